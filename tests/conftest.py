@@ -7,7 +7,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heatlite.common import outages, runtime
+from heatlite.common import outages, repeats, runtime
 
 settings.register_profile('unhurried', deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile('unhurried')
@@ -104,3 +104,4 @@ def no_clock_left_behind():
 def no_outage():
     yield
     outages.forget()
+    repeats.forget()

@@ -11,13 +11,13 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from oslo_config import cfg
 
 from heatlite.api.event_cursor import Cursor
-from heatlite.common import exception, outages
+from heatlite.common import exception, metrics, outages, runtime
 from heatlite.common.i18n import _
 from heatlite.db import event_stream
 from heatlite.db.connection import Database
@@ -32,6 +32,8 @@ WAITING = 1000                  # events that may wait for one listener; beyond,
 TURN = 100                      # listeners that get an event before other requests run
 THREAD_SECONDS = 60.0           # of a stream that takes a thread of another server
 AGAIN = 2000                    # milliseconds after which a client connects again
+
+SLOW, REFUSED = 'slow', 'refused'   # why a stream was ended, or not begun
 
 Render = Callable[[Streamed], bytes]
 Clock = Callable[[], float]
@@ -82,6 +84,7 @@ class Hub:
         self._count = 0
         self._cursor: Cursor | None = None
         self._is_running = False
+        metrics.streams.set_function(lambda: self._count)
 
     def listen(self, scope: Scope, render: Render, position: int | None = None, seconds: float | None = None,
                is_stopping: Callable[[], bool] | None = None) -> Listener:
@@ -97,6 +100,7 @@ class Hub:
         with self._lock:
             if (self._count >= most
                     or self._owners.get(scope.owner, 0) >= self.bounds.listeners_of_project):
+                metrics.streams_ended.labels(REFUSED).inc()
                 raise exception.HTTPServiceUnavailable(_('There are too many event streams; try again later.'))
             if self._cursor is None:
                 self._cursor = self._begin()
@@ -144,7 +148,15 @@ class Hub:
         for each in new:
             cursor.advance(each.event.id, now)
             self._hand_out(each, cursor.floor)
+        if found or new:
+            self._measure([*found, *new])
         return len(found) + len(new)
+
+    def _measure(self, read: Sequence[Streamed]) -> None:
+        """Once for each look: one that reads many events must not take longer for it."""
+        oldest = min(each.event.created_at for each in read)
+        metrics.stream_events.inc(len(read))
+        metrics.stream_lag.observe(max(0.0, (runtime.current().now() - oldest).total_seconds()))
 
     def _begin(self) -> Cursor:
         with self.database.reader() as tx:
@@ -241,6 +253,8 @@ class Listener:
 
     def add(self, number: int, floor: int, text: bytes) -> None:
         if self._is_full or len(self._waiting) >= WAITING:
+            if not self._is_full:
+                metrics.streams_ended.labels(SLOW).inc()
             self._is_full = True                    # it gets no more here: it resumes by another connection
         else:
             self._waiting.append((number, floor, text))

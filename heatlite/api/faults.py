@@ -13,7 +13,7 @@ from typing import Any
 
 import webob
 
-from heatlite.common import defects, exception, outages
+from heatlite.common import defects, exception, outages, repeats
 from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -58,16 +58,22 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
     if found['code'] == 500:
         LOG.error('Unexpected %s while answering a request: %s', type(error).__name__, error,
                   exc_info=error if defects.is_news(error) else None)
-    elif isinstance(error, exception.DatabaseUnavailable):
-        outages.away(outages.DATABASE, error)
     elif found['code'] > 500:
-        LOG.info('A request could not be served: %s', error)
+        log_unserved(error)
     answer = webob.Response(status=found['code'], content_type='application/json', charset=None,
                             body=json.dumps(found).encode('ascii'))
     allowed = getattr(error, 'allowed_methods', None)
     if allowed:
         answer.headers['Allow'] = ','.join(allowed)
     return answer
+
+
+def log_unserved(error: BaseException) -> None:
+    """Logs that a service which a request needs is away: seldom, since all requests fail then."""
+    if isinstance(error, exception.DatabaseUnavailable):
+        outages.away(outages.DATABASE, error)
+    else:
+        repeats.log(LOG, logging.INFO, type(error).__name__, 'A request could not be served: %s', error)
 
 
 def refusal(status: int, text: str) -> tuple[str, bytes]:

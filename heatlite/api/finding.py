@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
+from heatlite.common import exception, repeats
+from heatlite.common.context import note
 from heatlite.db import engines, stacks
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -29,6 +30,7 @@ def visible(req: Request, found: Row | None, stack_name: str) -> Row:
     """
     if found is None or found.name != stack_name or not _may_see(req, found):
         raise unknown(stack_name)
+    note(stack_id=found.id, stack_name=found.name)
     return found
 
 
@@ -78,11 +80,11 @@ def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Ident
     if _UUID.match(text):
         found = stacks.identity(tx, text)
         if found is not None and _may_see(req, found):
-            return found
+            return visible(req, found, found.name)
     found = stacks.by_name(tx, req.context.project_id, text)
     if found is None:
         raise unknown(text)
-    return found
+    return visible(req, found, found.name)
 
 
 def url(req: Request, found: stacks.Identity | stacks.Stack) -> str:
@@ -115,7 +117,8 @@ def _read_now(req: Request, message: messages.Message) -> Any:
     try:
         return req.call(message)
     except Exception as error:
-        LOG.warning('%s: what is stored is shown instead: %s', message.method(), error)
+        repeats.log(LOG, logging.WARNING, (message.method(), type(error)), '%s: what is stored is shown instead: %s',
+                    message.method(), error)
         return None
 
 

@@ -23,7 +23,7 @@ from heatlite.api import faults, json_text
 from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
 from heatlite.common import exception, outages, retries
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Busy, Database
@@ -125,7 +125,10 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     def call(self, message: Message) -> Any:
         """Sends a message to an engine and waits until it is accepted; raises the engine's own error."""
         self.has_called = True
-        return self.services.engine.call(self.context, message)
+        answer = self.services.engine.call(self.context, message)
+        if isinstance(answer, Mapping) and answer.get('stack_id') and answer.get('stack_name'):
+            note(stack_id=answer['stack_id'], stack_name=answer['stack_name'])      # of a new stack
+        return answer
 
     def handled(self, handler: Callable[[], T]) -> T:
         """Returns `handler()`, called again when the database was away for a moment, as while another node takes over.

@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     conf = load(arguments)
     count = conf.num_engine_workers if conf.workers is None else conf.workers
     return supervise(MODULE, arguments, max(count, 1), conf.engine.stop_timeout + GRACE,
-                     stall=conf.engine.stall_timeout, log_file=log_file(conf))
+                     stall=conf.engine.stall_timeout, log_file=log_file(conf), logs_json=conf.use_json)
 
 
 def load(arguments: Sequence[str]) -> Any:

@@ -33,7 +33,8 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
     if count <= 1:
         become(module, arguments)
     with _listen(conf[group]) as listening:
-        return supervise(module, arguments, count, GRACE + 5.0, listening.fileno(), log_file=log_file(conf))
+        return supervise(module, arguments, count, GRACE + 5.0, listening.fileno(), log_file=log_file(conf),
+                         logs_json=conf.use_json)
 
 
 def load(program: str, arguments: Sequence[str], description: str) -> Any:

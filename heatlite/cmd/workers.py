@@ -75,6 +75,7 @@ class Team:
     listening: int | None = None        # descriptor of a socket that all workers inherit
     stall: float | None = None          # seconds of CPU time without a turn of the main loop; None: no limit
     log_file: str | None = None         # None: standard error
+    logs_json: bool = False
 
 
 @dataclass
@@ -100,16 +101,26 @@ def become(module: str, arguments: Sequence[str]) -> None:
 
 
 def supervise(module: str, arguments: Sequence[str], count: int, grace_period: float, listening: int | None = None, *,
-              stall: float | None = None, log_file: str | None = None) -> int:
+              stall: float | None = None, log_file: str | None = None, logs_json: bool = False) -> int:
     """Replaces this process by the parent of `count` workers, see Team. Does not return.
 
     The parent ends at SIGTERM or SIGINT, after the workers have ended.
     """
-    team = Team(module, list(arguments), count, grace_period, listening, stall, log_file)
+    team = Team(module, list(arguments), count, grace_period, listening, stall, log_file, logs_json)
     if listening is not None:
         os.set_inheritable(listening, True)
     sys.stdout.flush()
     os.execv(sys.executable, _command('heatlite.cmd.workers', [json.dumps(vars(team))]))
+
+
+class JsonFormatter(logging.Formatter):
+    """The fields of `heatlite.common.logs.JsonFormatter` that the parent, which loads nothing, can know."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        found = {'message': record.getMessage(), 'asctime': self.formatTime(record), 'created': record.created,
+                 'name': record.name, 'levelname': record.levelname, 'process': record.process,
+                 'stack_id': getattr(record, 'stack_id', None)}
+        return json.dumps({name: value for name, value in found.items() if value is not None})
 
 
 def log_file(conf: Any) -> str | None:
@@ -175,7 +186,7 @@ def _watch(place: _Place) -> None:
     if why is None:
         return
     LOG.error('Worker %d (process %d) %s; it is ended. Where it is, it writes to its standard error.', place.number,
-              place.process.pid, why)
+              place.process.pid, why, extra={'stack_id': place.watch.activity.stack_id})
     place.process.send_signal(SHOW_STACKS)
     with contextlib.suppress(subprocess.TimeoutExpired):
         place.process.wait(SHOWING)
@@ -197,7 +208,8 @@ def _reap(place: _Place) -> bool:
         place.watch.activity.close()
         place.watch = None
     LOG.warning('Worker %d (process %d) ended with %d, executing %s; the next starts in %.1f s', place.number,
-                place.process.pid, place.process.returncode, named(place.stack_id), place.delay)
+                place.process.pid, place.process.returncode, named(place.stack_id), place.delay,
+                extra={'stack_id': place.stack_id})
     if place.process.stdin is not None:
         place.process.stdin.close()
     place.returncode = place.process.returncode
@@ -254,4 +266,6 @@ def _environment(place: _Place, predecessor: str | None, team: Team) -> dict[str
 if __name__ == '__main__':
     team = Team(**json.loads(sys.argv[1]))
     logging.basicConfig(filename=team.log_file, level=logging.INFO, format=LINE, datefmt='%Y-%m-%d %H:%M:%S')
+    if team.logs_json:
+        logging.root.handlers[0].setFormatter(JsonFormatter())
     sys.exit(look_after(team))

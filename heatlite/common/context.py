@@ -1,6 +1,7 @@
 """The request context: the caller, the project and the request id.
 
-It is sent with each message and stored (secrets encrypted) with a stack.
+It is sent with each message and stored (secrets encrypted) with a stack. The context that a thread is bound to, and
+the subject of its work, are in the log lines of the thread.
 """
 
 from __future__ import annotations
@@ -8,13 +9,36 @@ from __future__ import annotations
 import contextlib
 import copy
 from collections.abc import Callable, Iterator
+from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from oslo_context import context
 
 from heatlite.common import exception
 from heatlite.common.tracing import SpanContext
+
+
+class Subject(NamedTuple):
+    """What a thread works for, as far as it is known. `resource`: the name of a resource of the stack."""
+
+    stack_id: str | None = None
+    stack_name: str | None = None
+    plan_id: str | None = None
+    resource: str | None = None
+
+    @property
+    def resource_path(self) -> str | None:
+        """The names of the stack and the resource. The name of a nested stack begins with those that it is in."""
+        return None if self.resource is None else f'{self.stack_name or self.stack_id or ""}/{self.resource}'
+
+    def logging_values(self) -> dict[str, str | None]:
+        return {'stack_id': self.stack_id, 'stack_name': self.stack_name, 'resource_path': self.resource_path,
+                'plan_id': self.plan_id}
+
+
+UNKNOWN = Subject()
+_subject: ContextVar[Subject] = ContextVar('subject', default=UNKNOWN)
 
 
 class RequestContext(context.RequestContext):
@@ -138,22 +162,45 @@ class RequestContext(context.RequestContext):
         return found
 
     @contextlib.contextmanager
-    def bound(self) -> Iterator[None]:
-        """Makes log lines of this thread carry the ids of this context until the end of the block."""
-        before = context.get_current()
-        self.update_store()
+    def bound(self, subject: Subject = UNKNOWN) -> Iterator[None]:
+        """As `bind`, until the end of the block."""
+        before, of_before = context.get_current(), _subject.get()
+        bind(self, subject)
         try:
             yield
         finally:
-            bind(before)
+            bind(before, of_before)
 
 
-def bind(found: context.RequestContext | None) -> None:
-    """Makes log lines of this thread carry the ids of `found` from now on; None: of no request."""
+def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN) -> None:
+    """Makes log lines of this thread carry the ids of `found` and of `subject` from now on; None: of no request."""
+    _subject.set(subject)
     if found is not None:
         found.update_store()
     elif context.get_current() is not None:
         del context._request_store.context
+
+
+def subject() -> Subject:
+    """What this thread works for, as far as it is known."""
+    return _subject.get()
+
+
+def note(**known: str | None) -> None:
+    """Adds fields of Subject that this thread has found out. Only what exists and the caller may see: log lines that
+    are searched for by these ids must not lie."""
+    _subject.set(_subject.get()._replace(**known))
+
+
+@contextlib.contextmanager
+def working_on(resource: str) -> Iterator[None]:
+    """Makes log lines of this thread carry the name of this resource of its stack until the end of the block."""
+    before = _subject.get()
+    _subject.set(before._replace(resource=resource))
+    try:
+        yield
+    finally:
+        _subject.set(before)
 
 
 def admin_context(project_id: str | None = None) -> RequestContext:

@@ -1,4 +1,4 @@
-"""Formats log lines: one event is one line, whatever its values contain, and it carries the ids of its request.
+"""Formats log lines: one event is one line, whatever its values contain, with the ids of its request and its subject.
 
 Log lines quote texts of users, clouds and plug-ins: names, reasons, errors. Line ends, other control characters,
 separators that terminals interpret and lone surrogates are written as escapes, so no text can add a line that looks
@@ -8,6 +8,7 @@ like one of ours, and none can make a handler fail. Lines of a traceback begin w
 from __future__ import annotations
 
 import copy
+import json
 import logging
 import re
 import traceback
@@ -17,7 +18,7 @@ from typing import Any
 from oslo_context import context as contexts
 from oslo_log import formatters
 
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, Subject, subject
 from heatlite.common.expiring import ExpiringCache
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
@@ -32,8 +33,9 @@ _ODD = re.compile('[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ufe
 RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messaging', 'oslo.messaging')
                      for module in ('impl_rabbit', 'amqpdriver', 'amqp', 'common'))
 # Write some lines for each request whose token they cannot validate.
-VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base')
+VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base', 'keystoneauth.session')
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
+FIELDS = ('request_id', 'global_request_id', 'project_id', *Subject().logging_values())     # of a line as JSON
 JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal
 
 
@@ -92,12 +94,16 @@ class LineFormatter(logging.Formatter):
         self._of_debug = f' {conf.logging_debug_format_suffix}' if conf.logging_debug_format_suffix else ''
 
     def format(self, record: logging.LogRecord) -> str:
-        context = record.__dict__['context'] if 'context' in record.__dict__ else contexts.get_current()
+        context = _context_of(record)
         known = context.get_logging_values() if isinstance(context, contexts.RequestContext) else context or {}
+        about = _subject_of(context)
         values = _Values(self._fixed)
         values.update(record.__dict__)
         values.update(known)
+        values.update(about)
         values['message'] = message(record)
+        if about.get('stack_id') and about['stack_id'] not in values['message']:
+            values['instance'] = f"[stack {values['stack_id']}] "
         values['asctime'] = self.formatTime(record, self.datefmt)
         for name in JOURNAL:                    # the journal's handler reads them from the record
             if values.get(name):
@@ -151,9 +157,26 @@ class _Values(dict[str, Any]):
 
 
 _MAY_BE_EMPTY = frozenset({'instance', 'color', 'resource', 'message'})
-_OF_CONTEXT = frozenset(RequestContext(overwrite=False).get_logging_values())
+_OF_CONTEXT = frozenset({*RequestContext(overwrite=False).get_logging_values(), *Subject().logging_values()})
 _WORD = re.compile(rf'[\w.:@/-]{{1,{LONGEST_WORD}}}')
 _NO_WORD = re.compile(r'[^\w.:@/-]')
+
+
+def _context_of(record: logging.LogRecord) -> Any:
+    return record.__dict__['context'] if 'context' in record.__dict__ else contexts.get_current()
+
+
+def _subject_of(context: Any) -> dict[str, str | None]:
+    """The ids of the subject of this thread; none for a line about the context of another one."""
+    return subject().logging_values() if context is contexts.get_current() else {}
+
+
+def fields(record: logging.LogRecord) -> dict[str, str]:
+    """The FIELDS of a line that are known, bounded."""
+    context = _context_of(record)
+    known = context.get_logging_values() if isinstance(context, contexts.RequestContext) else context or {}
+    found = {**known, **_subject_of(context)}
+    return {name: str(found[name])[:LONGEST_WORD] for name in FIELDS if found.get(name)}
 
 
 def _summary(record: logging.LogRecord) -> str:
@@ -168,13 +191,17 @@ def _isotime(record: logging.LogRecord) -> str:
 
 
 class JsonFormatter(formatters.JSONFormatter):
-    """oslo.log's formatter, with bounded values. JSON escapes line ends."""
+    """oslo.log's formatter, with bounded values, and with FIELDS beside its own where they are known.
+
+    JSON escapes line ends.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
         bounded_record = copy.copy(record)
         bounded_record.msg, bounded_record.args = message(record), ()
         text: str = super().format(bounded_record)
-        return text
+        found = fields(record)
+        return f'{text[:-1]}, {json.dumps(found)[1:]}' if found else text
 
     def formatException(self, ei: Any, *, strip_newlines: bool = True) -> str:
         return traceback_of(ei)

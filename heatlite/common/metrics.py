@@ -1,6 +1,8 @@
 """Metrics of the service. One registry per process, read at /metrics (Prometheus text format).
 
-Labels have few values: never a stack, a project or a user. Times are seconds.
+Labels have few values: never a stack, a project or a user. Times are seconds. Gauges of queues are read when they are
+collected (`set_function`), counters of rows are increased once for many: nothing is done for each resource but one
+increase at the end of its step. docs/operators/metrics.rst lists them all.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, G
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 _QUICK = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_LONG = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7200.0, 14400.0)
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 registry = CollectorRegistry(auto_describe=True)
@@ -16,7 +19,22 @@ registry = CollectorRegistry(auto_describe=True)
 stacks = Counter('heatlite_stacks', 'Stack actions that ended.', ['action', 'outcome'], registry=registry)
 steps = Counter('heatlite_steps', 'Steps (one resource in one traversal) that ended.', ['action', 'outcome'],
                 registry=registry)
+stack_seconds = Histogram('heatlite_stack_seconds', 'Time from the begin to the end of a stack action.',
+                          ['action', 'outcome'], buckets=_LONG, registry=registry)
+stacks_given_up = Counter('heatlite_stacks_given_up', 'Stacks that failed as they had ended several engines.',
+                          registry=registry)
+
+# --- work that waits, of an engine
 stacks_owned = Gauge('heatlite_stacks_owned', 'Stacks this engine drives now.', registry=registry)
+stacks_loading = Gauge('heatlite_stacks_loading', 'Stacks of this engine that are not loaded yet.', registry=registry)
+steps_running = Gauge('heatlite_steps_running', 'Calls into resource types that are under way.', registry=registry)
+steps_waiting = Gauge('heatlite_steps_waiting', 'Calls into resource types that wait for a thread.', registry=registry)
+timers_waiting = Gauge('heatlite_timers_waiting', 'Checks, retries and time-outs that are not due yet.',
+                       registry=registry)
+journal_waiting = Gauge('heatlite_journal_waiting', 'Changes that the journal has not begun to write.',
+                        registry=registry)
+lease_seconds_left = Gauge('heatlite_lease_seconds_left', 'Time until the leases of this engine end.',
+                           registry=registry)
 takeovers = Counter('heatlite_lease_takeovers', 'Stacks taken over from an engine that went silent.',
                     registry=registry)
 leases_lost = Counter('heatlite_leases_lost', 'Stacks another engine took from this one.', registry=registry)
@@ -28,6 +46,9 @@ evaluations = Counter('heatlite_alarm_evaluations', 'Alarms that were evaluated 
 datapoints = Counter('heatlite_metric_datapoints', 'Datapoints of metrics that were stored.', registry=registry)
 rpc_seconds = Histogram('heatlite_rpc_seconds', 'Time an engine took to answer a message.', ['method'],
                         buckets=_QUICK, registry=registry)
+rpc_running = Gauge('heatlite_rpc_running', 'Messages that this engine is answering.', registry=registry)
+rpc_waiting = Gauge('heatlite_rpc_waiting', 'Requests of this process that wait for the answer of an engine.',
+                    registry=registry)
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',
                          ['route', 'method', 'code'], buckets=_QUICK, registry=registry)
 http_dropped = Counter('heatlite_http_connections_dropped', 'Connections that the built-in server ended.', ['reason'],
@@ -36,6 +57,29 @@ service_seconds = Histogram('heatlite_service_seconds', 'Time a service of the c
                             ['service', 'outcome'], buckets=_QUICK, registry=registry)
 outage = Gauge('heatlite_outage', '1 while this process waits for a service that it needs.', ['service'],
                registry=registry)
+
+retries = Counter('heatlite_retries', 'Attempts that were made again after a failure.', ['kind'], registry=registry)
+
+# --- plans, drift and event streams
+plans = Counter('heatlite_plans', 'What happened to plans.', ['event'], registry=registry)
+plans_refused = Counter('heatlite_plans_refused', 'Plans that were not applied when that was asked for.', ['reason'],
+                        registry=registry)
+drift_looks = Counter('heatlite_drift_looks', 'Stacks that were compared with their objects.', ['by', 'outcome'],
+                      registry=registry)
+drift_resources = Counter('heatlite_drift_resources', 'Resources in these looks.', ['finding'], registry=registry)
+drift_repairs = Counter('heatlite_drift_repairs', 'Updates that repair what scheduled looks have found.',
+                        registry=registry)
+drift_requests = Counter('heatlite_drift_requests', 'Requests that looks have sent.', ['service'], registry=registry)
+drift_wait = Counter('heatlite_drift_wait_seconds', 'Time that scheduled looks have waited for their budget.',
+                     ['service'], registry=registry)
+drift_watched = Gauge('heatlite_drift_stacks', 'Stacks that are looked at by schedule, of all engines.',
+                      registry=registry)
+streams = Gauge('heatlite_event_streams', 'Event streams of this process.', registry=registry)
+streams_ended = Counter('heatlite_event_streams_ended', 'Event streams that this process ended or refused.', ['reason'],
+                        registry=registry)
+stream_events = Counter('heatlite_event_stream_events', 'Events that were read for event streams.', registry=registry)
+stream_lag = Histogram('heatlite_event_stream_lag_seconds', 'Age of the oldest event that was just read for streams.',
+                       buckets=_QUICK, registry=registry)
 
 _MOST_SERVICES = 64         # plug-ins of operators name services, too: a label must not grow without a bound
 _services: set[str] = set()

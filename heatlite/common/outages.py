@@ -12,7 +12,7 @@ from heatlite.common import metrics
 
 LOG = logging.getLogger(__name__)
 
-DATABASE, BROKER, CACHE = 'database', 'message broker', 'cache'
+DATABASE, BROKER, CACHE, IDENTITY = 'database', 'message broker', 'cache', 'identity service'
 REMINDER = 60.0                 # seconds; a longer or recurring outage is logged again after each
 _OF_NO_REQUEST = {'context': None}
 

@@ -12,15 +12,16 @@ from typing import Any, TypeVar
 
 import tenacity
 
-from heatlite.common import runtime
+from heatlite.common import metrics, runtime
 
 T = TypeVar('T')
 
 
 @dataclass(frozen=True)
 class Policy:
-    """The pauses between attempts, and how many attempts there are."""
+    """The pauses between attempts, and how many attempts there are. `kind`: of these retries, in metrics."""
 
+    kind: str
     wait: tenacity.wait.wait_base
     stop: tenacity.stop.stop_base = tenacity.stop_never
 
@@ -31,19 +32,19 @@ def _each(*seconds: float) -> tenacity.wait.wait_base:
 
 
 # A transaction that met a deadlock: 0, 0.01 ... 0.09 seconds.
-CONTENTION = Policy(tenacity.wait_incrementing(start=0, increment=0.01), tenacity.stop_after_attempt(11))
+CONTENTION = Policy('contention', tenacity.wait_incrementing(start=0, increment=0.01), tenacity.stop_after_attempt(11))
 # Work that has begun and can only wait for the database.
-DATABASE = Policy(tenacity.wait_fixed(0.5))
+DATABASE = Policy('database', tenacity.wait_fixed(0.5))
 # A request to an API that has changed nothing yet: 0.1, 0.2, 0.5, 0.7, 1 seconds.
-REQUEST = Policy(_each(0.1, 0.2, 0.5, 0.7, 1.0), tenacity.stop_after_attempt(6))
+REQUEST = Policy('request', _each(0.1, 0.2, 0.5, 0.7, 1.0), tenacity.stop_after_attempt(6))
 # The journal: everything that the engine does waits for it.
-JOURNAL = Policy(_each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
+JOURNAL = Policy('journal', _each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 # The start of a program, while the database does not answer.
-START = Policy(tenacity.wait_fixed(2.0))
+START = Policy('start', tenacity.wait_fixed(2.0))
 # A request of which no byte was sent, because a service accepts no connection: 0.5, 1, 2, 4 seconds.
-CONNECTION = Policy(tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
+CONNECTION = Policy('service', tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
 # A message that no engine takes.
-ENGINE = Policy(tenacity.wait_fixed(0.25))
+ENGINE = Policy('message', tenacity.wait_fixed(0.25))
 
 
 def call(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...], *,
@@ -74,6 +75,7 @@ def _repeat(function: Callable[[], T], policy: Policy, errors: type[Exception] |
         return policy.stop(state) or (gives_up is not None and gives_up(_error(state)))
 
     def tell(state: tenacity.RetryCallState) -> None:
+        metrics.retries.labels(policy.kind).inc()
         if before_pause is not None:
             before_pause(_error(state), state.upcoming_sleep)
 

@@ -56,6 +56,11 @@ def due(tx: sa.Connection, now: datetime, limit: int) -> list[str]:
     return list(tx.execute(seen.where(stack.c.project_id == first.project_id).order_by(*order).limit(limit)).scalars())
 
 
+def count(tx: sa.Connection) -> int:
+    """The number of stacks whose next look is planned. Reads the column `due_at` of the table."""
+    return int(tx.execute(sa.select(sa.func.count(drift.c.due_at))).scalar_one())
+
+
 def take(tx: sa.Connection, stack_id: str, now: datetime, next_at: datetime) -> bool:
     """Whether the stack is still due; then its next look is due at `next_at`. Locks the lease of the stack."""
     leases.lock(tx, stack_id)

@@ -10,7 +10,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import crypt, exception, urlfetch
+from heatlite.common import crypt, exception, metrics, urlfetch
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits as TemplateLimits
 from heatlite.common.runtime import Runtime
@@ -196,7 +196,19 @@ class EngineService:
         self.lease_manager.start()
         self.drift_watch.start()
         self.forced_deletes.start()
+        self._measure()
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
+
+    def _measure(self) -> None:
+        """Make metrics tell how much work waits, whenever they are collected."""
+        for gauge, read in (
+                (metrics.steps_waiting, lambda: self._pool.waiting),
+                (metrics.steps_running, lambda: self._pool.running),
+                (metrics.stacks_loading, lambda: self.controller.loading),
+                (metrics.timers_waiting, lambda: len(self._timers)),
+                (metrics.journal_waiting, lambda: len(self._journal)),
+                (metrics.lease_seconds_left, lambda: self.lease_manager.seconds_left)):
+            gauge.set_function(read)
 
     def reload(self) -> None:
         """Reload plug-ins, environment files, prices and the rules about plans, for what begins from now on; running

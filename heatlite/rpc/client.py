@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Protocol
 
-from heatlite.common import exception, messaging, outages, retries, runtime, tracing
+from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
@@ -91,13 +91,22 @@ class BrokerClient:
         """Raises BrokerUnavailable when the broker accepts no connection."""
         messaging.probe(self._conf)
 
+    def _probe(self) -> None:
+        """As `probe`, before a message is sent."""
+        try:
+            messaging.probe(self._conf)
+        except exception.BrokerUnavailable as error:
+            outages.away(outages.BROKER, error)
+            raise
+
     def call(self, context: RequestContext, message: messages.Message) -> Any:
-        return _opened(self._send(context, message))
+        with metrics.rpc_waiting.track_inprogress():
+            return _opened(self._send(context, message))
 
     def _send(self, context: RequestContext, message: messages.Message) -> Any:
         library = self._errors
         if not self._connected:
-            messaging.probe(self._conf)
+            self._probe()
         seconds = _timeout_of(message, self._conf.rpc_response_timeout)
         try:
             found = self._insist(context, message, seconds)
@@ -197,7 +206,9 @@ class InProcessClient:
             done.set()
 
         self._runtime.spawn(work)
-        if not done.wait(seconds) or not found:
+        with metrics.rpc_waiting.track_inprogress():
+            is_done = done.wait(seconds)
+        if not is_done or not found:
             raise exception.MessagingTimeout(seconds=seconds)
         return _opened(json.loads(found[0]))
 

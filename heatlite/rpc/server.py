@@ -23,12 +23,13 @@ from heatlite.common import (
     messaging,
     metrics,
     outages,
+    repeats,
     runtime,
     template_format,
     tracing,
     turns,
 )
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.tracing import Kind
 from heatlite.rpc import errors, messages
@@ -42,6 +43,8 @@ MESSAGES: dict[str, type[messages.Message]] = {
     for found in vars(messages).values()
     if isinstance(found, type) and issubclass(found, messages.Message) and found is not messages.Message}
 
+
+SUBJECT = {'stack_id': 'stack_id', 'stack_name': 'stack_name', 'plan_id': 'plan_id', 'resource_name': 'resource'}
 
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 
@@ -89,14 +92,24 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
         # A read ends when its caller has given up; other requests look at the deadline where they are accepted.
         check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
                       else nullcontext())
-        with metrics.rpc_seconds.labels(method).time(), check_read:
-            return {'answer': _bounded(endpoint.handle(request, wanted.from_arguments(arguments)))}
+        with metrics.rpc_seconds.labels(method).time(), metrics.rpc_running.track_inprogress(), check_read:
+            message = wanted.from_arguments(arguments)
+            _note_subject(message)
+            return {'answer': _bounded(endpoint.handle(request, message))}
     except Exception as error:
         _record(error, method, request)
         found: dict[str, Any] = {'error': errors.to_wire(error)}
         if isinstance(error, exception.DatabaseUnavailable) and commits.begun() == before:
             found['elsewhere'] = True
         return found
+
+
+def _note_subject(message: messages.Message) -> None:
+    """Log lines of this thread say what the message is about. The API has looked it up."""
+    for field, name in SUBJECT.items():
+        value = getattr(message, field, None)
+        if value and isinstance(value, str):
+            note(**{name: value})
 
 
 def _bounded(value: Any) -> Any:
@@ -120,7 +133,8 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
     elif status == 503:
         if isinstance(error, exception.DatabaseUnavailable):
             outages.away(outages.DATABASE, error)
-        LOG.info('%s not done: %s: %s', method, type(error).__name__, error, extra={'context': request})
+        repeats.log(LOG, logging.INFO, type(error).__name__, '%s not done: %s: %s', method, type(error).__name__, error,
+                    extra={'context': request})
     else:
         LOG.error('%s failed: %s: %s', method, type(error).__name__, error, extra={'context': request},
                   exc_info=error if defects.is_news(error) else None)

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from heatlite.api import event_hub
 from heatlite.api.event_hub import Bounds, Hub, Scope
-from heatlite.common import exception
+from heatlite.common import exception, metrics
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from tests.api import in_process, rows
@@ -175,10 +175,15 @@ def test_a_heartbeat_after_silence_and_an_end_when_the_token_expires(hub):
     assert hub.count == 0
 
 
+def ended(reason):
+    return metrics.registry.get_sample_value('heatlite_event_streams_ended_total', {'reason': reason}) or 0
+
+
 def test_a_slow_reader_is_bounded_and_loses_nothing(hub, database, monkeypatch):
     monkeypatch.setattr(event_hub, 'WAITING', 2)
     slow = listen(hub, Scope(PROJECT, project_id=PROJECT), render)
     next(slow)
+    before = ended('slow')
     happen(database, rows.WEB, 'w1', 'w2', 'w3')
     hub.look()
     received = parts(next(slow))
@@ -186,6 +191,7 @@ def test_a_slow_reader_is_bounded_and_loses_nothing(hub, database, monkeypatch):
     happen(database, rows.WEB, 'w4')
     hub.look()                                           # there is room again, but w3 was not taken
     assert list(slow) == []                              # the stream ends; it resumes with the last id
+    assert ended('slow') == before + 1
     again = listen(hub, Scope(PROJECT, project_id=PROJECT), render, received[-1][0])
     next(again)
     assert data(next(again)) == ['w3', 'w4']
@@ -203,9 +209,10 @@ def test_a_position_of_another_database_is_ignored(hub, database):
 def test_the_number_of_listeners_is_bounded(database):
     hub = Hub(database, Bounds(listeners=2, listeners_of_project=1), Clock())
     hub._is_running = True
-    first = listen(hub, Scope('a', project_id='a'), render)
+    first, before = listen(hub, Scope('a', project_id='a'), render), ended('refused')
     with pytest.raises(exception.HTTPServiceUnavailable):
         listen(hub, Scope('a', project_id='a'), render)
+    assert ended('refused') == before + 1
     listen(hub, Scope('b', project_id='b'), render)
     with pytest.raises(exception.HTTPServiceUnavailable):
         listen(hub, Scope('c', project_id='c'), render)

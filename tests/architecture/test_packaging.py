@@ -93,6 +93,14 @@ def test_services_of_compose_start_programs(conf, name):
     assert listens == [health_port] or facts.get('healthcheck') == {'disable': True}
 
 
+def test_engines_answer_probes_at_the_same_port_in_each_package():
+    found = configparser.ConfigParser()
+    found.read_string((PACKAGING / 'debian' / 'heatlite.conf').read_text())
+    port = found['metrics']['engine_port']
+    assert COMPOSE['services']['engine']['environment']['HEATLITE_HEALTH_PORT'] == port == str(VALUES['engine']['port'])
+    assert f'/127.0.0.1:{port}/readiness' in (ROOT / 'docs' / 'operators' / 'running.rst').read_text()
+
+
 def test_the_options_that_are_made_for_compose_exist(conf):
     script = (CONTAINER / 'make-secrets').read_text()
     group = None

@@ -1,5 +1,6 @@
-"""Dashboard and alerts name metrics of the product, and the rules are valid."""
+"""Metrics are documented, dashboard and alerts name metrics of the product, and the rules are valid."""
 
+import inspect
 import json
 import re
 import shutil
@@ -7,15 +8,19 @@ import subprocess
 
 import pytest
 import yaml
+from prometheus_client.metrics import MetricWrapperBase
 
-from heatlite.common import metrics
+from heatlite.common import metrics, retries
 from heatlite.engine.clients import call_metrics
+from heatlite.engine.requests import plans
 from tests.architecture.source import ROOT
 
 ALERTS = ROOT / 'etc' / 'heatlite' / 'prometheus' / 'alerts.yaml'
 DASHBOARD = ROOT / 'etc' / 'heatlite' / 'grafana' / 'heatlite.json'
 SUFFIXES = {'counter': ('_total',), 'gauge': ('',), 'histogram': ('_bucket', '_count', '_sum')}
 KNOWN = {family.name + suffix for family in metrics.registry.collect() for suffix in SUFFIXES[family.type]}
+PAGE = (ROOT / 'docs' / 'operators' / 'metrics.rst').read_text()
+ROW = re.compile(r'^``(heatlite_\w+)`` +(counter|gauge|histogram) +(\\-|[a-z]+(?:, [a-z]+)*) +(\w+.*?) {1,}\S', re.M)
 RULES = [rule for group in yaml.safe_load(ALERTS.read_text())['groups'] for rule in group['rules']]
 EXPRESSIONS = [rule['expr'] for rule in RULES] + [
     target['expr'] for panel in json.loads(DASHBOARD.read_text())['panels'] for target in panel['targets']]
@@ -26,9 +31,29 @@ def test_metrics_that_are_named_exist():
     assert named - KNOWN == set() and len(named) > 8
 
 
+def test_each_metric_is_documented_with_its_kind_and_labels():
+    made = {(found._name + ('_total' if found._type == 'counter' else ''), found._type,
+             ', '.join(found._labelnames) or r'\-') for found in vars(metrics).values()
+            if isinstance(found, MetricWrapperBase)}
+    assert {row[:3] for row in ROW.findall(PAGE)} == made
+    assert len(made) == len(list(metrics.registry.collect()))
+
+
+@pytest.mark.parametrize('policy', [found for found in vars(retries).values() if isinstance(found, retries.Policy)],
+                         ids=lambda policy: policy.kind)
+def test_each_kind_of_retry_is_documented(policy):
+    assert f'\n``{policy.kind}`` ' in PAGE
+
+
+def test_reasons_of_refused_plans_are_documented():
+    reasons = re.findall(r'because\((.*)\)', inspect.getsource(plans.Plans._apply))
+    named = {name for each in reasons for name in re.findall(r"'(\w+)'", each)}
+    assert len(named) == 10 and [name for name in named if f'\n``{name}`` ' not in PAGE] == []
+
+
 def test_each_alert_is_documented():
-    page = (ROOT / 'docs' / 'operators' / 'running.rst').read_text()
-    assert [rule['alert'] for rule in RULES if f"``{rule['alert']}``" not in page] == []
+    assert [rule['alert'] for rule in RULES if f"\n``{rule['alert']}``" not in PAGE] == []
+    assert set(re.findall(r'^``(Heatlite\w+)``', PAGE, re.M)) == {rule['alert'] for rule in RULES}
 
 
 @pytest.mark.skipif(not shutil.which('promtool'), reason='needs promtool, of the package prometheus')

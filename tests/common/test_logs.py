@@ -12,7 +12,7 @@ from oslo_config import cfg
 from oslo_log import formatters, log
 
 from heatlite.common import config, logs
-from heatlite.common.context import RequestContext, bind
+from heatlite.common.context import RequestContext, Subject, bind, note, working_on
 
 ANY_TEXT = st.text(st.characters())             # lone surrogates included
 
@@ -111,6 +111,47 @@ def test_lines_carry_the_bound_context(conf):
     with context.bound():
         assert '[req-1 req-g u p]' in line.format(record('m'))
     assert '[- - - -]' in line.format(record('m'))
+
+
+def test_lines_name_the_stack_once(conf):
+    line = logs.LineFormatter(conf, 'x')
+    with RequestContext(request_id='req-1', overwrite=False).bound(Subject('4f1', 'web')):
+        assert line.format(record('m')).endswith('[req-1 - - -] [stack 4f1] m')
+        assert line.format(record('Stack web [4f1] ends')).endswith('[req-1 - - -] Stack web [4f1] ends')
+    assert '4f1' not in line.format(record('m'))
+
+
+def test_json_lines_have_the_fields_that_are_known():
+    def found():
+        return {name: value for name, value in json.loads(logs.JsonFormatter().format(record('m'))).items()
+                if name in logs.FIELDS}
+
+    bind(None)
+    assert found() == {}
+    with RequestContext(request_id='req-1', project_id='p', overwrite=False).bound(Subject('4f1', 'web')):
+        with working_on('server'):
+            note(plan_id='0c2')
+            assert found() == {'request_id': 'req-1', 'project_id': 'p', 'stack_id': '4f1', 'stack_name': 'web',
+                               'resource_path': 'web/server', 'plan_id': '0c2'}
+        assert found() == {'request_id': 'req-1', 'project_id': 'p', 'stack_id': '4f1', 'stack_name': 'web'}
+    assert found() == {}
+
+
+def test_a_line_of_another_context_is_not_about_the_subject_of_the_thread(conf):
+    with RequestContext(overwrite=False).bound(Subject('4f1')):
+        for context in (None, RequestContext(overwrite=False)):
+            assert '4f1' not in logs.JsonFormatter().format(record('m', context=context))
+            assert '4f1' not in logs.LineFormatter(conf, 'x').format(record('m', context=context))
+
+
+@given(ANY_TEXT)
+def test_names_cannot_forge_fields(text):
+    with RequestContext(request_id='req-1', overwrite=False).bound(Subject('4f1', text, text, text)):
+        line = logs.JsonFormatter().format(record('m'))
+    pairs = json.loads(line, object_pairs_hook=list)
+    assert [name for name, _value in pairs if name in logs.FIELDS] == [
+        name for name in logs.FIELDS if name in dict(pairs)]
+    assert dict(pairs)['stack_id'] == '4f1' and len(line.splitlines()) == 1
 
 
 def test_a_context_made_aside_binds_nothing():

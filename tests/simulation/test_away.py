@@ -66,7 +66,7 @@ def template(value='one', count=3):
                                      lambda: exceptions.BadGateway('nobody there')])
 def test_each_action_waits_for_the_service(cluster, failure, caplog):
     cluster.cloud.failure = failure
-    caplog.set_level(logging.INFO)
+    caplog.set_level(logging.DEBUG, 'heatlite.engine.reconcile.executor')
     cluster.cloud.away_until = cluster.universe.time + 60
     stack_id = cluster.create('s', template())
     done(cluster, stack_id, 'CREATE')
@@ -81,6 +81,7 @@ def test_each_action_waits_for_the_service(cluster, failure, caplog):
     assert not cluster.cloud.objects
     waiting = [each for each in caplog.records if 'does not answer' in each.getMessage()]
     assert len(waiting) == 9 and not any(each.exc_info for each in caplog.records)
+    assert 1 <= len([each for each in waiting if each.levelno == logging.WARNING]) <= 3     # of three outages
 
 
 def test_the_stack_s_time_is_the_limit(cluster):

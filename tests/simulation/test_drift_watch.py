@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from heatlite.common import metrics
 from heatlite.db import drift as reports
 from heatlite.engine.clients import looking
+from heatlite.engine.requests.drift_watch import COUNTED
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
 from tests.simulation import openstack
@@ -59,10 +61,19 @@ def values(place):
     return sorted(each['value'] for each in place.cloud.objects.values())
 
 
+def counted(name, **labels):
+    return metrics.registry.get_sample_value(f'heatlite_drift_{name}', labels) or 0
+
+
 def test_drift_is_reported_and_left_alone(place):
     stack_id = made(place)
+    looks, changed = counted('looks_total', by='schedule', outcome='drifted'), counted(
+        'resources_total', finding='changed')
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, COUNTED + 2 * INTERVAL)
+    looks = counted('looks_total', by='schedule', outcome='drifted') - looks
+    assert looks > 0 and counted('resources_total', finding='changed') - changed == 3 * looks
+    assert counted('stacks') == 1
     assert report(place, stack_id) == {'a': ('changed', ''), 'b': ('changed', ''), 'group/0': ('changed', '')}
     assert values(place) == ['drifted'] * 3
     assert done(place, stack_id, 'CREATE')

@@ -9,8 +9,9 @@ from wsgiref.types import StartResponse, WSGIApplication
 
 import webob
 
+from heatlite.api import faults
 from heatlite.api.aws.envelope import Envelope
-from heatlite.common import exception
+from heatlite.common import defects, exception
 from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -53,6 +54,13 @@ class AwsError(Exception):
         super().__init__(self.message)
 
 
+class IdentityUnavailable(AwsError):
+    """Keystone does not answer, or fails. It was logged as an outage."""
+
+    def __init__(self) -> None:
+        super().__init__('InternalFailure')
+
+
 def answer_to(error: Exception) -> AwsError:
     """Converts any error to one for the client. The text of an internal error is not sent."""
     match error:
@@ -71,11 +79,12 @@ def answer_to(error: Exception) -> AwsError:
 
 
 def log(error: Exception, found: AwsError) -> None:
-    """Logs internal errors, once, with their traceback; unavailable services in one line."""
+    """Logs internal errors, with a traceback that was not logged recently; unavailable services seldom."""
     if found.status > 500:
-        LOG.warning('A request could not be served: %s', error)
-    elif found.status == 500:
-        LOG.error('Unexpected %s while answering a request', type(error).__name__, exc_info=error)
+        faults.log_unserved(error)
+    elif found.status == 500 and not isinstance(error, IdentityUnavailable):
+        LOG.error('Unexpected %s while answering a request', type(error).__name__,
+                  exc_info=error if defects.is_news(error) else None)
 
 
 def document(found: AwsError) -> dict[str, Any]:

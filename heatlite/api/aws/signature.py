@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -19,11 +18,10 @@ import webob
 from keystoneauth1 import exceptions as keystone_errors
 
 from heatlite.api.aws import parameters as query
-from heatlite.api.aws.errors import AwsError
+from heatlite.api.aws.errors import AwsError, IdentityUnavailable
 from heatlite.api.middleware import body, identity
 from heatlite.api.middleware.context import AWS_CREDENTIALS
-
-LOG = logging.getLogger(__name__)
+from heatlite.common import outages
 
 _VERSION = re.compile(r'/v\d[\d.]*$')
 _SIGNED_AS_IT_IS = ('/waitcondition/', '/signal/')      # URLs that heatlite signs: the path without quoting
@@ -81,9 +79,10 @@ class Ec2Signature:
             answer = self._session.post(url, json={'ec2Credentials': credentials}, raise_exc=False,
                                         authenticated=self._session.auth is not None)
         except keystone_errors.ClientException as error:
-            LOG.error('Keystone at %s could not check a signature: %s', url, error)
-            raise AwsError('InternalFailure') from None
+            outages.away(outages.IDENTITY, f'{url} could not check a signature: {error}')
+            raise IdentityUnavailable from None
         if answer.status_code == 200:
+            outages.back(outages.IDENTITY)
             return answer
         raise _refusal(url, answer)
 
@@ -100,8 +99,8 @@ def _refusal(url: str, answer: Any) -> AwsError:
             return AwsError('InvalidClientTokenId')
         case 401 | 403:
             return AwsError('AccessDenied')
-    LOG.error('Keystone at %s answered %s to a signature: %s', url, answer.status_code, reason)
-    return AwsError('InternalFailure')
+    outages.away(outages.IDENTITY, f'{url} answered {answer.status_code} to a signature: {reason}')
+    return IdentityUnavailable()
 
 
 def _signature(request: webob.Request, parameters: Mapping[str, str]) -> str | None:

@@ -13,6 +13,7 @@ from heatlite.api import bodies, finding, links, views
 from heatlite.api.query import Query, text
 from heatlite.api.wsgi import Created, Request
 from heatlite.common import exception
+from heatlite.common.context import note
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.db import plans
@@ -92,6 +93,7 @@ def _plan(req: Request, tx: Connection, plan_id: str) -> StoredPlan:
     found = plans.show(tx, plan_id, finding.own_project(req))
     if found is None:
         raise exception.EntityNotFound(entity='Plan', name=plan_id)
+    note(plan_id=found.id, stack_id=found.stack_id, stack_name=found.stack_name)
     return found
 
 

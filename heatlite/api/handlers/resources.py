@@ -11,6 +11,7 @@ from heatlite.api import finding, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Request, StreamedList, yield_control
 from heatlite.common import exception
+from heatlite.common.context import note
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
 from heatlite.planning.steps import avoided_template, highest
@@ -94,6 +95,7 @@ def signal(req: Request, stack_name: str, stack_id: str, resource_name: str) -> 
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         stack_users.check_access(req.context, tx, stack, resource_name, req.conf.heat_stack_user_role)
     req.call(messages.SignalResource(stack.id, resource_name, req.json))
+    note(resource=resource_name)
 
 
 def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: str) -> None:
@@ -108,6 +110,7 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
     req.call(messages.MarkUnhealthy(stack.id, resource_name, boolean(UNHEALTHY, body[UNHEALTHY]), reason))
+    note(resource=resource_name)
 
 
 # --- current rows, and views --------------------------------------------------------------------------
@@ -144,6 +147,7 @@ def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
     shown = current(rows, stack)
     if not shown:
         raise exception.ResourceNotFound(resource_name=resource_name, stack_name=stack.name)
+    note(resource=resource_name)
     return stack, shown[0], nested
 
 

@@ -5,7 +5,6 @@ The project is the first segment of the path. Missing or wrong credentials are a
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication
 
@@ -15,8 +14,7 @@ from keystoneauth1.identity import v3
 from webob import exc
 
 from heatlite.api.middleware import identity
-
-LOG = logging.getLogger(__name__)
+from heatlite.common import outages
 
 DEFAULT_DOMAIN = 'default'
 
@@ -62,11 +60,13 @@ class PasswordAuth:
             auth_url=auth_url, username=user, password=password, project_id=project,
             user_domain_id=environ.get('HTTP_X_USER_DOMAIN_ID') or DEFAULT_DOMAIN, include_catalog=True)
         try:
-            return login.get_access(session.Session(auth=login, verify=self._verify))
+            found = login.get_access(session.Session(auth=login, verify=self._verify))
+            outages.back(outages.IDENTITY)
+            return found
         except (keystone_exceptions.Unauthorized, keystone_exceptions.Forbidden, keystone_exceptions.NotFound):
             return None
         except keystone_exceptions.ClientException as error:
-            LOG.warning('Keystone at %s could not check a password: %s', auth_url, error)
+            outages.away(outages.IDENTITY, f'{auth_url} could not check a password: {error}')
             return None
 
     @staticmethod

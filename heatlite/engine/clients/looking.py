@@ -19,7 +19,7 @@ from typing import Any
 from keystoneauth1.exceptions import ClientException
 from requests import Response
 
-from heatlite.common import turns
+from heatlite.common import metrics, turns
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients.os.collection import next_page
 
@@ -76,6 +76,7 @@ class Pace:
         left = min(self._most, left + (now - at) * self._rate) - 1.0
         self._left[service] = left, now
         if left < 0.0:
+            metrics.drift_wait.labels(metrics.service_label(service)).inc(-left / self._rate)
             self._runtime.sleep(-left / self._rate)
 
 
@@ -94,6 +95,7 @@ class Look:
         """Wait until a request may be sent; call it right before."""
         self.pace(service)
         self.sent[service] += 1
+        metrics.drift_requests.labels(metrics.service_label(service)).inc()
 
     def get(self, adapter: Any, url: str, arguments: Mapping[str, Any],
             ask: Callable[[str, Mapping[str, Any]], Response]) -> Response:

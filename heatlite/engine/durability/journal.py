@@ -54,6 +54,10 @@ class Journal:
         self._noted = noted
         self._thread = runtime.spawn(self._run)
 
+    def __len__(self) -> int:
+        """The number of changes that are not being written yet."""
+        return len(self._pending)
+
     def submit(self, change: Change, then: Then | None = None) -> None:
         """Write `change` soon. `then` is called in the journal's thread with the result; it must not block."""
         self._pending.append((change, then))

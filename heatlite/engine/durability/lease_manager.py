@@ -85,6 +85,11 @@ class LeaseManager:
         except exception.DatabaseUnavailable as error:
             LOG.warning('Stacks could not be handed over, others will take them in %s s: %s', self._ttl, error)
 
+    @property
+    def seconds_left(self) -> float:
+        """Until the leases of this engine end, unless they are renewed."""
+        return self._deadline - self._runtime.monotonic()
+
     def may_act(self, lease: Lease) -> None:
         """Return once the lease is certainly valid for a call into a cloud, waiting for a renewal if need be.
 

@@ -28,6 +28,16 @@ class Pool:
         else:
             self._waiting.append(call)
 
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a thread."""
+        return len(self._waiting)
+
+    @property
+    def running(self) -> int:
+        """The number of calls under way."""
+        return len(self._workers) - len(self._idle)
+
     def give_up(self, call: Callable[[], None]) -> None:
         """Kill the thread in which `call` runs, and start another in its place if calls wait."""
         for worker in self._workers:

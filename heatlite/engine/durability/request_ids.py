@@ -12,7 +12,7 @@ from typing import Any
 from oslo_context import context as contexts
 
 from heatlite.common import tracing
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.common.tracing import SpanContext
 from heatlite.db.stacks import Stack
 
@@ -55,6 +55,17 @@ def of(row: Stack) -> dict[str, Any]:
 def of_action(row: Stack) -> dict[str, Any]:
     """Return the ids of the stack's last request and the span of its action, as keywords for its context."""
     return of(row) if tracing.tracer is None else {**of(row), 'trace': span_of(row)}
+
+
+def subject(row: Stack, resource: str | None = None) -> Subject:
+    """Return what log lines say that they are about: the stack, the plan of its last request, and a resource."""
+    plan: Mapping[str, Any] | None = row.request.get(PLAN) if row.request else None
+    return Subject(row.id, row.name, None if plan is None else str(plan['id']), resource)
+
+
+def bind_to(row: Stack) -> None:
+    """Make log lines of this thread carry the ids of the stack and of its last request, until its context is known."""
+    bind(RequestContext(project_id=row.project_id, overwrite=False, **of_action(row)), subject(row))
 
 
 def asked_by(row: Stack) -> SpanContext | None:

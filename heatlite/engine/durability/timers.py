@@ -19,6 +19,10 @@ class Timers:
         self._earlier = runtime.flag()              # a new entry is due before the thread wakes up
         self._thread = runtime.spawn(self._run)
 
+    def __len__(self) -> int:
+        """The number of calls that are not due yet."""
+        return len(self._heap)
+
     def after(self, seconds: float, call: Callable[[], None]) -> None:
         due = self._runtime.monotonic() + seconds
         first = not self._heap or due < self._heap[0][0]

@@ -8,13 +8,14 @@ fail an action; an event that a sink refuses is not sent again.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from oslo_log import log
 from sqlalchemy import Connection
 
-from heatlite.common.context import RequestContext, bind
+from heatlite.common import repeats
+from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
@@ -24,7 +25,7 @@ from heatlite.engine.types import event_sink_types
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Event, Status
 
-LOG = log.getLogger(__name__)
+LOG = logging.getLogger(__name__)
 
 BLOCK = 100                             # events read at once
 VERSION = '0.1'                         # of the payload's format
@@ -40,6 +41,9 @@ class FollowedStack(Protocol):
 
     @property
     def id(self) -> str: ...
+
+    def bind(self) -> None:
+        """Make log lines of this thread carry the ids of the stack."""
 
 
 class ZaqarQueue:
@@ -169,7 +173,7 @@ class Outlet:
 
     def _tell(self) -> bool:
         """Send the next block of events. Returns False if there are none."""
-        bind(self.leased.context)
+        self.leased.bind()
         found = self._database.retry_until_available(
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:
@@ -179,8 +183,8 @@ class Outlet:
                 try:
                     sink.consume(self.leased.context, body)
                 except Exception as error:
-                    LOG.warning('Event %s of stack %s was not sent to %s: %s', event.uuid, self.leased.id,
-                                type(sink).__name__, error)
+                    repeats.log(LOG, logging.WARNING, (type(sink), type(error)), 'Event %s of stack %s was not sent to '
+                                '%s: %s', event.uuid, self.leased.id, type(sink).__name__, error)
         return bool(found)
 
     def _current_sinks(self) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from oslo_config import cfg
 
-from heatlite.common import messaging, timeutils
+from heatlite.common import messaging, repeats, timeutils
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import Stack
 from heatlite.engine.durability import request_ids
@@ -63,7 +63,8 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
             try:
                 getattr(notifier, priority)(context, event_type, body)
             except Exception as error:
-                LOG.warning('The notification %s was not sent: %s', event_type, error, extra={'context': context})
+                repeats.log(LOG, logging.WARNING, type(error).__name__, 'The notification %s was not sent: %s',
+                            event_type, error, extra={'context': context})
         sending = False
 
     def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:

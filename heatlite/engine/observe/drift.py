@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from heatlite.common import exception
+from heatlite.common import exception, repeats
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile import diff
 from heatlite.engine.reconcile.facade import Stack
@@ -65,7 +65,8 @@ def _resource(stack: Stack, resource: Resource, path: tuple[str, ...], mask: Mas
     except exception.EntityNotFound:
         return _of(resource, path, Finding.GONE, policy=policy, reason=_why_not(resource, [], policy, restricted))
     except Exception as error:
-        LOG.info('%s cannot be compared with its definition: %s', resource, mask.text(str(error)))
+        repeats.log(LOG, logging.INFO, type(error).__name__, '%s cannot be compared with its definition: %s', resource,
+                    mask.text(str(error)))
         return _of(resource, path, Finding.UNREADABLE, policy=policy,
                    reason=mask.text(str(error) or type(error).__name__)[:LONGEST_REASON])
     if not is_read or not properties:

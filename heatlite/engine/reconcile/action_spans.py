@@ -17,6 +17,12 @@ from heatlite.planning.states import Status
 SUPERSEDED = 'SUPERSEDED'               # a newer request was accepted
 
 
+def begin_of(row: Stack) -> datetime:
+    """When the last action of a stack began."""
+    found: datetime = row.started_at or row.updated_at or row.created_at
+    return found
+
+
 def ended(leased: LeasedStack, outcome: str, reason: str = '') -> None:
     """Send the span of a stack's action, unless that was done before. `reason`: without hidden values."""
     if tracing.tracer is not None and leased.traced != leased.row.generation:
@@ -30,8 +36,7 @@ def send(row: Stack, outcome: str, reason: str, taken_over: bool = False) -> Non
     if tracer is None:
         return
     span = tracer.begin(f'{row.action} stack', Kind.INTERNAL, request_ids.asked_by(row), request_ids.span_of(row))
-    began: datetime = row.started_at or row.updated_at or row.created_at
-    span.began = tracing.nanoseconds(began)
+    span.began = tracing.nanoseconds(begin_of(row))
     if outcome == Status.FAILED:
         span.error = reason[:tracing.LONGEST] or outcome
     ids = request_ids.of(row)

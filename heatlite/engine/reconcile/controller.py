@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from sqlalchemy import Connection
 
 from heatlite.common import exception, outages
-from heatlite.common.context import RequestContext, bind
+from heatlite.common.context import Subject, bind
 from heatlite.common.runtime import Runtime
 from heatlite.db import leases, signals, stacks
 from heatlite.db.connection import Database
@@ -75,6 +75,11 @@ class StackController:
     def room(self) -> int:
         """Return how many more stacks this engine can drive."""
         return 0 if self._stopping else self._settings.stacks - len(self._runners) - len(self._loading)
+
+    @property
+    def loading(self) -> int:
+        """The number of stacks that are not loaded yet."""
+        return len(self._loading)
 
     @property
     def is_idle(self) -> bool:
@@ -172,12 +177,13 @@ class StackController:
     # --- loading a stack --------------------------------------------------------------------------------
 
     def _load_and_run(self, lease: Lease) -> None:
-        bind(None)                                  # until the stack is read, its request is not known
+        bind(None, Subject(lease.stack_id))         # until the stack is read, its request is not known
         self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
         try:
             self._load(lease)
         finally:
             self._runtime.serve(None)
+            bind(None)
             if self._loading.get(lease.stack_id) is lease:
                 del self._loading[lease.stack_id]
 
@@ -216,7 +222,7 @@ class StackController:
 
     def _known(self, row: stacks.Stack) -> StackDefinition | None:
         """Return the definition of a row that was just read, if a request has just built it, else None."""
-        bind(RequestContext(project_id=row.project_id, overwrite=False, **request_ids.of_action(row)))
+        request_ids.bind_to(row)
         return self._definitions.take(row)
 
     def _log_taking(self, leased: LeasedStack, lease: Lease) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from heatlite.common import defects, exception
+from heatlite.common import defects, exception, repeats
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine.clients import answers
@@ -255,8 +255,8 @@ class StepExecutor:
             raise
         except Exception as error:
             if is_away(error) and action is not Action.CHECK:
-                LOG.info('%s of %s in stack %s will be asked for again: %s: %s', action, row.name, self._leased.id,
-                         type(error).__name__, error)
+                repeats.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
+                            '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
                 work = self.contexts.begin(step)
                 self._note_wait(row, work, checked, AWAY_TURNS * self._turn(work))
                 return commands.CheckReturned(step, False, AWAY_TURNS)
@@ -408,15 +408,16 @@ class StepExecutor:
         work = self.contexts.begin(step)
         if not work.is_away:                        # one line for each outage, not for each try
             work.is_away = True
-            LOG.warning('%s of %s in stack %s waits for a service that does not answer: %s', action, row.name,
-                        self._leased.id, failure.message)
+            repeats.log(LOG, logging.WARNING, ('away', type(error)), '%s of %s in stack %s waits for a service that '
+                        'does not answer: %s', action, row.name, self._leased.id, failure.message)
         self._note_wait(row, work, f'handle_{action.lower()}', AWAY_PATIENCE)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
     def _is_back(self, work: StepContext, row: ResourceState, action: Action) -> None:
         if work.is_away:
             work.is_away = False
-            LOG.info('%s of %s in stack %s goes on: the service answers again', action, row.name, self._leased.id)
+            repeats.log(LOG, logging.INFO, 'back', '%s of %s in stack %s goes on: the service answers again', action,
+                        row.name, self._leased.id)
 
 
 def _as_text(handle: Any) -> str | None:

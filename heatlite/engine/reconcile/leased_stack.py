@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
+from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, ResourceState
@@ -33,6 +34,13 @@ class LeasedStack:
     @property
     def id(self) -> str:
         return self.row.id
+
+    def subject(self, resource: str | None = None) -> Subject:
+        return request_ids.subject(self.row, resource)
+
+    def bind(self, resource: str | None = None) -> None:
+        """Make log lines of this thread carry the ids of the stack, of its last request, and of a resource."""
+        bind(self.context, self.subject(resource))
 
     @property
     def rows(self) -> Mapping[int, ResourceState]:

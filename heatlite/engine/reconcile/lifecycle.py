@@ -9,7 +9,6 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from heatlite.common import defects, metrics
-from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
@@ -125,7 +124,7 @@ class StackLifecycle:
         if leased.row.status == Status.IN_PROGRESS:
             action_spans.ended(leased, action_spans.SUPERSEDED)
         leased.row, leased.context = row, request_ids.following(leased.context, row)
-        bind(leased.context)
+        leased.bind()
 
     def _definition(self, row: stacks.Stack) -> StackDefinition:
         accepted = self._definitions.take(row)
@@ -140,7 +139,7 @@ class StackLifecycle:
         leased = runner.leased
         failed = self._event(leased, leased.row.action, Status.FAILED, reason)
         self._notify(leased.row, leased.row.action, Status.FAILED, reason)
-        metrics.stacks.labels(leased.row.action, Status.FAILED).inc()
+        self._measure(leased.row, leased.row.action, Status.FAILED)
         LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
         action_spans.ended(leased, Status.FAILED, reason)
         self._inform_plugins(runner, failed=True)
@@ -212,7 +211,7 @@ class StackLifecycle:
         except Superseded:
             return False
         if status is not None:
-            metrics.stacks.labels(action, status).inc()
+            self._measure(leased.row, action, status)
             action_spans.ended(leased, status, reason)
             self._notify(leased.row, action, status, reason)
             self._inform_plugins(runner, failed=status is Status.FAILED)
@@ -243,10 +242,16 @@ class StackLifecycle:
         """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
         if row.action == Action.SNAPSHOT:
             self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
-        metrics.stacks.labels(row.action, Status.FAILED).inc()
+        metrics.stacks_given_up.inc()
+        self._measure(row, row.action, Status.FAILED)
         action_spans.send(row, Status.FAILED, row.reason)
         self._notify(row, row.action, Status.FAILED, row.reason)
         self._runners.poll_parent(row)
+
+    def _measure(self, row: stacks.Stack, action: str, status: str) -> None:
+        metrics.stacks.labels(action, status).inc()
+        metrics.stack_seconds.labels(action, status).observe(
+            (self._runtime.now() - action_spans.begin_of(row)).total_seconds())
 
     def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
         return events.of_stack(self._runtime, leased.id, leased.row.name, action, status, reason)

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages
-from heatlite.common.context import bind
 from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
@@ -117,7 +116,7 @@ class Runner:
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:
-        bind(self.leased.context)                    # for log lines of this thread, also those of libraries
+        self.leased.bind()                          # for log lines of this thread, also those of libraries
         self._runtime.serve(self.leased.id)
         try:
             if not self.is_idle:

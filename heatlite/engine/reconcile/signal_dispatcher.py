@@ -121,7 +121,8 @@ class SignalDispatcher:
         try:
             while queue and not self._runner.is_stopped:
                 signal = queue[0]
-                bind(request_ids.of_signal(self._leased.context, signal.request))
+                bind(request_ids.of_signal(self._leased.context, signal.request),
+                     self._leased.subject(signal.resource_name))
                 self._runner.fenced(lambda: self._traced(signal))       # noqa: B023 - called at once
                 queue.popleft()
                 self._handled.add(signal.id)
@@ -214,7 +215,7 @@ class SignalDispatcher:
         return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
-        bind(self._leased.context)
+        self._leased.bind()
         self._runtime.serve(self._leased.id)
         try:
             self._runner.fenced(lambda: self._refresh(signalled))

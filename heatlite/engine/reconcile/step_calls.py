@@ -7,8 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from heatlite.common import exception, outages, tracing
-from heatlite.common.context import bind
+from heatlite.common import exception, metrics, outages, tracing
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
@@ -27,6 +26,7 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
+STEP = 'step'                       # kind of retries, in metrics
 DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 
 
@@ -101,7 +101,7 @@ class StepCalls:
     def execute(self, call: PoolCall) -> None:
         """Run a call, in a thread of the pool."""
         step, row = call.step, call.row
-        bind(self._leased.context)
+        self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
         if self._inbox.is_stopped:
@@ -211,6 +211,7 @@ class StepCalls:
             self._asking.pop(step.name, None)
 
     def start_timer(self, step: Step, row: ResourceState, seconds: float) -> None:
+        metrics.retries.labels(STEP).inc()
         self._timers.after(0.0 if step in self._aborted else seconds, partial(self._due, step, row.action))
 
     def _due(self, step: Step, action: Action) -> None:
@@ -245,7 +246,7 @@ class StepCalls:
         """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        with self._leased.context.bound():
+        with self._leased.context.bound(self._leased.subject(row.name)):
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
                         self._leased.id, self._patience)
         self._returned(step)
@@ -272,7 +273,7 @@ class StepCalls:
     def preempt(self, step: Step, row: ResourceState) -> None:
         """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
         def work() -> None:
-            bind(self._leased.context)
+            self._leased.bind(row.name)
             self._runtime.serve(self._leased.id)
             try:
                 if self._inbox.is_stopped:

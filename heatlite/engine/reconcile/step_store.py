@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from heatlite.common import metrics
+from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.engine.durability.journal import Journal, LeaseLost
@@ -110,8 +111,9 @@ class StepStore:
         metrics.steps.labels(row.action, row.status).inc()
         level = logging.INFO if row.status is Status.FAILED else logging.DEBUG
         if STEPS.isEnabledFor(level):
-            STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
-                      row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
+            with working_on(row.name):
+                STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
+                          row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
     def _event(self, row: ResourceState, properties: Mapping[str, Any] | None, work: StepContext | None) -> Event:
         physical_id = row.physical_id

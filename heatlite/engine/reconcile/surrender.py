@@ -15,6 +15,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, signals, stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
+from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, Superseded
 from heatlite.engine.reconcile import events
 from heatlite.planning.states import Change, Event, ResourceState, StackChange, Status
@@ -48,6 +49,7 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
             events=(events.of_stack(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
     except Superseded:
         return False                                # the newer request has its own number of tries
+    request_ids.bind_to(row)
     LOG.error('Stack %s [%s] was given up: %s', row.name, row.id, reason)
     announce(given_up)
     return True

@@ -16,8 +16,8 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
-from heatlite.common.context import RequestContext
+from heatlite.common import exception, metrics
+from heatlite.common.context import RequestContext, Subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
@@ -43,6 +43,7 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 REQUEST, SCHEDULE = 'request', 'schedule'
+DRIFTED, SAME = 'drifted', 'same'           # outcomes of looks, in metrics
 REPLACED = 'The object has drifted and is replaced.'
 
 
@@ -87,15 +88,17 @@ class Drift:
         if row is None or row.status == Status.IN_PROGRESS:
             return False
         own = RequestContext(project_id=row.project_id, overwrite=False)
-        with looking.within(look):
+        with own.bound(Subject(row.id, row.name)), looking.within(look):
             found, marked = self._looked(own, row, SCHEDULE, lambda: None)
         if not marked:
             return False
         with self._database.reader() as tx:
             context = loading.stored_context(tx, row)
-        LOG.info('Drift of stack %s is repaired: %s', row.id,
-                 ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
+        with own.bound(Subject(row.id, row.name)):
+            LOG.info('Drift of stack %s is repaired: %s', row.id,
+                     ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
         self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
+        metrics.drift_repairs.inc()
         return True
 
     # --- helpers ------------------------------------------------------------------------------------------
@@ -131,6 +134,9 @@ class Drift:
         report, marked, notices = self._database.retry(store)
         for notify in notices:
             notify()
+        metrics.drift_looks.labels(by, DRIFTED if report.drifted else SAME).inc()
+        for finding, count in report.counts.items():
+            metrics.drift_resources.labels(finding).inc(count)
         return report, marked
 
     def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,

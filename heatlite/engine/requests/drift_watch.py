@@ -14,16 +14,19 @@ from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception
+from heatlite.common import defects, exception, metrics
 from heatlite.common.runtime import Runtime
 from heatlite.db import drift as reports
 from heatlite.db.connection import Database
 from heatlite.engine.clients.looking import Look, Pace
 from heatlite.engine.durability.periodic import Periodic
+from heatlite.engine.requests.drift import SCHEDULE
 
 LOG = logging.getLogger(__name__)
 
+FAILED: Final = 'failed'            # outcome of a look, in metrics
 TOGETHER: Final = 50                # stacks of one project that share lists
+COUNTED: Final = 60.0               # seconds between two counts of the stacks that are watched
 MOST_IDLE: Final = 30.0             # seconds between two searches for stacks that are due
 
 
@@ -51,6 +54,7 @@ class DriftWatch:
         self._settings = settings
         self._watch = watch
         self._pace = Pace(runtime, settings.requests_per_minute)
+        self._count_at = 0.0
         self._repairs = Pace(runtime, settings.repairs_per_hour / 60.0)
         self._periodic = Periodic(runtime, 'stacks whose objects are to be compared', self.step,
                                   min(MOST_IDLE, settings.interval))
@@ -67,6 +71,9 @@ class DriftWatch:
         """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
         with self._database.reader() as tx:
             found = reports.due(tx, self._runtime.now(), TOGETHER)
+            if self._runtime.monotonic() >= self._count_at:
+                self._count_at = self._runtime.monotonic() + COUNTED
+                metrics.drift_watched.set(reports.count(tx))
         look = Look(self._runtime, self._pace.wait)
         for stack_id in found:
             if self._database.retry(lambda tx, stack_id=stack_id: self._take(tx, stack_id)):    # type: ignore[misc]
@@ -84,4 +91,5 @@ class DriftWatch:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
+            metrics.drift_looks.labels(SCHEDULE, FAILED).inc()
             defects.log(LOG, error, 'Stack %s was not compared with its objects, or not repaired', stack_id)

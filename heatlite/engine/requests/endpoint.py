@@ -8,7 +8,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception
+from heatlite.common import exception, repeats
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.rpc import messages
@@ -33,7 +33,8 @@ class Endpoint:
             refused = refusal(error)
             if refused is None:
                 raise
-            LOG.info('%s: a service said: %s', message.method(), error, extra={'context': context})
+            repeats.log(LOG, logging.INFO, (message.method(), type(error)), '%s: a service said: %s', message.method(),
+                        error, extra={'context': context})
             raise refused from error
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -36,6 +36,7 @@ from heatlite.rpc import messages
 
 UNLIMITED = -1
 MOST_DIFFERENCES = 20                   # that a refusal names
+MADE, APPROVED, APPLIED, DELETED, EXPIRED = 'made', 'approved', 'applied', 'deleted', 'expired'         # in metrics
 
 
 @dataclass(frozen=True)
@@ -87,9 +88,11 @@ class Plans:
             request=request, created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
 
+        removed = [0]
+
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
-            plans.remove_expired(tx, now)
+            removed[0] = plans.remove_expired(tx, now)
             if self._bounds.per_project != UNLIMITED and (
                     plans.count_applicable(tx, project_id, now) >= self._bounds.per_project):
                 raise exception.RequestLimitExceeded(
@@ -97,6 +100,8 @@ class Plans:
             plans.insert(tx, stored, made.permissions)
 
         self._database.retry(store)
+        metrics.plans.labels(MADE).inc()
+        metrics.plans.labels(EXPIRED).inc(removed[0])
         return {'id': stored.id}
 
     def approve(self, context: RequestContext, message: messages.ApprovePlan) -> None:
@@ -112,30 +117,58 @@ class Plans:
                 raise exception.Conflict(_('Plan %s has been approved already.') % found.id)
 
         self._database.retry(store)
+        metrics.plans.labels(APPROVED).inc()
 
     def apply(self, context: RequestContext, message: messages.ApplyPlan) -> dict[str, str]:
         """Carry out a plan, and return the identity of its stack. Raises Conflict, with the differences, if the plan
         is not what would be done now."""
+        reason = ''
+
+        def because(found: str) -> None:
+            nonlocal reason
+            reason = found
+
+        try:
+            applied = self._apply(context, message, because)
+        except exception.HeatException as error:
+            if error.http_code < 500:
+                metrics.plans_refused.labels(reason).inc()
+            raise
+        metrics.plans.labels(APPLIED).inc()
+        return applied
+
+    def _apply(self, context: RequestContext, message: messages.ApplyPlan,
+               because: Callable[[str], None]) -> dict[str, str]:
+        """As `apply`. `because(reason)`: called before each check, with why it refuses, in metrics."""
+        because('unknown')
         with self._database.reader() as tx:
             kept = plans.with_digest(tx, message.plan_id, context.project_id) if context.project_id else None
         if kept is None:
             raise exception.EntityNotFound(entity='Plan', name=message.plan_id)
         stored, digest = kept
+        because('applied' if stored.state == plans.APPLIED else 'expired')
         self._check_applicable(stored)
+        because('digest')
         if digest != stored.digest:
             raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
                                        'service has made it. Make a new one.') % stored.id)
         if message.digest is not None and message.digest != stored.digest:
             raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
                                      % {'id': stored.id, 'digest': stored.digest})
+        because('approval')
         if self._bounds.needs_approval and stored.state != plans.APPROVED:
             raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
         request = messages.CreatePlan.from_arguments(stored.request)
+        because('changed')
         found = self._check_start(context, stored, request)
+        because('findings')
         if self._bounds.refuse_errors:
             self._check_findings(context, stored, found or self._foresee(context, request)[1])
+        because('policy')
         self._check_policies(stored)
+        because('protected')
         self._check_protections(stored)
+        because('request')
         applied = _Applied(self._runtime, stored)
         match stored.action:
             case messages.CREATE:
@@ -153,6 +186,7 @@ class Plans:
                 raise exception.Conflict(_('Plan %s has been applied.') % found.id)
 
         self._database.retry(store)
+        metrics.plans.labels(DELETED).inc()
 
     # --- helpers ----------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
@@ -54,6 +54,7 @@ class Stacks:
         self._quotas.check_planned(plan)
         now = self._runtime.now()
         row, definition = self._checked(context, message, now)
+        note(stack_id=row.id, stack_name=row.name)
         if definition.environment.has_imports():    # refused here, and not when others have been imported already
             self._foresight.of_create(context, row, definition)
         authority = self._authority.record(context, definition, now)
