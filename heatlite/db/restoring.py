@@ -32,9 +32,10 @@ class Prepared:
 
 
 def taken_at(tx: sa.Connection) -> datetime | None:
-    """When the backup was taken: the last time that an engine renewed its leases, or stored an event."""
+    """When the backup was taken: the last time that an engine renewed its leases, or anything happened to a stack."""
     found = [tx.execute(sa.select(sa.func.max(column))).scalar()
-             for column in (engine.c.updated_at, event.c.created_at)]
+             for column in (engine.c.created_at, engine.c.updated_at, event.c.created_at, stack.c.created_at,
+                            stack.c.updated_at)]
     return max((each for each in found if each is not None), default=None)
 
 

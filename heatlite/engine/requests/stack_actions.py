@@ -72,9 +72,10 @@ class StackActions:
         since the backup; None for any other stack, and where none can be made: the delete is tried with the old ones.
         """
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, stack_id, context)
-        if row.restored_from is None:
-            return None
+            row = self._stored.found(tx, stack_id, context)
+            if row.restored_from is None:
+                return None
+            stored = templates.get(tx, row.template_id)
         try:
             return self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
         except exception.DatabaseUnavailable:
