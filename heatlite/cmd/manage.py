@@ -12,7 +12,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins
+from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins, restore
 from heatlite.cmd.doctor import command as doctor
 from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception
@@ -46,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
             return import_heat.run(conf, parts.database(conf), _print_table)
+        if conf.command.name in restore.COMMANDS:
+            return restore.run(conf, parts.database(conf), _print_table)
         COMMANDS[conf.command.name](conf, parts.database(conf))
     except exception.HeatException as error:
         return _failed(str(error))
@@ -94,6 +96,7 @@ def _add_commands(commands: Any) -> None:
     secrets.add_argument('previous_encryption_key', nargs='?', help=_(
         'The key before, if auth_encryption_key is a new one.'))
     encryption_keys.add_command(commands)
+    restore.add_commands(commands)
     import_heat.add_command(commands)
     plugins.add_commands(commands)
     completion.add_command(commands)

@@ -55,6 +55,13 @@ def update(tx: sa.Connection, credentials_id: str, **changed: Any) -> bool:
                            .values(**changed)).rowcount)
 
 
+def keep(tx: sa.Connection, new: Credentials) -> None:
+    """Inserts credentials, or replaces those with their id, which nested stacks may use, too."""
+    changed = {name: getattr(new, name) for name in NAMES if name != 'id'}
+    if not update(tx, new.id, **changed):
+        insert(tx, new)
+
+
 def forget_token(tx: sa.Connection, credentials_id: str) -> None:
     """Removes the token of the request, once its action has ended."""
     tx.execute(credentials.update().where(credentials.c.id == credentials_id).values(token=None))

@@ -54,6 +54,17 @@ def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[
             None if new.properties is None else encode(new.properties), time(new.created_at))
 
 
+def skip_numbers(tx: sa.Connection, count: int) -> None:
+    """Have the next event numbered at least `count` higher than any stored one: streams continue after a number."""
+    number = (tx.execute(sa.select(sa.func.max(event.c.id))).scalar() or 0) + count
+    if tx.dialect.name == 'postgresql':
+        tx.execute(sa.text("SELECT setval(pg_get_serial_sequence('event', 'id'), :number)"), {'number': number})
+        return
+    tx.execute(event.insert().values(id=number, uuid='', stack_id='', resource_name='', resource_type='', action='',
+                                     status='', reason='', created_at=datetime.min.replace(year=1970)))
+    tx.execute(event.delete().where(event.c.id == number))
+
+
 def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Shown]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 

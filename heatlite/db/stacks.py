@@ -54,6 +54,7 @@ class Stack:
     deleted_at: datetime | None
     revision: int | None = None
     outcome: str | None = None
+    restored_from: datetime | None = None       # when the backup was taken that the stack, or its parent, is from
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Wanted(Page, Protocol):
 
 
 NAMES = tuple(field.name for field in fields(Stack))
-TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at')
+TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at', 'restored_from')
 JSON = ('tags', 'parameters', 'outputs', 'request')
 WHOLE = codec.columns(stack, Stack)
 SUMMARY = codec.columns(stack, Summary)
@@ -267,6 +268,16 @@ def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags
     """The number of stacks for `page`, without its limit and marker."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
                           .where(*_matching(project_id, wanted, hidden_tags))).scalar_one())
+
+
+def newest_roots(tx: sa.Connection, project_id: str | None = None) -> list[Stack]:
+    """The newest live root stack of each project, or of one, whose credentials are stored; else the newest one."""
+    query = sa.select(stack.c.project_id, stack.c.id).where(stack.c.live == 1, stack.c.owner_id.is_(None))
+    if project_id is not None:
+        query = query.where(stack.c.project_id == project_id)
+    newest = dict(row for row in tx.execute(query.order_by(
+        stack.c.credentials_id.is_not(None), stack.c.created_at, stack.c.id)).tuples())
+    return [row for row in (get(tx, newest[each]) for each in sorted(newest)) if row is not None]
 
 
 def count_live_roots(tx: sa.Connection, project_id: str) -> int:

@@ -155,7 +155,8 @@ class EngineService:
                                      conf.max_events_per_stack, self._plugins, self._notify)
         self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
                                     self._recorder, unchanged, known)
-        self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder)
+        self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, self._recorder,
+                                    self.updates.renewed_authority)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),

@@ -16,6 +16,7 @@ class Rows:
         self.by_number = {row.id: row for row in rows}
         self._next = max([next_row, *(number + 1 for number in self.by_number)])
         self.current_numbers: dict[str, int] = {}
+        self._uuids = {row.uuid for row in self.by_number.values()}
 
     def choose_current(self, template_id: str, avoid_template_id: str | None) -> None:
         """Find the current rows for a target (`steps.current_rows`)."""
@@ -38,6 +39,10 @@ class Rows:
                 found[other] = number
         return found
 
+    def has_uuid(self, uuid: str) -> bool:
+        """Whether a row has that id, or had it before it was removed in this traversal."""
+        return uuid in self._uuids
+
     def set(self, row: ResourceState) -> ResourceState:
         self.by_number[row.id] = row
         return row
@@ -48,6 +53,7 @@ class Rows:
         row = ResourceState(id=self._next, name=name, uuid=uuid, type=kind, replaces=replaces, template_id=template_id,
                             created_at=now)
         self._next += 1
+        self._uuids.add(uuid)
         self.current_numbers[name] = row.id
         return self.set(row)
 

@@ -13,6 +13,7 @@ HEALED = 'Update status to COMPLETE for FAILED resource neither update nor repla
 TIMED_OUT = 'Timed out'
 CHECK_INCOMPLETE = ". 'CHECK' not fully supported (see resources)"
 NO_ADOPT_ID = 'Resource ID was not provided.'
+RESTORED = 'Whether it was made between the backup and the restore is unknown'
 INTERRUPTED = 'Engine went down during resource %s'
 USER_CANCEL = 'user triggered cancel'
 

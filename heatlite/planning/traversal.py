@@ -7,6 +7,7 @@ events, `planning.steps` the steps and their order.
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
@@ -52,6 +53,7 @@ from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
+NewUuid = Callable[[str, int | None, int], str]
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 
@@ -60,11 +62,14 @@ class Traversal:
     """The state machine of one stack. Not thread-safe: the runner's thread calls it, but for `record`."""
 
     def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
-                 template_id: str, *, next_row: int, uuid: Callable[[], str], random: Callable[[], float],
+                 template_id: str, *, next_row: int, uuid: NewUuid, random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
-                 permissions: Permissions = EVERYTHING, tolerance: int = 0) -> None:
-        """`rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
+                 permissions: Permissions = EVERYTHING, tolerance: int = 0, is_restored: bool = False) -> None:
+        """`uuid(name, replaces, attempt)`: as `identities.of_row`, for the request of the target; `is_restored`: the
+        rows come from a backup, so that resources may have objects which their rows do not know.
+
+        `rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
         `permissions`: the actions that the applied plan and the protections allow; `tolerance`: how many resources may
         fail while the others go on, see `planning.tolerance`.
 
@@ -76,6 +81,7 @@ class Traversal:
         self.retry_limit = retry_limit
         self._uuid = uuid
         self._random = random
+        self._is_restored = is_restored
         self._target_number = 0
         self._steps = StepsUnderWay()
         self._ready: deque[Step] = deque()
@@ -165,12 +171,13 @@ class Traversal:
     def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
                  rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
                  permissions: Permissions = EVERYTHING, tolerance: int = 0, abort: str | None = None,
-                 unvisited: Set[str] = frozenset()) -> list[Command]:
+                 unvisited: Set[str] = frozenset(), uuid: NewUuid | None = None) -> list[Command]:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes); `unvisited`: as
-        of `start`.
+        of `start`; `uuid`: of the newer request.
         """
+        self._uuid = uuid or self._uuid
         commands = self._release_hooks()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
         if abort is not None:
@@ -285,7 +292,7 @@ class Traversal:
             return self._block(step, row.id)
         if row.name in self.wanted and self._rows.is_current(row):
             return self._finish(step)          # current rows stay
-        if row.action is Action.INIT:
+        if row.action is Action.INIT and not self._is_restored:
             return [self._remove(step, row, event=False), *self._finish(step)]
         hook = self._hook_before(step, row)
         if hook:
@@ -372,12 +379,17 @@ class Traversal:
             self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
             return self._ending.refuse(step.name, action, why) + self._free(step)
-        row = self._rows.add(step.name, self.wanted[step.name].type, self._uuid(), self.template_id,
-                             old.id if old else None, now)
+        replaces = old.id if old else None
+        row = self._rows.add(step.name, self.wanted[step.name].type, self._new_uuid(step.name, replaces),
+                             self.template_id, replaces, now)
         commands: list[Command] = []
         if old is not None:
             commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
         return commands + self._begin(step, row, action, now)
+
+    def _new_uuid(self, name: str, replaces: int | None) -> str:
+        return next(found for found in (self._uuid(name, replaces, attempt) for attempt in itertools.count())
+                    if not self._rows.has_uuid(found))
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""

@@ -55,7 +55,7 @@ class Driver:
         """Return a traversal of the first target to which nothing was told."""
         action, desired, rows, template, options = self.arguments
         numbers = itertools.count()
-        return Traversal(action, desired, rows, template, uuid=lambda: f'uuid-{next(numbers)}',
+        return Traversal(action, desired, rows, template, uuid=lambda *row: f'uuid-{next(numbers)}',
                          random=random.Random(self.seed).random, **options)
 
     def tell(self, method, *arguments, **options):

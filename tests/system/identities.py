@@ -131,14 +131,15 @@ class Simulated:
     region = 'RegionOne'
 
     def __init__(self, _name: str, folder: Path, url: str, cfn_url: str, cloudwatch_url: str,
-                 port: int = 0) -> None:
-        self._log, self._port = folder / 'cloud.log', port
+                 port: int = 0, boot: float = 0.2) -> None:
+        """`boot`: seconds that a server takes to boot."""
+        self._log, self._port, self._boot = folder / 'cloud.log', port, boot
         self._catalogued = (f'orchestration={url}/v1/%(project_id)s', f'cloudformation={cfn_url}/v1',
                             f'cloudwatch={cloudwatch_url}/v1')
         self.people: dict[str, Person] = {}
 
     def __enter__(self) -> Simulated:
-        self._program = Program(self._log, '--port', self._port,
+        self._program = Program(self._log, '--port', self._port, '--boot', self._boot,
                                 *(part for each in self._catalogued for part in ('--service', each)),
                                 module='cloudsim')
         try:

@@ -166,7 +166,7 @@ class StepExecutor:
                 self._done(step, row.id, work, action)
                 return commands.HandlerReturned(step, None, done=True, unsupported=action is Action.CHECK,
                                                 fingerprint=work.fingerprint)
-            work.handle = (unknown_creates.create(self._leased, resource, handler, work.is_away)
+            work.handle = (unknown_creates.create(self._leased, resource, handler, work.is_away, self.records.holders)
                            if action is Action.CREATE else handler(*arguments))
             self._is_back(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:

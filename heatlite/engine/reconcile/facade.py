@@ -16,6 +16,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
+from heatlite.db.stacks import Stack as StackRow
 from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
@@ -37,6 +38,11 @@ MakeProject = Callable[[Callable[[str], str], Callable[[str], None]], str]
 USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
                     *((action, status) for action in ('CREATE', 'RESUME', 'UPDATE')
                       for status in ('IN_PROGRESS', 'COMPLETE'))})
+
+
+def was_begun_before(row: StackRow) -> bool:
+    """Whether the present action of a stack began before the backup was taken that the stack was restored from."""
+    return row.restored_from is not None and (row.started_at or row.created_at) <= row.restored_from
 
 
 class Nested(Protocol):
@@ -163,6 +169,11 @@ class Stack(Mapping[str, Resource]):
     @property
     def created_time(self) -> datetime:
         return self._leased.row.created_at
+
+    @property
+    def restored_from(self) -> datetime | None:
+        """When the backup was taken that the stack was restored from; None if it never was."""
+        return self._leased.row.restored_from
 
     @property
     def updated_time(self) -> datetime | None:

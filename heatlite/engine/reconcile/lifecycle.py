@@ -114,7 +114,8 @@ class StackLifecycle:
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
             hooks=loading.hooks(definition), permissions=self._permissions(row), tolerance=tolerance(row),
-            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited())
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited(),
+            uuid=loading.new_uuid(row))
 
     def _permissions(self, row: stacks.Stack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -25,11 +26,12 @@ from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.registry import HOOK_TYPES, Registry
+from heatlite.planning import identities
 from heatlite.planning.breakpoints import Hooks, no_hooks
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import avoided_template
-from heatlite.planning.traversal import Traversal
+from heatlite.planning.traversal import NewUuid, Traversal
 
 ANY = 1 << 62
 NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
@@ -55,10 +57,18 @@ def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows
     """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `permissions`:
     what the applied plan allows."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
-                     next_row=row.next_resource, uuid=runtime.uuid, random=runtime.random,
+                     next_row=row.next_resource, uuid=new_uuid(row), random=runtime.random,
                      rollback=not row.disable_rollback,
                      avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
-                     hooks=hooks(target), held=held, permissions=permissions, tolerance=tolerance(row))
+                     hooks=hooks(target), held=held, permissions=permissions, tolerance=tolerance(row),
+                     is_restored=row.restored_from is not None)
+
+
+def new_uuid(row: stacks.Stack) -> NewUuid:
+    """Return a function: (resource name, row that it takes over from, attempt) -> the id of its new row.
+
+    The ids are those of the request in the stack's row."""
+    return partial(identities.of_row, row.id, row.generation)
 
 
 def hooks(target: StackDefinition) -> Hooks:

@@ -36,7 +36,7 @@ class ChildRequests(Protocol):
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None: ...
 
-    def create_child(self, parent: LeasedStack, resource_name: str, name: str,
+    def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
                      timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack: ...
 
@@ -129,7 +129,7 @@ class Nesting:
         self.check_depth()
         self._check_counted(resource, template)
         row = self._requests.create_child(
-            self._parent, resource.name, str(resource.physical_resource_name()),
+            self._parent, resource.name, str(resource.uuid), str(resource.physical_resource_name()),
             lambda identity: self.define(resource, template, parameters, identity), self._request(resource),
             timeout_mins=timeout_mins, adopt=adopt)
         self._ours.add(row.id)

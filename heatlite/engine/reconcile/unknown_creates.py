@@ -7,20 +7,26 @@ from collections.abc import Callable
 from typing import Any
 
 from heatlite.common import defects, exception
+from heatlite.engine.reconcile.facade import was_begun_before
+from heatlite.engine.reconcile.imports import Holders
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.resource import Resource
-from heatlite.planning import commands
+from heatlite.planning import commands, text
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
 
-def create(leased: LeasedStack, resource: Resource, handler: Callable[[], Any], is_again: bool) -> Any:
+def create(leased: LeasedStack, resource: Resource, handler: Callable[[], Any], is_again: bool,
+           holders: Holders) -> Any:
     """Call handle_create and return its handle. If it fails without an id, look for an object that it may have
-    created. `is_again`: an earlier call has failed."""
+    created. `is_again`: an earlier call has failed. In a restored stack, an object that was made after the backup is
+    taken over instead."""
     try:
+        if leased.row.restored_from is not None and not is_again and _was_made(leased, resource, holders):
+            return None
         if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
             found = resource.find_existing()        # raises while the service does not answer
             if found is not None:
@@ -36,6 +42,37 @@ def create(leased: LeasedStack, resource: Resource, handler: Callable[[], Any], 
             LOG.info('%s of stack %s was made although its creation failed: %s', resource.name, leased.id, error)
             return None
         raise
+
+
+def _was_made(leased: LeasedStack, resource: Resource, holders: Holders) -> bool:
+    """Look for an object made between the backup and the restore, and store its id. Returns whether there is one.
+
+    Raises Error if that is unknown of a resource of an action that the backup interrupted. A later request is one whose
+    author knows the state of the cloud: it creates what is not found.
+    """
+    if resource.resource_id is not None or resource.idempotent_create:
+        return False
+    is_resumed = was_begun_before(leased.row)
+    if not hasattr(resource, 'find_existing'):
+        if is_resumed:
+            raise exception.Error(text.RESTORED)
+        return False
+    try:
+        found = resource.find_existing()
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        if is_away(error) or is_resumed:
+            raise
+        LOG.info('Whether %s of stack %s was made after the backup is unknown: %s', resource.name, leased.id, error)
+        return False
+    if found is None or any(
+            holder.type == resource.type() and (holder.stack_id, holder.id) != (leased.id, resource.id)
+            for holder in holders(str(found))):
+        return False
+    LOG.info('%s of stack %s was made after the backup: %s', resource.name, leased.id, found)
+    resource.resource_id_set(str(found))
+    return True
 
 
 def find(leased: LeasedStack, resource: Resource) -> bool:

@@ -25,6 +25,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.language.definition import StackDefinition
+from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import Event, ResourceState
 
@@ -123,11 +124,13 @@ class Acceptance:
                 loading.traversal(self._runtime, row, definition, rows, self._retry_limit,
                                   permissions=permissions)))
 
-    def new_resources(self, definition: StackDefinition, template_id: str, now: datetime) -> list[ResourceState]:
+    def new_resources(self, stack_id: str, definition: StackDefinition, template_id: str,
+                      now: datetime) -> list[ResourceState]:
         """Return the rows of the resources of a new stack, before any action."""
         implicit_dependencies.complete(definition)
         numbers = {name: number for number, name in enumerate(definition.resources, 1)}
-        return [ResourceState(id=numbers[name], name=name, uuid=self._runtime.uuid(), type=resource.type,
+        return [ResourceState(id=numbers[name], name=name, uuid=identities.of_row(stack_id, 1, name),
+                              type=resource.type,
                               requires={needed: numbers[needed] for needed in resource.requires},
                               template_id=template_id, created_at=now)
                 for name, resource in definition.resources.items()]

@@ -25,9 +25,11 @@ from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, che
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.planning import text
+from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
+
+MOST_ATTEMPTS = 8                   # of nested stacks of one row of a resource, whose ids are computed
 
 
 class NestedStacks:
@@ -45,12 +47,12 @@ class NestedStacks:
         """As `QuotaChecks.check_room`."""
         self._quotas.check_room(root_id, count, child_id)
 
-    def create_child(self, parent: LeasedStack, resource_name: str, name: str,
+    def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
                      timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
         """Store the nested stack of a resource and begin to drive it. Returns its row. `request`: stored with it."""
         above = parent.row
-        stack_id = self._runtime.uuid()
+        stack_id = self._new_id(resource_uuid)
         definition = define(StackIdentity(name, stack_id, above.project_id))
         validation.check_child(definition, self._registry, parent.context)
         now = self._runtime.now()
@@ -67,10 +69,17 @@ class NestedStacks:
             request=request_ids.stored(request_ids.asking(parent.context), {
                 **request, **({'adopt': adopt.get('resources', {})} if adopt else {})},
                 planned.below(parent, resource_name)),
-            created_at=now, updated_at=None, started_at=now, deleted_at=None)
+            created_at=now, updated_at=None, started_at=now, deleted_at=None, restored_from=above.restored_from)
         self._acceptance.commit_new(parent.context, row, definition,
-                                    self._acceptance.new_resources(definition, row.template_id, now), now)
+                                    self._acceptance.new_resources(row.id, definition, row.template_id, now), now)
         return row
+
+    def _new_id(self, resource_uuid: str) -> str:
+        """Return an id for a nested stack: the same that another engine would choose for it."""
+        wanted = [identities.of_nested(resource_uuid, attempt) for attempt in range(MOST_ATTEMPTS)]
+        with self._database.reader() as tx:
+            taken = stacks.children(tx, wanted)
+        return next((each for each in wanted if each not in taken), self._runtime.uuid())
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import resources
 from heatlite.db.connection import Database
 from heatlite.engine import clients
-from heatlite.engine.observe import project
+from heatlite.engine.observe import orphans, project
 from heatlite.engine.observe.project import CONTAINERS, LISTS, MEMBERS, RECORDS, Listing
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
@@ -28,8 +28,6 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 SECONDS = 45.0                      # in which the services have to answer
-BORROWERS = frozenset({             # types whose physical id is the id of an object that they do not own
-    'OS::Cinder::VolumeAttachment', 'AWS::EC2::VolumeAttachment', 'OS::Neutron::ExtraRouteSet'})
 WIDTH = 120                         # of the text, characters
 
 
@@ -86,15 +84,6 @@ class ProjectTemplates:
                 [{'what': each.what, 'reason': each.failure} for each in every if each.failure])
 
     def _without_owned(self, found: Iterable[Found], listing: Listing) -> list[Found]:
-        """Return the objects that no stack has. Ports of a server that a stack has belong to the server."""
-        every = list(found)
-        devices = {port['id']: port.get('device_id') or '' for port in listing.of('ports')}
+        """Return the objects that no stack has."""
         with self._database.reader() as tx:
-            owned = resources.owners(tx, {each.id for each in every} | set(devices.values()) - {''})
-        return [each for each in every if not _is_owned(each, owned.get(each.id, ()))
-                and not (each.kind == 'port' and owned.get(devices.get(each.id, '')))]
-
-
-def _is_owned(found: Found, types: Collection[str]) -> bool:
-    """Whether a resource of one of these types, with the object's id, is the object's."""
-    return found.type in types or (found.type not in BORROWERS and bool(set(types) - BORROWERS))
+            return list(orphans.free(found, listing, partial(resources.owners, tx)))

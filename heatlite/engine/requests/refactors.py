@@ -344,7 +344,7 @@ class Refactors:
                   authority: credentials.Credentials | None, now: datetime) -> stacks.Stack:
         """Store the new definition of a root stack with the end of its update. Returns its row."""
         if authority is not None:
-            credentials.insert(tx, authority)
+            credentials.keep(tx, authority)
         template_id = self._runtime.uuid()
         content = replace(each.content, environment=each.definition.environment.document())
         shown = refactor_checks.outputs_of(each.found)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
@@ -11,9 +13,10 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.db import credentials, stacks, templates
 from heatlite.db import events as event_rows
-from heatlite.db import stacks, templates
 from heatlite.db.connection import Database
+from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import events, exports, planned, rollback
 from heatlite.engine.reconcile.planned import Reference
@@ -24,16 +27,21 @@ from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.language.definition import StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
+LOG = logging.getLogger(__name__)
+
+Renew = Callable[[RequestContext, stacks.Stack, StackDefinition, datetime], Credentials | None]
 PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
 
 
 class StackActions:
     def __init__(self, runtime: Runtime, database: Database, acceptance: Acceptance, stored: StoredStacks,
-                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder) -> None:
+                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder, renew: Renew) -> None:
+        """`renew(context, row, definition, now)`: new credentials for the stack if it needs some, else None."""
         self._runtime = runtime
         self._database = database
         self._acceptance = acceptance
@@ -41,18 +49,40 @@ class StackActions:
         self._quotas = quotas
         self._foresight = foresight
         self._recorder = recorder
+        self._renew = renew
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
 
         `plan`: the plan that the request applies."""
+        renewed = self._renewed(context, message.stack_id)
+
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
+            if renewed is not None and row.credentials_id == renewed.id:
+                credentials.keep(tx, renewed)
             return {'request': None}
 
         self.begin(message.stack_id, Action.DELETE, store, context,
                    plan=plan.reference if plan is not None else None)
+
+    def _renewed(self, context: RequestContext, stack_id: str) -> Credentials | None:
+        """Return credentials in place of those of a restored stack, whose trust may have been deleted with the stack
+        since the backup; None for any other stack, and where none can be made: the delete is tried with the old ones.
+        """
+        with self._database.reader() as tx:
+            row = self._stored.found(tx, stack_id, context)
+            if row.restored_from is None:
+                return None
+            stored = templates.get(tx, row.template_id)
+        try:
+            return self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
+            return None
 
     def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, Previewed]:
         """Return the present row, and what a delete would do."""

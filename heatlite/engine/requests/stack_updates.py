@@ -74,7 +74,7 @@ class StackUpdates:
             if plan is not None:
                 plan.accept(tx, row.id, current.generation)
             if renewed is not None:
-                credentials.insert(tx, renewed)
+                credentials.keep(tx, renewed)
             return {
                 'description': str(definition.description), 'parameters': definition.parameters.shown(),
                 'request': request_ids.stored(context, None, plan.reference if plan is not None else None),
@@ -179,13 +179,20 @@ class StackUpdates:
 
     def renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                           now: datetime) -> credentials.Credentials | None:
-        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None."""
+        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None.
+
+        Credentials from a backup are renewed, too: their trust may have been deleted with a stack since."""
         if row.owner_id is not None:
             return None
         with self._database.reader() as tx:
             stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
-        if stored is not None and stored.trust_id and self._authority.is_of(stored, context):
+        is_own = self._authority.is_of(stored, context)
+        if (stored is not None and is_own and context.auth_token and row.restored_from is not None
+                and stored.created_at <= row.restored_from):
+            renewed = self._authority.record(context, definition, now)
+            return None if renewed is None else replace(renewed, id=stored.id)
+        if stored is not None and stored.trust_id and is_own:
             return None
-        if stored is not None and not context.auth_token and self._authority.is_of(stored, context):
+        if stored is not None and not context.auth_token and is_own:
             return None
         return self._authority.record(context, definition, now)

@@ -60,7 +60,7 @@ class Stacks:
         authority = self._authority.record(context, definition, now)
         row = replace(row, credentials_id=authority.id if authority is not None else None, request=request_ids.stored(
             context, row.request, plan.reference if plan is not None else None))
-        rows = self._acceptance.new_resources(definition, row.template_id, now)
+        rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
         row = replace(row, next_resource=len(rows) + 1)
         self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
         self._known.note(row.template_id)

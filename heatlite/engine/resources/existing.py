@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from heatlite.common import exception
@@ -17,6 +18,8 @@ from heatlite.engine.clients.os import http
 from heatlite.planning import text
 
 BEFORE = 'there_before'                     # resource data: ids, as JSON; null: the service did not tell
+CLOCKS_APART = timedelta(minutes=1)         # of the services and the database
+MADE_AT = ('created_at', 'created')
 
 Entries = Iterable[Mapping[str, Any]]
 
@@ -78,8 +81,10 @@ def find_created(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], 
     Of several the only one that `fits`; a single one need not, because services write values in ways of their own.
     None when nothing has come since. Raises Error when that is unknown.
     """
-    if not found or BEFORE not in resource.data():
-        return None                         # nothing was ever asked for
+    if not found:
+        return None
+    if BEFORE not in resource.data():       # nothing was ever asked for, as far as the database knows
+        return _made_since_the_backup(resource, found, fits)
     before = json.loads(resource.data()[BEFORE])
     if before is None:
         raise ambiguous()
@@ -92,6 +97,35 @@ def find_created(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], 
     if len(fitting) != 1 or any(_is_indistinguishable(resource, other) for other in siblings):
         raise ambiguous()
     return fitting[0]
+
+
+def _made_since_the_backup(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+    """The one in `found` that was made after the backup from which the stack was restored; None if there is none.
+
+    Raises Error when that is unknown: services need not tell when an object was made.
+    """
+    backup = getattr(resource.stack, 'restored_from', None)
+    if backup is None:
+        return None
+    siblings = {other.resource_id for other in resource.stack.values() if other.type() == resource.type()}
+    new = [each for each, entry in found.items() if each not in siblings
+           and (made_at(entry) or backup) >= backup - CLOCKS_APART]
+    if not new:
+        return None
+    fitting = [each for each in new if fits(found[each])]
+    if len(fitting) != 1 or made_at(found[fitting[0]]) is None:
+        raise ambiguous()
+    return fitting[0]
+
+
+def made_at(entry: Mapping[str, Any]) -> datetime | None:
+    """When a service made an object, by its entry in a list, in UTC; None if it does not say."""
+    said = next((entry[name] for name in MADE_AT if entry.get(name)), None)
+    try:
+        found = datetime.fromisoformat(str(said))
+    except ValueError:
+        return None
+    return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
 
 
 def ambiguous() -> exception.Error:
