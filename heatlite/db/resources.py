@@ -17,7 +17,7 @@ from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
-from heatlite.planning.states import NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.waiting import Wait
 
 HEAVY = ('properties', 'definition', 'metadata', 'attributes')
@@ -86,6 +86,13 @@ _shown = codec.reader(Shown, 'requires', *_DETAILS)
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
+_KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
+    _OF_STACK).group_by(resource.c.type, resource.c.template_id)
+_UNLIKE_APPLIED = _LIGHT.where(sa.or_(
+    resource.c.requires != '{}', resource.c.status != Status.COMPLETE.value,
+    resource.c.action.in_([Action.INIT.value, Action.DELETE.value]), resource.c.replaces.is_not(None),
+    resource.c.replaced_by.is_not(None), resource.c.fingerprint.in_(['', DIRTY]),
+    resource.c.type.in_(sa.bindparam('types', expanding=True))))
 _NAME = sa.bindparam('name', type_=resource.c.name.type)
 _BY_NAME = sa.select(*_DETAILED).where(_OF_STACK, resource.c.name == _NAME).order_by(resource.c.id)
 _REQUIRING = sa.select(resource.c.name, resource.c.requires).where(
@@ -115,6 +122,33 @@ def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
     return [_state(row) for row in tx.execute(_LIGHT, {'stack_id': stack_id}).all()]     # `all` takes half the time
 
 
+@dataclass(frozen=True)
+class Kind:
+    """The rows of a stack with one type that were last applied with one template. `last`: the highest row number."""
+
+    type: str
+    template_id: str | None
+    number: int
+    last: int
+
+
+def kinds(tx: sa.Connection, stack_id: str) -> list[Kind]:
+    """The kinds of all rows of a stack. Reads one range of the primary key, returns few rows."""
+    return [Kind(*row) for row in tx.execute(_KINDS, {'stack_id': stack_id})]
+
+
+def unlike_applied(tx: sa.Connection, stack_id: str, types: Iterable[str]) -> list[ResourceState]:
+    """The rows without their heavy columns that require others, are or were part of a replacement, are of one of these
+    types, or are not as a completed create or update leaves them. Reads one range of the primary key."""
+    return [_state(row) for row in tx.execute(_UNLIKE_APPLIED, {'stack_id': stack_id, 'types': list(types)}).all()]
+
+
+def of_names(tx: sa.Connection, stack_id: str, names: Iterable[str]) -> list[ResourceState]:
+    """All rows of these names without their heavy columns. One SELECT for each 500. Index: (stack_id, name, id)."""
+    return [_state(row) for chunk in chunks(list(names)) for row in tx.execute(
+        sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name.in_(chunk)))]
+
+
 def _state(row: Any) -> ResourceState:
     (number, name, uuid, kind, action, status, reason, physical_id, requires, replaces, replaced_by, template_id,
      fingerprint, handle, created_at, updated_at) = row
@@ -141,6 +175,13 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
         selected.where(resource.c.id.in_(chunk)) for chunk in chunks(list(numbers))]
     return {number: dict(zip(names, map(codec.decode, values), strict=True))
             for query in queries for number, *values in tx.execute(query)}
+
+
+def kept_values(tx: sa.Connection, stack_id: str,
+                numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, Any]]:
+    """The stored attribute cache of these rows, None: of all rows of the stack: row number -> {key: value}."""
+    found = columns(tx, stack_id, numbers, ('attributes',))
+    return {number: each['attributes'] for number, each in found.items() if each['attributes']}
 
 
 def stored(tx: sa.Connection, stack_id: str, first: int,

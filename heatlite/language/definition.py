@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from heatlite.common import exception, identifier
@@ -56,6 +57,22 @@ class StackIdentity:
         return identifier.HeatIdentifier(self.project_id, self.name, str(self.id)).arn()
 
 
+@dataclass(frozen=True)
+class SharedText:
+    """What the text of two definitions has in common. `types`: how many resources of each type the former one has;
+    empty if they may be disabled by conditions."""
+
+    same: frozenset[str] = frozenset()              # resources with equal texts
+    others: frozenset[str] = frozenset()            # the other resources of both definitions
+    types: Mapping[str, int] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return bool(self.same)
+
+
+NOTHING_SHARED: Final = SharedText()
+
+
 class StackDefinition:
     """The desired state of a stack. Also the `EvaluationContext` of its calls: what they use besides the scope."""
 
@@ -71,7 +88,8 @@ class StackDefinition:
         self.assume_unknown = assume_unknown
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
-        self.as_applied: frozenset[str] = frozenset()   # resources that are known to be defined as they were applied
+        self.as_applied = NOTHING_SHARED        # with the definition that was applied, if it is known
+        self._compared: tuple[StackDefinition, SharedText] | None = None
         self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)
         self.edition = template.edition
         self.keys = template.edition.keys
@@ -153,7 +171,7 @@ class StackDefinition:
         self._forget_resources()
 
     def _forget_resources(self) -> None:
-        for computed in ('resources', 'all_resources', 'resource_names'):
+        for computed in ('resources', 'all_resources', 'resource_names', 'names_by_type'):
             self.__dict__.pop(computed, None)
 
     @functools.cached_property
@@ -169,16 +187,30 @@ class StackDefinition:
         return section
 
     @functools.cached_property
-    def resources(self) -> dict[str, ResourceDefinition]:
+    def resources(self) -> Mapping[str, ResourceDefinition]:
         """Enabled resources in the order of the template. Raises for an invalid resource and for its condition."""
+        type_key, condition = self.keys.type, self.keys.condition
+        if all(type(snippet) is dict and type_key in snippet and condition not in snippet
+               for snippet in self.snippets.values()):
+            return self.all_resources
         return {name: resource for name, snippet in self.snippets.items()
                 if self.is_enabled(name, snippet)
                 for resource in [self.all_resources[name]]}
 
     @functools.cached_property
-    def all_resources(self) -> dict[str, ResourceDefinition]:
+    def all_resources(self) -> Mapping[str, ResourceDefinition]:
         """All resources, including disabled ones, without a check of their shape."""
-        return {name: ResourceDefinition(name, snippet, self) for name, snippet in self.snippets.items()}
+        return _Resources(self.snippets, self)
+
+    @functools.cached_property
+    def names_by_type(self) -> Mapping[str, list[str]]:
+        """The names of enabled resources by the name of their type. Raises as `resources` and `parsed`."""
+        found: dict[str, list[str]] = {}
+        type_key, snippets, resources = self.keys.type, self.snippets, self.resources
+        for name in resources:
+            type_name = snippets[name][type_key]
+            found.setdefault(type_name if type(type_name) is str else resources[name].type, []).append(name)
+        return found
 
     @functools.cached_property
     def outputs(self) -> dict[str, OutputDefinition]:
@@ -191,27 +223,33 @@ class StackDefinition:
                 % {'section': self.keys.outputs, 'kind': type(section).__name__})
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
-    def same_resources(self, other: StackDefinition) -> frozenset[str]:
-        """Names of resources whose text is as in `other`, if all that texts may use besides resources is, too.
+    def shared_with(self, former: StackDefinition) -> SharedText:
+        """Return which resources have the same text as in `former`, if all that texts may use besides resources is the
+        same, too.
 
-        Empty if a condition of a resource may have changed: those resources require the same ones as in `other`.
+        Nothing is shared if a condition of a resource may have changed: those resources require the same ones as in
+        `former`. The comparison is made once.
         """
-        if self.environment.document() != other.environment.document() or self.files != other.files:
-            return frozenset()
+        if self._compared is None or self._compared[0] is not former:
+            self._compared = former, self._shared_with(former)
+        return self._compared[1]
+
+    def _shared_with(self, former: StackDefinition) -> SharedText:
+        if self.environment.document() != former.environment.document() or self.files != former.files:
+            return NOTHING_SHARED
         apart = {self.edition.sections[name] for name in ('resources', 'outputs')}
         sections = [{key: value for key, value in each.template.document.items() if key not in apart}
-                    for each in (self, other)]
+                    for each in (self, former)]
         if sections[0] != sections[1]:
-            return frozenset()
-        before, same = other.snippets, set()
-        for name, snippet in self.snippets.items():
-            if name not in before:
-                continue
-            if snippet == before[name]:
-                same.add(name)
-            elif any(isinstance(each, Mapping) and self.keys.condition in each for each in (snippet, before[name])):
-                return frozenset()
-        return frozenset(same)
+            return NOTHING_SHARED
+        before, now, condition = former.snippets, self.snippets, self.keys.condition
+        others = {name for name, snippet in now.items() if name not in before or snippet != before[name]}
+        for name in others & before.keys():
+            if any(isinstance(each, Mapping) and condition in each for each in (now[name], before[name])):
+                return NOTHING_SHARED
+        same = frozenset(now.keys() - others)
+        others |= before.keys() - now.keys()
+        return SharedText(same, frozenset(others), _types(before, self.keys.type, condition))
 
     def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""
@@ -220,7 +258,7 @@ class StackDefinition:
     @functools.cached_property
     def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
         used: dict[str, set[tuple[Any, ...]]] = {}
-        users = [resource for name, resource in self.resources.items() if name not in self.plain]
+        users = [self.resources[name] for name in self.resources if name not in self.plain]
         needs = [need.requirement for resource in users for need in resource.needs]
         elsewhere = [resource.parsed.update_policy for resource in users]
         elsewhere += [output.expression for output in self.outputs.values()]
@@ -308,6 +346,38 @@ class StackDefinition:
 
     def attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
         return None if self.known_attributes is None else self.known_attributes(resource_name, attribute)
+
+
+class _Resources(Mapping[str, ResourceDefinition]):
+    """The definitions of resources, each made at its first use: an update looks at few of many."""
+
+    def __init__(self, snippets: Mapping[str, Any], owner: StackDefinition) -> None:
+        self._snippets = snippets
+        self._owner = owner
+        self._made: dict[str, ResourceDefinition] = {}
+
+    def __getitem__(self, name: str) -> ResourceDefinition:
+        found = self._made.get(name)
+        if found is None:                           # all threads get the same one
+            found = self._made.setdefault(name, ResourceDefinition(name, self._snippets[name], self._owner))
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._snippets
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._snippets)
+
+    def __len__(self) -> int:
+        return len(self._snippets)
+
+
+def _types(snippets: Mapping[str, Any], key: str, condition: str) -> Mapping[str, int]:
+    """Return how many resources there are of each type; nothing if there are conditions, or texts of a wrong shape."""
+    if not all(type(snippet) is dict and condition not in snippet for snippet in snippets.values()):
+        return {}
+    named = [snippet.get(key) for snippet in snippets.values()]
+    return Counter(named) if all(isinstance(name, str) for name in named) else {}
 
 
 def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,

@@ -187,9 +187,10 @@ class DocumentChecks:
         definition = self.definition
         wrong: set[str] = set()
         unconditional: set[str] = set()
-        for name, resource in definition.all_resources.items():
+        for name in definition.all_resources:
             if name in self.right:
                 continue
+            resource = definition.all_resources[name]
             try:
                 resource.parsed                                             # noqa: B018
             except CLIENT_ERRORS as error:

@@ -102,10 +102,12 @@ class Checker(DocumentChecks):
 
     def _types(self) -> Iterator[Diagnostic]:
         known: dict[str, tuple[TypeFacts, Found]] = {}      # of types of resources that are right
-        for name, resource in self.definition.resources.items():
-            if name in self.right and resource.type in known:
-                self.facts[name], self.found[name] = known[resource.type]
+        resources, snippets, type_key = self.definition.resources, self.definition.snippets, self.keys.type
+        for name in resources:
+            if name in self.right and snippets[name][type_key] in known:
+                self.facts[name], self.found[name] = known[snippets[name][type_key]]
                 continue
+            resource = resources[name]
             turns.spend(STEPS)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
@@ -211,9 +213,10 @@ class Checker(DocumentChecks):
 
     def _references(self) -> Iterator[Diagnostic]:
         resources, known = self.definition.resources, self.definition.resource_names
-        for name, resource in resources.items():
+        for name in resources:
             if name in self.right:
                 continue
+            resource = resources[name]
             turns.spend(STEPS + len(resource.depends_on) // 4)
             if resource.is_external:
                 if resource.depends_on:

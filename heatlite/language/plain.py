@@ -33,15 +33,17 @@ def find(definition: StackDefinition, names: Iterable[str], is_plain: Callable[[
         if not number % RESOURCES_A_STEP:
             turns.spend(1)
         snippet = snippets.get(name)
-        if not isinstance(snippet, dict) or not snippet.keys() <= allowed:
+        if not isinstance(snippet, dict):
             continue
         type_name = snippet.get(keys.type)
         if not isinstance(type_name, str):
             continue
-        if type_name not in types:
-            types[type_name] = is_plain(type_name)
-        if types[type_name] and (len(snippet) == 1 or (
-                _are_known(snippet.get(keys.depends_on, ()), snippets) and _size(snippet, functions) <= LARGEST)):
+        is_of_plain_type = types.get(type_name)
+        if is_of_plain_type is None:
+            is_of_plain_type = types[type_name] = is_plain(type_name)
+        if is_of_plain_type and (len(snippet) == 1 or (
+                snippet.keys() <= allowed and _are_known(snippet.get(keys.depends_on, ()), snippets)
+                and _size(snippet, functions) <= LARGEST)):
             found.add(name)
     return frozenset(found)
 

@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
 
 from heatlite.planning import breakpoints, decide, retry, steps, text
 from heatlite.planning.breakpoints import Breakpoints, Hooks, no_hooks
@@ -46,7 +45,7 @@ from heatlite.planning.commands import (
 from heatlite.planning.ending import Ending
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.protection import Denial
-from heatlite.planning.rows import Rows
+from heatlite.planning.rows import Rows, RowsView
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Desired, Kind, Step
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
@@ -65,7 +64,8 @@ class Traversal:
                  template_id: str, *, next_row: int, uuid: NewUuid, random: Callable[[], float],
                  rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
                  hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
-                 permissions: Permissions = EVERYTHING, tolerance: int = 0, is_restored: bool = False) -> None:
+                 permissions: Permissions = EVERYTHING, tolerance: int = 0, is_restored: bool = False,
+                 read_all: Callable[[], Iterable[ResourceState]] | None = None) -> None:
         """`uuid(name, replaces, attempt)`: as `identities.of_row`, for the request of the target; `is_restored`: the
         rows come from a backup, so that resources may have objects which their rows do not know.
 
@@ -74,10 +74,11 @@ class Traversal:
         fail while the others go on, see `planning.tolerance`.
 
         `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
-        breakpoint at which the row was held when the previous owner was interrupted.
+        breakpoint at which the row was held when the previous owner was interrupted; `read_all`: reads all rows, if
+        `rows` are not all.
         """
-        self._rows = Rows(rows, next_row)
-        self.rows: Mapping[int, ResourceState] = MappingProxyType(self._rows.by_number)
+        self._rows = Rows(rows, next_row, read_all)
+        self.rows: Mapping[int, ResourceState] = RowsView(self._rows)
         self.retry_limit = retry_limit
         self._uuid = uuid
         self._random = random
@@ -106,7 +107,7 @@ class Traversal:
 
     def busy_rows(self) -> list[ResourceState]:
         """Return the rows that a step works on."""
-        return [self._rows.by_number[number] for number in self._steps.busy]
+        return [self._rows.row(number) for number in self._steps.busy]
 
     def is_busy(self, step: Step) -> bool:
         """Whether `step` still works on its row."""
@@ -120,6 +121,11 @@ class Traversal:
         """Whether neither the applied plan nor a protection refuses to replace that resource. Any thread may ask."""
         return not (self.permissions.guard.refusal(name, Denial.REPLACE)
                     or self.permissions.refusal(name, Action.CREATE, self.wanted))
+
+    def take(self, rows: Iterable[ResourceState], next_row: int, unread: Set[str]) -> None:
+        """Take over stored rows before the start. `next_row`: the lowest number for new rows; `unread`: the names of
+        all other rows, which need not be read to start without visiting them."""
+        self._rows.take(rows, next_row, unread)
 
     def record(self, row: ResourceState) -> None:
         """Take over a row that was changed outside the traversal: a type stored a physical id, a signal was handled.
@@ -141,8 +147,9 @@ class Traversal:
         self._rows.choose_current(template_id, avoid_template_id)
         self._tolerance = Tolerance(tolerance, template_id)
         if tolerance:
+            self._rows.complete()
             for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted
-                self._tolerance.recall(self._rows.by_number[number])
+                self._tolerance.recall(self._rows.row(number))
         self._target_number += 1
         self._walk = None
         self._ready.clear()
@@ -158,12 +165,13 @@ class Traversal:
 
     def _row(self, step: Step) -> ResourceState:
         """Return the row that the step works on."""
-        return self._rows.by_number[self._steps.of(step).row_id]
+        return self._rows.row(self._steps.of(step).row_id)
 
     def start(self, now: datetime, unvisited: Set[str] = frozenset()) -> list[Command]:
         """Begin the steps. `unvisited`: resources that are as the target wants them (`planning.unvisited`)."""
         self.unvisited = unvisited
-        self._walk = Walk(steps.build(self.action, self.wanted, self._rows.by_number, self._rows.current_numbers,
+        rows = self._rows.read if unvisited else self._rows.by_number
+        self._walk = Walk(steps.build(self.action, self.wanted, rows, self._rows.current_numbers,
                                       self._target_number, unvisited))
         self._ready.extend(self._walk.ready())
         return self._advance(now)
@@ -179,9 +187,10 @@ class Traversal:
         """
         self._uuid = uuid or self._uuid
         commands = self._release_hooks()
+        self._rows.complete()
         self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
         if abort is not None:
-            commands += [Abort(step, self._rows.by_number[number], abort) for number, step in self._steps.busy.items()
+            commands += [Abort(step, self._rows.row(number), abort) for number, step in self._steps.busy.items()
                          if self._of(step).action is not Action.DELETE]
         return commands + self.start(now, unvisited)
 
@@ -285,7 +294,7 @@ class Traversal:
         return self._inspect(step, row)
 
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
-        row = self._rows.by_number.get(step.row_id)
+        row = self.rows.get(step.row_id)
         if row is None:
             return self._finish(step)
         if row.id in self._steps.busy:
@@ -305,7 +314,7 @@ class Traversal:
         return self._begin(step, row, Action.DELETE, now)
 
     def _start_action(self, step: Step, now: datetime) -> list[Command]:
-        row = self._rows.by_number[step.row_id]
+        row = self._rows.row(step.row_id)
         if row.id in self._steps.busy:
             return self._block(step, row.id)
         action = step.action
@@ -332,13 +341,13 @@ class Traversal:
 
     def _call(self, step: Step) -> Call:
         state = self._of(step)
-        row = self._rows.by_number[state.row_id]
+        row = self._rows.row(state.row_id)
         return Call(step, row, state.action, state.first and not state.attempt, state.recreating)
 
     def _block(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         busy = self._steps.block(step, number)
-        is_older = not self._is_wanted(busy) and self._rows.by_number[number].template_id != self.template_id
+        is_older = not self._is_wanted(busy) and self._rows.row(number).template_id != self.template_id
         state = self._of(busy)
         if (state.preempted or not is_older or step.kind is Kind.ACTION or state.action not in PREEMPTED
                 or state.recreating):
@@ -399,7 +408,7 @@ class Traversal:
 
     def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
         state = self._of(step)
-        row, action = self._rows.by_number[state.row_id], state.action
+        row, action = self._rows.row(state.row_id), state.action
         self._ending.unsupported = self._ending.unsupported or state.unsupported
         if action is Action.DELETE:
             if state.recreating:
@@ -546,7 +555,7 @@ class Traversal:
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
         state = self._of(step)
         state.first = False                      # the interrupted call may have stored data
-        row = self._rows.by_number[state.row_id]
+        row = self._rows.row(state.row_id)
         if step.kind is Kind.DELETE:
             row = self._rows.set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
@@ -579,7 +588,7 @@ class Traversal:
 
     def _again(self, step: Step, now: datetime) -> list[Command]:
         state = self._of(step)
-        row = self._rows.by_number[state.row_id]
+        row = self._rows.row(state.row_id)
         is_wanted = self._is_wanted(step) and not self._ending.is_stopped
         if state.away and row.action is not Action.DELETE and not is_wanted:
             reason, state.away = state.away, ''
@@ -606,10 +615,10 @@ class Traversal:
             if self._ending.is_stopped:
                 return self._free(step)
             if denied:
-                return self._refused(step, self._rows.by_number[state.row_id], Action.UPDATE, denied)
+                return self._refused(step, self._rows.row(state.row_id), Action.UPDATE, denied)
             self._steps.occupy(step, state.row_id)
             state.action = Action.UPDATE
-        row = self._rows.by_number[state.row_id]
+        row = self._rows.row(state.row_id)
         is_wanted = self._is_wanted(step)
         if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
@@ -668,7 +677,7 @@ class Traversal:
 
     def _timed_out(self, why: Mapping[int, str]) -> list[Command]:
         commands = self._release_hooks()
-        commands += [Abort(step, self._rows.by_number[number], why.get(number, text.TIMED_OUT))
+        commands += [Abort(step, self._rows.row(number), why.get(number, text.TIMED_OUT))
                      for number, step in self._steps.busy.items()]
         return commands + self._ending.time_out()
 

@@ -16,11 +16,13 @@ ROWS_A_STEP = 8                                     # rows that are looked at in
 GONE = frozenset({Action.INIT, Action.DELETE})      # rows without an object
 
 
-def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[ResourceState], bool]) -> frozenset[str]:
+def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[ResourceState], bool],
+         others: Set[str] = frozenset()) -> frozenset[str]:
     """Return the names of the resources that are not visited.
 
     `same`: resources whose definition is the applied one, with equal requirements, and only uses values that are as
-    they were unless a required resource changes; `stays(row)`: whether an equal definition means that nothing is to do.
+    they were unless a required resource changes; `stays(row)`: whether an equal definition means that nothing is to do;
+    `others`: resources without a row in `rows` that are known to be unvisited, and are part of the answer.
     """
     found: dict[str, Mapping[str, int]] = {}        # name -> what it requires
     seen: set[str] = set()
@@ -35,11 +37,11 @@ def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[Resourc
         if (name in same and row.status is Status.COMPLETE and row.action not in GONE and row.replaced_by is None
                 and row.fingerprint and row.fingerprint != DIRTY and stays(row)):
             found[name] = row.requires
-    outside = [name for name, needed in found.items() if needed and not found.keys() >= needed.keys()]
+    outside = [name for name, needed in found.items() if needed and not found.keys() >= needed.keys() - others]
     if outside:
         behind = graph.dependents({name: needed for name, needed in found.items() if needed})
         while outside:
             name = outside.pop()
             if found.pop(name, None) is not None:
                 outside += behind.get(name, ())
-    return frozenset(found)
+    return frozenset(others).union(found)

@@ -44,7 +44,7 @@ def is_plain(type_name):
 
 def found(before, after):
     definition = build(after)
-    return plain.find(definition, definition.same_resources(build(before)), is_plain)
+    return plain.find(definition, definition.shared_with(build(before)).same, is_plain)
 
 
 def texts(definition, **options):

@@ -36,12 +36,18 @@ def calls(work):
 
 def visits(cluster, stack_id, wanted, **options):
     """Update; how many resources were visited, and the statements."""
+    found, seen = counted(cluster, stack_id, wanted, **options)
+    return found['_start_apply'], seen
+
+
+def counted(cluster, stack_id, wanted, **options):
+    """Update; how often each function was called, and the statements."""
     def update():
         cluster.update(stack_id, wanted, **options)
         done(cluster, stack_id, 'UPDATE')
 
     with statements.noted(lambda statement: True) as seen:
-        return calls(update)['_start_apply'], seen
+        return calls(update), seen
 
 
 def required(cluster, stack_id):
@@ -66,9 +72,10 @@ def test_one_change_costs_the_same_in_a_large_stack():
     for count in (10, 1000):
         with Cluster() as cluster:
             stack_id = made(cluster, many(count))
-            found.append(visits(cluster, stack_id, many(count, r3=thing('other'))))
+            found.append(counted(cluster, stack_id, many(count, r3=thing('other'))))
     (few, few_seen), (lots, lots_seen) = found
-    assert few == lots == 1
+    for found in (few, lots):
+        assert found['_start_apply'] == found['_state'] == 1    # `_state` makes one of each row that is read
     assert len(lots_seen) < 2 * len(few_seen)       # the history of the large stack is purged, too
 
 
@@ -166,6 +173,54 @@ def test_all_is_visited_if_a_condition_may_enable_a_resource():
         stack_id = made(cluster, conditional('no'))
         assert visits(cluster, stack_id, conditional('yes'))[0] == 7
         assert required(cluster, stack_id)['y'] == {'x'}
+
+
+SHOWN = {name: {'value': {'get_resource': name}} for name in 'cd'}
+
+
+def test_unread_rows_are_read_when_they_are_asked_for():
+    flat = {name: thing(name) for name in 'abcdef'}
+    with Cluster(engines=1) as cluster:
+        stack_id = made(cluster, template(flat))
+        assert_reads(cluster, stack_id, template({**flat, 'a': thing('x')}), 1)
+        assert_reads(cluster, stack_id, template({**flat, 'a': thing('y'), 'g': thing({'get_resource': 'b'})}), 2)
+        physical = {name: each[0][2] for name, each in cluster.states(stack_id).items()}
+        assert cluster.cloud.objects[physical['g']]['value'] == physical['b']
+        wanted = {**flat, 'g': thing({'get_resource': 'b'}), 'a': thing('y')}
+        with_outputs = template({**wanted, 'a': thing('z')}, SHOWN)
+        assert_reads(cluster, stack_id, with_outputs, 4)        # a; g, which requires another; c, d: used
+        shown = {each['output_key']: each['output_value'] for each in cluster.row(stack_id).outputs}
+        assert shown == {name: physical[name] for name in 'cd'}
+
+
+def assert_reads(cluster, stack_id, wanted, count):
+    assert counted(cluster, stack_id, wanted)[0]['_state'] == count
+    wait(cluster, 10)
+
+
+@pytest.mark.parametrize('happen', [
+    lambda cluster, stack_id, flat: cluster.ask(messages.SignalResource(stack_id, 'd', {'word': 'x'})),
+    lambda cluster, stack_id, flat: cluster.update(stack_id, template({**flat, 'd': thing('x'), 'f': thing('f', 'n')})),
+    lambda cluster, stack_id, flat: cluster.ask(messages.DeleteStack(stack_id))], ids=['signal', 'update', 'delete'])
+def test_an_update_that_left_rows_unread_is_interrupted(happen):
+    flat = {name: thing(name) for name in 'abcdef'}
+
+    def life(cluster):
+        cluster.chaos.enabled = False
+        stack_id = made(cluster, template(flat))
+        cluster.chaos.enabled = True
+        cluster.update(stack_id, template({**flat, 'a': thing('a', 'replaced')}))
+        cluster.universe.run(lambda: 'replaced' in str(cluster.row(stack_id)) or len(cluster.cloud.made) > 6, limit=100)
+        happen(cluster, stack_id, flat)
+        row = cluster.settle(stack_id)
+        if row is None or row.action == 'DELETE':
+            assert not cluster.cloud.objects
+            return
+        assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+        assert_one_object_per_resource(cluster, stack_id)
+        assert len(cluster.states(stack_id)) == 6
+
+    assert kill_engines_in(life, 4, from_the_start=False) > 5
 
 
 @pytest.mark.thorough

@@ -70,13 +70,14 @@ class Authority:
     def _needs_a_service(self, definition: StackDefinition) -> bool:
         if definition.environment.event_sinks:
             return True                             # events are sent to them with the credentials of the stack's owner
-        for name, resource in definition.resources.items():
-            try:
-                kind = self._registry.resolve(resource.type, name, definition.environment)
-            except exception.HeatException:
-                return True                         # the use of the type reports the error
-            if kind.default_client_name is not None or kind.requires_deferred_auth:
-                return True
+        for type_name, names in definition.names_by_type.items():
+            for name in names if definition.environment.registry.is_by_resource else names[:1]:
+                try:
+                    kind = self._registry.resolve(type_name, name, definition.environment)
+                except exception.HeatException:
+                    return True                     # the use of the type reports the error
+                if kind.default_client_name is not None or kind.requires_deferred_auth:
+                    return True
         return False
 
     def _with_trust(self, context: RequestContext, found: Credentials) -> Credentials:

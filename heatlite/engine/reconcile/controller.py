@@ -151,7 +151,9 @@ class StackController:
         self._definitions.put(stack_id, generation, definition)
 
     def adopt(self, leased: LeasedStack, taken_over: bool = False) -> None:
-        """Begin to drive a loaded stack. `taken_over`: signals may wait for it."""
+        """Begin to drive a loaded stack. `taken_over`: signals may wait for it.
+
+        Rows are unread in the update of a settled stack alone: after a signal it is no longer settled."""
         if self._stopping:
             return                                  # the next owner of the lease begins with the stored state
         present = self._runners.get(leased.id)
@@ -164,7 +166,8 @@ class StackController:
         self._timeouts.watch(runner)
         self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
         if taken_over:
-            runner.signal_dispatcher.take_over()
+            if leased.unread is None:
+                runner.signal_dispatcher.take_over()
             runner.wake()
         self._runtime.spawn(runner.run)
 

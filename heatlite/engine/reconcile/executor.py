@@ -83,7 +83,7 @@ class StepExecutor:
             return False
 
     def unvisited(self) -> frozenset[str]:
-        """Return the names of the resources that the action need not visit."""
+        """Return the names of the resources that the action need not visit, whose rows may be unread then."""
         return frozenset() if self._observe else unvisited.of_update(self._leased, self.objects)
 
     # --- comparing --------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class StepExecutor:
             if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
                     or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
                 return False
-            if step.name in self._leased.definition.as_applied:
+            if step.name in self._leased.definition.as_applied.same:
                 return row.fingerprint not in ('', DIRTY)
             return row.fingerprint == fingerprint(wanted.resolved(self.scope))
         except Exception:                           # the inspection reports it

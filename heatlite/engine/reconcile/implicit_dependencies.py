@@ -62,18 +62,16 @@ class _NoClients:
 
 
 def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, type[Resource]]:
-    """Return resource name -> class, without resources whose type is unknown."""
+    """Return resource name -> class, without those that change no requirements, and those whose type is unknown."""
     found: dict[str, type[Resource]] = {}
-    by_type: dict[str | tuple[str, str], type[Resource] | None] = {}
-    by_name = definition.environment.registry.is_by_resource
-    for name, wanted in definition.resources.items():
-        key = (wanted.type, name) if by_name else wanted.type
-        if key not in by_type:
+    for type_name, names in definition.names_by_type.items():
+        by_name = definition.environment.registry.is_by_resource
+        for alike in ([name] for name in names) if by_name else (names,):
             try:
-                by_type[key] = types.resolve(wanted.type, name, definition.environment)
+                kind = types.resolve(type_name, alike[0], definition.environment)
             except exception.HeatException:
-                by_type[key] = None
-        kind = by_type[key]
-        if kind is not None and hasattr(kind, 'add_dependencies'):
-            found[name] = kind
+                continue
+            if hasattr(kind, 'add_dependencies') and (
+                    not kind.strict_dependency or kind.add_dependencies is not Resource.add_dependencies):
+                found.update(dict.fromkeys(alike, kind))
     return found

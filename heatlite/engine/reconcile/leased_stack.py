@@ -10,6 +10,7 @@ from heatlite.db.leases import Lease
 from heatlite.db.stacks import Stack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
+from heatlite.engine.reconcile.unread_rows import UnreadRows
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Desired
@@ -30,6 +31,7 @@ class LeasedStack:
         self.kept: dict[int, Mapping[str, Any]] = {}            # row -> its cached values, see `attribute_cache`
         self.traced = 0                                         # generation whose action has ended for traces
         self.signalled = 0                                      # generation in which the last signal was handled
+        self.unread: UnreadRows | None = None                   # of an update that may leave most rows unread
 
     @property
     def id(self) -> str:

@@ -106,7 +106,7 @@ class StackLifecycle:
         if definition is None:
             definition = self._definition(row)
         self._take_row(leased, row)
-        leased.definition = definition
+        leased.definition, leased.unread = definition, None
         runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -21,6 +20,7 @@ from heatlite.engine.reconcile import planned
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.engine.reconcile.settled import tolerance
+from heatlite.engine.reconcile.unread_rows import UnreadRows
 from heatlite.language import definition as definitions
 from heatlite.language import template as language_template
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -53,15 +53,15 @@ def facade(row: stacks.Stack) -> StoredFacade | None:
 
 def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
               retry_limit: int, held: Mapping[int, str] | None = None,
-              permissions: Permissions = EVERYTHING) -> Traversal:
+              permissions: Permissions = EVERYTHING, unread: UnreadRows | None = None) -> Traversal:
     """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `permissions`:
-    what the applied plan allows."""
+    what the applied plan allows; `unread`: reads the rows that are not among `rows`."""
     return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
                      next_row=row.next_resource, uuid=new_uuid(row), random=runtime.random,
                      rollback=not row.disable_rollback,
                      avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
                      hooks=hooks(target), held=held, permissions=permissions, tolerance=tolerance(row),
-                     is_restored=row.restored_from is not None)
+                     is_restored=row.restored_from is not None, read_all=unread.all if unread is not None else None)
 
 
 def new_uuid(row: stacks.Stack) -> NewUuid:
@@ -93,14 +93,17 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         if row is None:
             return None
         target = known(row) or definition(templates.get(tx, row.template_id), row, operator)
-        rows = resources.light(tx, row.id)
-        kept = kept_values(tx, row.id) if rows else {}
+        unread = UnreadRows(database, row.id) if target.as_applied and not row.converge else None
+        rows = resources.light(tx, row.id) if unread is None else []
+        kept = resources.kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
         permissions = planned.permissions(tx, row)
     held = _held(database, row, target)
     leased = LeasedStack(row, lease, target, context, traversal(
-        runtime, row, target, rows, retry_limit, held, permissions))
+        runtime, row, target, rows, retry_limit, held, permissions, unread))
     leased.kept.update(kept)
+    if unread is not None:
+        leased.unread, unread.kept = unread, leased.kept
     return leased
 
 
@@ -109,12 +112,6 @@ def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dic
         return {}
     with database.reader() as tx:
         return resources.held(tx, row.id, HOOK_TYPES)
-
-
-def kept_values(tx: Connection, stack_id: str) -> dict[int, Mapping[str, Any]]:
-    """Return the stored attribute cache of a stack: row number -> {key: value}."""
-    found = resources.columns(tx, stack_id, None, ('attributes',))
-    return {number: columns['attributes'] for number, columns in found.items() if columns['attributes']}
 
 
 def stored_context(tx: Connection, row: stacks.Stack) -> RequestContext:

@@ -110,9 +110,10 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
         return None
     nested = 0
     unvisited = leased.traversal.unvisited          # settled before, and nothing has happened to it
-    for name, resource in definition.resources.items():
+    for name in definition.resources:
         if name in unvisited:
             continue
+        resource = definition.resources[name]
         member = leased.current(name)
         if member is None or member.failed or resource.is_external or not all(
                 _is_stable(need, leased, kind_of, is_live) for need in resource.needs):

@@ -2,29 +2,92 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Iterator, Set
+
 from heatlite.common import exception
+from heatlite.db.resources import Kind
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
+from heatlite.engine.reconcile.unread_rows import UnreadRows
 from heatlite.engine.resource import Resource
+from heatlite.language.definition import StackDefinition
+from heatlite.language.expression import PLACEHOLDERS, requirements
 from heatlite.planning import unvisited
 from heatlite.planning.states import Action, ResourceState
 
 NONE: frozenset[str] = frozenset()
+MOST_APART = 1000               # names whose rows are read by name; beyond it, all rows are read
 
 
 def of_update(leased: LeasedStack, objects: ResourceObjects) -> frozenset[str]:
-    """Return the names; none if the update has to look at every resource."""
-    same, definition = leased.definition.as_applied, leased.definition
-    if not same or leased.row.action != Action.UPDATE or leased.row.converge:
+    """Return the names; none if the update has to look at every resource.
+
+    If the rows are not read yet, most of those of resources that are not visited stay so."""
+    unread, leased.unread = leased.unread, None
+    if not leased.definition.as_applied or leased.row.action != Action.UPDATE or leased.row.converge:
         return NONE
+    if unread is not None:
+        kinds = unread.kinds()
+        if _are_as_applied(kinds, leased.definition):
+            return _of_unread(leased, objects, unread, kinds)
     rows = list(leased.rows.values())
-    kinds = {(row.type, row.template_id): row for row in rows}      # what a type means depends on nothing else
-    if not all(_is_understood(row, objects) for row in kinds.values()):
+    examples = {(row.type, row.template_id): row for row in rows}   # what a type means depends on nothing else
+    return _find(leased.definition, objects, examples.values(), rows) or NONE
+
+
+def _are_as_applied(kinds: Iterable[Kind], definition: StackDefinition) -> bool:
+    """Whether each resource that was applied has one row, and there are no other rows.
+
+    Each of a settled stack has one that is COMPLETE, so that equal numbers suffice."""
+    found: Counter[str] = Counter()
+    for kind in kinds:
+        found[kind.type] += kind.number
+    shared = definition.as_applied
+    return len(shared.others) <= MOST_APART and found == shared.types
+
+
+def _of_unread(leased: LeasedStack, objects: ResourceObjects, unread: UnreadRows,
+               kinds: Iterable[Kind]) -> frozenset[str]:
+    definition, shared = leased.definition, leased.definition.as_applied
+    examples = [ResourceState(0, '', '', kind.type, template_id=kind.template_id) for kind in kinds]
+    rows = unread.unlike_applied({each.type for each in examples if not _stays(each, objects)})
+    rows += unread.of_names(shared.others)
+    left = shared.same.difference([row.name for row in rows])
+    found = _find(definition, objects, examples, rows, left)
+    if found is None:
         return NONE
-    staying = {kind for kind, row in kinds.items() if _stays(row, objects)}
+    resources = definition.resources
+    visited = shared.others.union([row.name for row in rows]).difference(found).intersection(resources)
+    needed = {other for name in visited for other in resources[name].requires}.union(_used(definition)) & left
+    if len(needed) <= MOST_APART:
+        rows += unread.of_names(needed)
+    leased.traversal.take(rows, max(kind.last for kind in kinds) + 1, left)
+    return found
+
+
+def _find(definition: StackDefinition, objects: ResourceObjects, examples: Iterable[ResourceState],
+          rows: Iterable[ResourceState], others: Set[str] = NONE) -> frozenset[str] | None:
+    """Return the names; None if types require a visit of all. `examples`: a row of each kind of the stack's rows;
+    `others`: resources without requirements whose rows are as they were applied."""
+    examples = list(examples)
+    if not all(_is_understood(row, objects) for row in examples):
+        return None
+    staying = {(row.type, row.template_id) for row in examples if _stays(row, objects)}
     snippets, type_key = definition.snippets, definition.keys.type
-    return unvisited.find(same, rows, lambda row: (
-        (row.type, row.template_id) in staying and snippets[row.name].get(type_key) == row.type))
+    return unvisited.find(definition.as_applied.same, rows, lambda row: (
+        (row.type, row.template_id) in staying and snippets[row.name].get(type_key) == row.type), others)
+
+
+def _used(definition: StackDefinition) -> Iterator[str]:
+    """Yield the resources that outputs use."""
+    for output in definition.outputs.values():
+        try:
+            for _trail, need in requirements(output.expression, PLACEHOLDERS):
+                if isinstance(need.resource, str):
+                    yield need.resource
+        except exception.HeatException:             # resolving it reports the error
+            continue
 
 
 def _is_understood(row: ResourceState, objects: ResourceObjects) -> bool:

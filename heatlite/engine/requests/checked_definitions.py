@@ -26,4 +26,4 @@ class CheckedDefinitions:
         """Return the resources of `definition` that were found right with the stored definition `before`."""
         if self._known.get(template_id) is not self._registry.operator:
             return frozenset()
-        return definition.same_resources(before)
+        return definition.shared_with(before).same

@@ -10,8 +10,8 @@ from typing import Any
 from sqlalchemy import Connection
 
 from heatlite.common.i18n import _
+from heatlite.db import resources
 from heatlite.db.stacks import Stack
-from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.requests import plan_making
 from heatlite.engine.requests.preview_update import Previewed
@@ -154,7 +154,7 @@ def outputs_of(found: Previewed | None) -> list[dict[str, Any]]:
 
 def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
-    stored = {origin: loading.kept_values(tx, origin) for origin in {each.stack for each in rows}}
+    stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in rows}}
     found = {}
     for each in rows:
         if each.row.id not in references:

@@ -30,7 +30,7 @@ from heatlite.engine.requests.stacks import identity
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
 from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types.registry import Registry
-from heatlite.language.definition import StackDefinition, StackIdentity
+from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
 from heatlite.planning import text
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
@@ -106,7 +106,7 @@ class StackUpdates:
             columns, now = requested(tx, current), self._runtime.now()
             if current.generation != row.generation or (
                     definition.as_applied and not stacks.is_settled(tx, row.id)):       # a signal may have been handled
-                definition.as_applied = frozenset()
+                definition.as_applied = NOTHING_SHARED
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
             accepted = stacks.accept(

@@ -9,7 +9,6 @@ from typing import Any
 from sqlalchemy import Connection
 
 from heatlite.db import resources
-from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.reconcile.stored_resource_cache import Read
@@ -31,7 +30,7 @@ class StoredRows:
 
     def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, Any]]:
         """Return the cached values of a stack: row number -> {key: value} (`reconcile.attribute_cache`)."""
-        return loading.kept_values(tx, stack_id)
+        return resources.kept_values(tx, stack_id)
 
     def secrets(self, tx: Connection, stack_id: str) -> set[str]:
         """Return the data of a stack that types have marked as secret."""
@@ -91,7 +90,7 @@ class MovedRows(StoredRows):
         found = self._numbered.get(stack_id)
         if found is None:
             return super().kept(tx, stack_id)
-        stored = {origin: loading.kept_values(tx, origin) for origin in {each.stack for each in found.values()}}
+        stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in found.values()}}
         return {number: stored[each.stack][each.before.id] for number, each in found.items()
                 if each.before.id in stored[each.stack]}
 

@@ -22,7 +22,7 @@ from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.settled import inputs_of_root
-from heatlite.language.definition import StackDefinition
+from heatlite.language.definition import NOTHING_SHARED, SharedText, StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 
@@ -54,13 +54,13 @@ class UnchangedUpdates:
         with self._database.reader() as tx:
             return digest if digest is not None and self._is_settled(tx, row, digest) else None
 
-    def as_applied(self, row: stacks.Stack, before: StackDefinition, definition: StackDefinition) -> frozenset[str]:
-        """Return the names of the resources that an update with `definition` need not compare: they are defined as in
-        `before`, which was applied. It holds while the stack has the generation of `row`. One statement."""
+    def as_applied(self, row: stacks.Stack, before: StackDefinition, definition: StackDefinition) -> SharedText:
+        """Return which resources an update with `definition` need not compare: they are defined as in `before`, which
+        was applied. It holds while the stack has the generation of `row`. One statement."""
         with self._database.reader() as tx:
             if not stacks.is_settled(tx, row.id):
-                return frozenset()
-        return definition.same_resources(before)
+                return NOTHING_SHARED
+        return definition.shared_with(before)
 
     def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], dict[str, Any]],
                ) -> stacks.Stack | None:

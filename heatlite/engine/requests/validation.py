@@ -98,10 +98,14 @@ def check_sizes(definition: StackDefinition, registry: Registry, context: Reques
     total = len(definition.snippets)
     tree_size.check(total, quota)
     catalog = _catalog(definition, registry, context)
-    for resource in definition.resources.values():
-        size = catalog.size(resource)
-        tree_size.check_members(size, quota, most)
-        total += size
+    for names in definition.names_by_type.values():
+        for name in names:
+            resource = definition.resources[name]
+            size = catalog.size(resource)
+            tree_size.check_members(size, quota, most)
+            total += size
+            if catalog.is_sizeless(resource):
+                break
     tree_size.check(total, quota)
 
 

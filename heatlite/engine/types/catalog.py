@@ -56,10 +56,14 @@ class Catalog:
         """Return an object of the type for a resource that does not exist. Raises StackValidationFailed."""
         return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
 
+    def is_sizeless(self, wanted: ResourceDefinition) -> bool:
+        """Whether `size` has found that no resource of that type has members."""
+        return (wanted.type, wanted.owner.environment) in self._sizeless
+
     def size(self, wanted: ResourceDefinition) -> int:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
         environment = wanted.owner.environment
-        if (wanted.type, environment) in self._sizeless:
+        if self.is_sizeless(wanted):
             return 0
         try:
             kind = self._registry.resolve(wanted.type, wanted.name, environment)
