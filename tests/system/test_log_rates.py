@@ -1,5 +1,6 @@
 """What the log says while something is away - the database, the broker, Keystone, all services of the cloud: a line or
-two for each process and cause, however many requests fail and however much work waits. Each request has its line."""
+two for each process and cause, however many requests fail and however much work waits. What becomes of a request, a
+resource or a stack has its own line."""
 
 import collections
 import contextlib
@@ -18,7 +19,8 @@ pytestmark = [pytest.mark.service, pytest.mark.skipif(
 
 REQUESTS = 40                   # of each kind, during an outage
 MOST = 3                        # lines of one kind in one process, in the minute that an outage may last here
-MOST_OF_ALL = 12                # lines of one process beside those of requests
+MOST_OF_ALL = 12                # lines of one process beside RESULTS
+RESULTS = ('heatlite.api.middleware.access ', 'heatlite.steps ', 'heatlite.engine.reconcile.lifecycle ')
 LINE = re.compile(r'\S+ \S+ \d+ (\w+) (\S+) \[[^\]]*\] (?:\[stack \S+\] )?(.*)')
 NUMBER = re.compile(r'[0-9a-f]{8}-[0-9a-f-]+|\d+')
 NETS = {f'n{number}': {'type': 'OS::Neutron::Net'} for number in range(30)}
@@ -65,12 +67,12 @@ class Place:
         return {log: log.stat().st_size for log in self.logs}
 
     def lines(self, since):
-        """Process -> kind of line -> number of lines, without those of requests."""
+        """Process -> kind of line -> number of lines, without RESULTS."""
         found = {}
         for log in self.logs:
             text = log.read_bytes()[since[log]:].decode()
             found[log.stem] = collections.Counter(
-                _kind(line) for line in text.splitlines() if 'middleware.access' not in line)
+                _kind(line) for line in text.splitlines() if not any(each in line for each in RESULTS))
         return found
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception
+from heatlite.common import exception, repeats
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -39,7 +39,8 @@ def _logged_in(asked: clients.OpenStackClients) -> str | None:
     except exception.AuthorizationFailure as error:
         raise exception.HTTPBadRequest(_('The project cannot be read: %s') % error) from error
     except services.ClientException as error:
-        LOG.info('Logging in to read a project: %s: %s', type(error).__name__, error)
+        repeats.log(LOG, logging.INFO, type(error).__name__, 'Logging in to read a project: %s: %s',
+                    type(error).__name__, error)
         raise exception.HTTPServiceUnavailable(_('The project cannot be read: the cloud gives no token.')) from error
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, template_format
+from heatlite.common import exception, repeats, template_format
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
@@ -47,7 +47,8 @@ class StackSets:
         except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
             found = None
         except services.ClientException as error:
-            LOG.info('Reading the regions of the catalogue: %s: %s', type(error).__name__, error)
+            repeats.log(LOG, logging.INFO, type(error).__name__, 'Reading the regions of the catalogue: %s: %s',
+                        type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The regions cannot be read: the cloud gives no token.')) from error
         if found is None:
