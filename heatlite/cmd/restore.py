@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
 TOOLS = {'mysql': 'mariadb-dump --single-transaction', 'postgresql': 'pg_dump'}
+MOST_TRIED = 20                 # stacks of a project whose credentials are tried
 PAGES = 1000                        # that are copied at once: writers wait meanwhile
 
 
@@ -82,15 +83,16 @@ def restored(conf: Any, database: Database, show: Show) -> int:
 def orphans(conf: Any, database: Database, show: Show) -> int:
     """Returns 1 if a project could not be read."""
     from heatlite.cmd import keys, parts
-    from heatlite.db import restoring, sync
+    from heatlite.db import restoring, stacks, sync
     parts.share(conf)                       # clients read the options of the process
     sync.check(database)
     keys.check(conf)
     with database.reader() as tx:
         since = conf.command.since or restoring.restored_from(tx)
+        projects = stacks.newest_roots(tx, conf.command.project)
     rows, unread = [], []
-    for project_id, context in _projects(database, conf.command.project):
-        found, failed = _orphans(database, context, since)
+    for project_id, stack_ids in projects.items():
+        found, failed = _orphans(database, stack_ids[:MOST_TRIED], since)
         rows += [(project_id, each.type, each.id, each.name, _shown(each.made_at), each.made_for) for each in found]
         unread += [(project_id, name, reason) for name, reason in failed.items()]
     show((_('Project'), _('Type'), _('Id'), _('Name'), _('Made at'), _('Made for')), rows)
@@ -100,31 +102,34 @@ def orphans(conf: Any, database: Database, show: Show) -> int:
     return 1 if unread else 0
 
 
-def _projects(database: Database, wanted: str | None) -> Iterator[tuple[str, Any]]:
-    """Yields projects with stacks, with the credentials of the newest one of each that has any."""
-    from heatlite.db import stacks
-    from heatlite.engine.reconcile import loading
-    with database.reader() as tx:
-        found = stacks.newest_roots(tx, wanted)
-        contexts = [(row.project_id, loading.stored_context(tx, row)) for row in found]
-    yield from contexts
-
-
-def _orphans(database: Database, context: Any, since: datetime | None) -> tuple[list[Orphan], dict[str, str]]:
+def _orphans(database: Database, stack_ids: Sequence[str],
+             since: datetime | None) -> tuple[list[Orphan], dict[str, str]]:
+    """The orphans of a project, and why lists could not be read. Logs in as the first of the stacks that can: the trust
+    of a stack that was deleted after the backup is gone."""
     from functools import partial
 
     from keystoneauth1 import exceptions as services
 
-    from heatlite.db import resources
+    from heatlite.db import resources, stacks
     from heatlite.engine import clients
     from heatlite.engine.observe import orphans, project
-    asked = clients.of(context)
-    try:
-        listing, unread = orphans.read(asked, project.log_in(asked))
-    except (services.ClientException, exception.HeatException) as error:
-        return [], {_('all'): str(error)}
-    with database.reader() as tx:
-        return orphans.find(listing, partial(resources.owners, tx), since), unread
+    from heatlite.engine.reconcile import loading
+    failed = ''
+    for stack_id in stack_ids:
+        with database.reader() as tx:
+            row = stacks.get(tx, stack_id)
+            context = loading.stored_context(tx, row) if row is not None else None
+        if context is None:
+            continue
+        asked = clients.of(context)
+        try:
+            listing, unread = orphans.read(asked, project.log_in(asked))
+        except (services.ClientException, exception.HeatException) as error:
+            failed = str(error)
+            continue
+        with database.reader() as tx:
+            return orphans.find(listing, partial(resources.owners, tx), since), unread
+    return [], {_('all'): failed}
 
 
 def _shown(time: datetime | None) -> str:

@@ -270,14 +270,16 @@ def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags
                           .where(*_matching(project_id, wanted, hidden_tags))).scalar_one())
 
 
-def newest_roots(tx: sa.Connection, project_id: str | None = None) -> list[Stack]:
-    """The newest live root stack of each project, or of one, whose credentials are stored; else the newest one."""
+def newest_roots(tx: sa.Connection, project_id: str | None = None) -> dict[str, list[str]]:
+    """The ids of all live root stacks of each project, or of one; those with credentials first, then the newest."""
     query = sa.select(stack.c.project_id, stack.c.id).where(stack.c.live == 1, stack.c.owner_id.is_(None))
     if project_id is not None:
         query = query.where(stack.c.project_id == project_id)
-    newest = dict(row for row in tx.execute(query.order_by(
-        stack.c.credentials_id.is_not(None), stack.c.created_at, stack.c.id)).tuples())
-    return [row for row in (get(tx, newest[each]) for each in sorted(newest)) if row is not None]
+    found: dict[str, list[str]] = {}
+    for project, stack_id in tx.execute(query.order_by(
+            stack.c.project_id, stack.c.credentials_id.is_(None), stack.c.created_at.desc(), stack.c.id)):
+        found.setdefault(project, []).append(stack_id)
+    return found
 
 
 def count_live_roots(tx: sa.Connection, project_id: str) -> int:

@@ -196,12 +196,14 @@ def test_a_restore_takes_over_what_happened_since_and_names_the_rest(story, tmp_
     former = site('former')
     former.start()
     initial = user.objects()
-    calm, gone, also_gone, moving = (user.create(name, wanted) for name, wanted in (
-        ('calm', CALM), ('gone', CALM), ('also-gone', CALM), ('moving', MOVING)))
-    for stack in (calm, gone, also_gone, moving):
+    calm, gone, moving = (user.create(name, wanted) for name, wanted in (
+        ('calm', CALM), ('gone', CALM), ('moving', MOVING)))
+    for stack in (calm, gone, moving):
         user.done(stack, 'CREATE')
     user.update(moving, MOVED)
     slow = user.create('slow', SLOW)
+    also_gone = user.create('also-gone', CALM)
+    user.done(also_gone, 'CREATE')
     eventually('the server of slow', lambda: user.resources(slow)['web'])
 
     former.back_up(tmp_path / 'copy')
