@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import enum
+import functools
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -62,38 +63,44 @@ class Completion:
     items: tuple[Item, ...]
 
 
-def complete(text: str, offset: int, previous: Outline | None = None) -> Completion:
-    """What may stand at an offset. `previous`: the outline of the last text that could be read, for the names in it."""
+def complete(text: str, offset: int, current: Sequence[Outline] = ()) -> Completion:
+    """What may stand at an offset. `current`: outlines of this text and of earlier ones, for the names in them."""
     cursor = cursors.at(text, offset)
+    names = Names(text, cursor, current)
     before = text[cursor.line.start:offset]
     if RULE_IN_COMMENT.search(before):
         return Completion(cursor.span, tuple(Item(rule.id, Kind.VALUE, rule.id, rule.title) for rule in rules.TABLE))
     found: dict[str, Item] = {}
     keys = {context.path[:-1] for context in cursor.contexts if context.is_key}
     for context in cursor.contexts:
-        names = Names(text, cursor, context.outline, previous)
+        context.outline.edition = names.outlines[0].edition         # the version may stand further down
         for item in _items(context, cursor, names, is_beside_key=not context.is_key and context.path in keys):
             found.setdefault(item.label, item)
     return Completion(cursor.span, tuple(found.values()))
 
 
 class Names:
-    """The outlines that know the names of a text: the one with the mark, that of the text without the line of the
-    cursor, the previous one; the later ones only if the earlier are incomplete.
+    """The outlines that know the names of a text: its own, that of the text without the line of the cursor, earlier
+    ones; the later ones only if the earlier are incomplete.
     """
 
-    def __init__(self, text: str, cursor: Cursor, outline: Outline, previous: Outline | None) -> None:
-        self.outlines = [outline]
-        if not outline.tree.is_whole:
-            line = cursor.line
-            self.outlines.append(Outline(text[:line.start] + text[line.end:]))
-            if previous is not None and not self.outlines[-1].tree.is_whole:
-                self.outlines.append(previous)
+    def __init__(self, text: str, cursor: Cursor, current: Sequence[Outline]) -> None:
+        self._text, self._line, self._current = text, cursor.line, current
 
-    def declared(self, kind: str) -> list[str]:
-        """The names of a kind, without the one that is written at the moment."""
-        return list(dict.fromkeys(name for outline in self.outlines for name in outline.declared(kind)
-                                  if not name.endswith(cursors.MARK)))
+    @functools.cached_property
+    def outlines(self) -> list[Outline]:
+        found = [self._current[0] if self._current else Outline(self._text)]
+        if not found[0].tree.is_whole:
+            found.append(Outline(self._text[:self._line.start] + self._text[self._line.end:]))
+        return found if found[-1].tree.is_whole else [*found, *self._current[1:]]
+
+    def declared(self, kind: str) -> list[tuple[str, Outline]]:
+        """The names of a kind, each with the first outline that has it."""
+        found: dict[str, Outline] = {}
+        for outline in self.outlines:
+            for name in outline.declared(kind):
+                found.setdefault(name, outline)
+        return list(found.items())
 
     def owner(self, resource: str) -> Outline:
         """The outline that knows the type of a resource."""
@@ -102,7 +109,7 @@ class Names:
 
 def _items(context: Context, cursor: Cursor, names: Names, *, is_beside_key: bool) -> Iterator[Item]:
     outline = context.outline
-    if outline.kind == ENVIRONMENT:
+    if names.outlines[0].kind == ENVIRONMENT:
         yield from _of_environment(context, cursor)
         return
     if context.is_key:
@@ -213,10 +220,9 @@ def of_schema(schema: Schema) -> Iterator[Item]:
 
 def _names(found: Meaning, outline: Outline, names: Names) -> Iterator[Item]:
     for kind in found.kinds:
-        for name in names.declared(kind):
+        for name, owner in names.declared(kind):
             if kind == RESOURCE and name == found.resource:
                 continue
-            owner = next(each for each in names.outlines if name in each.declared(kind))
             detail = (owner.type_of(name) if kind == RESOURCE else None) or kind
             yield Item(name, Kind.NAME, name, detail, describing.of_declared(owner, kind, name), FIRST)
         if kind == PARAMETER and found.name:

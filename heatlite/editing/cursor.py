@@ -24,7 +24,8 @@ LINE_ENDS: Final = '\r\n'
 
 @dataclass(frozen=True)
 class Context:
-    """One reading of the place: the path of the key or value that is written, in an outline that contains the mark."""
+    """One reading of the place: the path of the key or value that is written, in an outline that contains the mark, and
+    perhaps only a part of the text."""
 
     outline: Outline
     path: Path
@@ -46,6 +47,43 @@ class Cursor:
 
 
 def at(text: str, offset: int) -> Cursor:
+    """Reads only the lines around an offset that its path depends on, or the whole text where that is not enough."""
+    cursor = _at(text, offset, *_excerpt(text, offset))
+    return cursor if cursor.contexts else _at(text, offset, text, 0)
+
+
+def _excerpt(text: str, offset: int) -> tuple[str, int]:
+    """The line with an offset, the lines above it that are indented less or as much as those below them, and those
+    after it that are indented as much; and by how much the offset is less in it.
+    """
+    start = text.rfind('\n', 0, offset) + 1
+    end = text.find('\n', offset)
+    end = len(text) if end < 0 else end
+    before = text[start:offset]
+    own = level = len(before) - len(before.lstrip(' '))
+    above: list[str] = []
+    for line in reversed(text[:start].split('\n')[:-1]):
+        words = line.lstrip(' ')
+        indent = len(line) - len(words)
+        if words.strip() and not words.startswith('#') and indent <= level:
+            above.append(line)
+            level = indent
+    below: list[str] = []
+    for line in text[end + 1:].split('\n'):
+        words = line.lstrip(' ')
+        indent = len(line) - len(words)
+        if not words.strip() or words.startswith('#'):
+            continue
+        if indent < own:
+            break
+        if indent == own:
+            below.append(line)
+    head = ''.join(f'{line}\n' for line in reversed(above))
+    return '\n'.join([f'{head}{text[start:end]}', *below]) + '\n', start - len(head)
+
+
+def _at(text: str, offset: int, excerpt: str, shift: int) -> Cursor:
+    """`excerpt`: the part of `text` that is read; `shift`: how much greater offsets are in `text`."""
     start = max(text.rfind(end, 0, offset) for end in LINE_ENDS) + 1
     end = min((place for place in (text.find(end, offset) for end in LINE_ENDS) if place >= 0), default=len(text))
     before, after = text[start:offset], text[offset:end]
@@ -57,12 +95,12 @@ def at(text: str, offset: int) -> Cursor:
     has_colon = COLON.match(rest) is not None
     as_keys = [''] if has_colon else [':', ''] if REST.match(rest) else ['']
     contexts: list[Context] = []
-    for colon, last in [*((each, len(text)) for each in as_keys), ('', end)]:
-        if last < len(text) and contexts:
+    for colon, last in [*((each, len(excerpt)) for each in as_keys), ('', end - shift)]:
+        if last < len(excerpt) and contexts:
             break                               # without what follows: else an open brace goes on there
         quote = rest[:1] if colon and rest[:1] in ('"', "'") else ''
-        marked = f'{text[:span.start]}{word}{MARK}{quote}{colon}{text[span.end + len(quote):last]}'
-        context = _context(marked, span.start, word)
+        at_word, behind = span.start - shift, span.end - shift + len(quote)
+        context = _context(f'{excerpt[:at_word]}{word}{MARK}{quote}{colon}{excerpt[behind:last]}', at_word, word)
         if context is not None and (context.is_key or not colon) and not any(
                 (context.path, context.is_key) == (other.path, other.is_key) for other in contexts):
             contexts.append(context)

@@ -102,7 +102,8 @@ class Outline:
 
     def type_of(self, resource: str) -> str | None:
         """The type of a resource as the template names it."""
-        return self.tree.text_at(*self.path(RESOURCE, resource), self.edition.keys.type)
+        found = self.tree.child(self.declared(RESOURCE).get(resource), self.edition.keys.type)
+        return found.name if found is not None else None
 
     # --- names in the text ----------------------------------------------------------------------------------------
 

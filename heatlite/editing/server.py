@@ -223,7 +223,8 @@ def _writing(server: Server) -> None:
         if place is None:
             return None
         document, outline, offset = place
-        found = completing.complete(document.text.text, offset, outline if outline.tree.is_whole else document.previous)
+        earlier = [document.previous] if document.previous is not None else []
+        found = completing.complete(document.text.text, offset, [outline, *earlier])
         return protocol.completion(document.text, found, with_snippets=server.with_snippets)
 
     @server.feature(types.COMPLETION_ITEM_RESOLVE)

@@ -6,7 +6,7 @@ expanded, so that the cost is proportional to the length of the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,6 +21,8 @@ BLOCK_STYLES: Final = frozenset({'|', '>'})
 MERGE: Final = '<<'
 SLOW_READER_LIMIT: Final = 20_000       # characters; longer texts are read by the fast reader only
 EVENTS_A_TURN: Final = 200
+KINDS: Final[Mapping[type, str]] = {yaml.ScalarEvent: SCALAR, yaml.AliasEvent: ALIAS, yaml.MappingStartEvent: MAP,
+                                    yaml.SequenceStartEvent: LIST}
 
 Name = str | int
 Path = tuple[Name, ...]
@@ -87,30 +89,27 @@ class Tree:
             for count, event in enumerate(iter(parser.get_event, None)):
                 if count % EVENTS_A_TURN == 0:
                     turns.spend(EVENTS_A_TURN)
-                if isinstance(event, yaml.DocumentEndEvent):
-                    return
-                if isinstance(event, yaml.CollectionEndEvent):
-                    self._close(stack, event)
-                elif isinstance(event, yaml.NodeEvent):
-                    node = self._node(event)
+                kind = KINDS.get(type(event))
+                if kind is not None:
+                    node = self._node(event, kind)
                     self._add(stack, node)
-                    if isinstance(event, yaml.CollectionStartEvent):
+                    if kind in (MAP, LIST):
                         stack.append((node, None))
+                elif isinstance(event, yaml.CollectionEndEvent):
+                    self._close(stack, event)
+                elif isinstance(event, yaml.DocumentEndEvent):
+                    return
         finally:
             while stack:
                 self._close(stack, None)
             parser.dispose()
 
-    def _node(self, event: Any) -> Node:
+    def _node(self, event: Any, kind: str) -> Node:
         start, end = event.start_mark.index + self._shift, event.end_mark.index + self._shift
-        match event:
-            case yaml.ScalarEvent():
-                node = Node(SCALAR, start, end, event.value, event.style or '')
-            case yaml.AliasEvent():
-                return Node(ALIAS, start, end, event.anchor)
-            case _:
-                kind = MAP if isinstance(event, yaml.MappingStartEvent) else LIST
-                node = Node(kind, start, end, style='{' if event.flow_style else '')
+        if kind == ALIAS:
+            return Node(ALIAS, start, end, event.anchor)
+        node = (Node(SCALAR, start, end, event.value, event.style or '') if kind == SCALAR
+                else Node(kind, start, end, style='{' if event.flow_style else ''))
         if event.anchor:
             self.anchors[event.anchor] = node
         return node

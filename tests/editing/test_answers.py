@@ -61,6 +61,8 @@ def labels(text):
     (HEAD + 'resources:\n  g:\n    type: OS::Heat::ResourceGroup\n    properties:\n      resource_def:\n'
      '        type: OS::Heat::RandomString\n        properties:\n          |',
      ['character_classes', 'character_sequences']),
+    ('resources:\n  a:\n    |\nheat_template_version: 2015-10-15\n', ['type', 'deletion_policy']),
+    ('resources:\n  a: {type: x, |}\nheat_template_version: 2016-10-14\n', ['condition', 'deletion_policy']),
     (HEAD + 'conditions:\n  a: {equals: [1, 2]}\n  b: {not: |}\n', ['a', 'b', 'and', 'contains']),
     (HEAD + 'outputs:\n  o:\n    |', ['value', 'condition', 'description']),
     (HEAD + 'parameters:\n  p: {type: string}\nparameter_groups:\n- parameters: [|]\n', ['p']),
@@ -115,8 +117,8 @@ def test_old_types_are_marked_and_come_last():
 
 def test_names_of_a_text_that_cannot_be_read_come_from_the_last_one_that_could():
     text, offset = cut(HEAD + 'outputs:\n  o: {value: {get_resource: |\n}}}\nresources: {\n')
-    before = Outline(HOT)
-    assert [item.label for item in completing.complete(text, offset, before).items] == ['value']
+    outlines = [Outline(text), Outline(HOT)]
+    assert [item.label for item in completing.complete(text, offset, outlines).items] == ['value']
 
 
 @pytest.mark.parametrize('text, part', [
