@@ -25,6 +25,7 @@ from heatlite.language.definition import RETAIN
 from heatlite.language.schema import Schema
 
 RULE_IN_COMMENT: Final = re.compile(r'#\s*heatlite-lint:\s*disable=(?:[\w ]*,)*\s*\w*$')
+LONGEST_COMMENT: Final = 1000                   # characters before the offset that are looked at
 BOOLEANS: Final = ('true', 'false')
 FIRST, NEXT, LAST = '1', '2', '3'               # beginnings of the texts by which editors sort
 
@@ -68,7 +69,7 @@ def complete(text: str, offset: int, current: Sequence[Outline] = ()) -> Complet
     cursor = cursors.at(text, offset)
     names = Names(text, cursor, current)
     before = text[cursor.line.start:offset]
-    if RULE_IN_COMMENT.search(before):
+    if RULE_IN_COMMENT.search(before[-LONGEST_COMMENT:]):
         return Completion(cursor.span, tuple(Item(rule.id, Kind.VALUE, rule.id, rule.title) for rule in rules.TABLE))
     found: dict[str, Item] = {}
     keys = {context.path[:-1] for context in cursor.contexts if context.is_key}

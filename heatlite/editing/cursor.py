@@ -19,6 +19,7 @@ BEFORE: Final = re.compile(r'(?:(?<=: )\w+:|(?:[\w.\-]|::)*)$')
 AFTER: Final = re.compile(r'(?:[\w.\-]|::)*')
 COLON: Final = re.compile(r'["\']?[ \t]*:(?:\s|$)')
 REST: Final = re.compile(r'["\']?[ \t]*(?:$|#|[,}\]])')
+LONGEST_WORD: Final = 200               # characters before the offset that are looked at
 LINE_ENDS: Final = '\r\n'
 
 
@@ -87,7 +88,7 @@ def _at(text: str, offset: int, excerpt: str, shift: int) -> Cursor:
     start = max(text.rfind(end, 0, offset) for end in LINE_ENDS) + 1
     end = min((place for place in (text.find(end, offset) for end in LINE_ENDS) if place >= 0), default=len(text))
     before, after = text[start:offset], text[offset:end]
-    found = BEFORE.search(before)
+    found = BEFORE.search(before[-LONGEST_WORD:])
     word = found[0] if found is not None else ''
     tail = AFTER.match(after)
     span = Span(offset - len(word), offset + (len(tail[0]) if tail is not None else 0))

@@ -17,6 +17,7 @@ from heatlite.editing.outline import ENVIRONMENT, Outline
 from heatlite.editing.text import Span, Text
 from heatlite.language import rules
 
+MOST: Final = 1000                              # diagnostics of one document
 MOST_SIZE: Final = limits.USUAL.max_size        # characters of a document that is read at all
 
 
@@ -81,7 +82,7 @@ def _placed(found: Sequence[Finding], text: Text, outline: Outline, url: str, re
     urls = {name: each for each, name in reading.names.items()}
     uses = files.used(outline, url)
     placed: dict[tuple[object, ...], Diagnostic] = {}
-    for finding in found:
+    for finding in found[:MOST]:
         other = urls.get(finding.file, url)
         if other == url:
             made = Diagnostic(_span(finding, text, outline, uses), finding)

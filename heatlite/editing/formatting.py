@@ -99,25 +99,23 @@ class _Layout:
         last = count - 1
         while last > 0 and not self._content(last).strip(BLANKS) and last not in self.exact:
             last -= 1
-        shift, shifts = 0, [0] * count
-        for number in reversed(range(count)):               # comments belong to what follows them
+        following: dict[int, tuple[int, int]] = {}          # line -> indentation and shift of the next entry
+        entry = (-1, 0)
+        for number in reversed(range(count)):
+            following[number] = entry
             if number in columns:
-                shift = columns[number] - self._indent(number)
-            shifts[number] = shift
+                entry = (self._indent(number), columns[number] - self._indent(number))
         shift = 0
         for number in range(last + 1):
             if number in columns:
                 shift = columns[number] - self._indent(number)
             elif number not in self.inner and self._content(number).lstrip(BLANKS).startswith('#'):
-                yield from self._line(number, shifts[number] if self._is_of_next(number, columns) else shift)
+                indent, shift_of_next = following[number]   # a comment may belong to what follows it
+                yield from self._line(number, shift_of_next if self._indent(number) == indent else shift)
                 continue
             yield from self._line(number, shift)
         if with_end:
             yield from self._end(last)
-
-    def _is_of_next(self, number: int, columns: dict[int, int]) -> bool:
-        following = next((each for each in range(number + 1, self.lines.lines) if each in columns), None)
-        return following is not None and self._indent(following) == self._indent(number)
 
     def _line(self, number: int, shift: int) -> Iterator[Edit]:
         line, content = self.lines.line(number), self._content(number)

@@ -31,7 +31,7 @@ ROLES: Final[Mapping[str, tuple[str, ...]]] = {         # function -> kinds of w
         (RESOURCE, BY_NAME | BY_FIRST), (PARAMETER, PARAMETER_CALLS), (CONDITION, CONDITION_CALLS),
         (MAPPING, MAPPING_CALLS)) if name in calls)
     for name in (*BY_NAME, *BY_FIRST, *PARAMETER_CALLS, *CONDITION_CALLS, *MAPPING_CALLS)}
-LOOKS_LIKE_A_TEMPLATE: Final = re.compile(rf'^[{{\s]*["\']?({"|".join(VERSION_KEYS)})["\']?\s*:', re.MULTILINE)
+LOOKS_LIKE_A_TEMPLATE: Final = re.compile(rf'^[{{ \t]*["\']?({"|".join(VERSION_KEYS)})["\']?\s*:', re.MULTILINE)
 MOST_WRONG_KEYS: Final = 1              # of an environment that has no section but `parameters`
 NEWEST: Final = versions.named(f'{versions.HOT_KEY}.{versions.HOT_DATES[-1]}')
 

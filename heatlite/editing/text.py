@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import bisect
 import functools
+import itertools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -41,6 +42,8 @@ class Text:
         self.text, self.encoding = text, encoding
         self._units = UNITS[encoding]
         self._starts = _starts(LINE_END, text)
+        self._is_ascii = text.isascii()
+        self._counted: dict[int, Sequence[int]] = {}
 
     @functools.cached_property
     def _yaml_starts(self) -> list[int]:
@@ -64,22 +67,26 @@ class Text:
         """(line, units before it in the line) of an offset, both from 0."""
         offset = max(0, min(offset, len(self.text)))
         number = self.line_of(offset)
-        return number, self._units(self.text[self._starts[number]:offset])
+        return number, self._before(number)[offset - self._starts[number]]
 
     def offset(self, number: int, units: int) -> int:
         """The offset of a position; the end of the line or of the text if the position is behind it."""
         if number >= len(self._starts):
             return len(self.text)
         line = self.line(number)
-        content = self.text[line.start:line.end]
-        if content.isascii():
-            return min(line.start + units, line.end)
-        count = 0
-        for place, character in enumerate(content):
-            count += self._units(character)
-            if count > units:
-                return line.start + place
-        return line.end
+        place = bisect.bisect_right(self._before(number), units) - 1
+        return min(line.start + place, line.end)
+
+    def _before(self, number: int) -> Sequence[int]:
+        """The units before each character of a line, and before the next line; computed once for each line."""
+        found = self._counted.get(number)
+        if found is None:
+            start = self._starts[number]
+            end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
+            found = range(end - start + 1) if self._is_ascii else list(itertools.accumulate(
+                map(self._units, self.text[start:end]), initial=0))
+            self._counted[number] = found
+        return found
 
     def found_at(self, line: int, column: int) -> int:
         """The offset of a place of the linter: a line of YAML and a column, both from 1."""

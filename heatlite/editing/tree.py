@@ -20,6 +20,7 @@ MAP, LIST, SCALAR, ALIAS = 'map', 'list', 'scalar', 'alias'
 BLOCK_STYLES: Final = frozenset({'|', '>'})
 MERGE: Final = '<<'
 SLOW_READER_LIMIT: Final = 20_000       # characters; longer texts are read by the fast reader only
+MOST_DEPTH: Final = 200                 # maps and lists within each other; a path costs the square of its length
 EVENTS_A_TURN: Final = 200
 KINDS: Final[Mapping[type, str]] = {yaml.ScalarEvent: SCALAR, yaml.AliasEvent: ALIAS, yaml.MappingStartEvent: MAP,
                                     yaml.SequenceStartEvent: LIST}
@@ -95,6 +96,8 @@ class Tree:
                     self._add(stack, node)
                     if kind in (MAP, LIST):
                         stack.append((node, None))
+                        if len(stack) > MOST_DEPTH:
+                            raise ValueError('too deep')
                 elif isinstance(event, yaml.CollectionEndEvent):
                     self._close(stack, event)
                 elif isinstance(event, yaml.DocumentEndEvent):

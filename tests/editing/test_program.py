@@ -175,6 +175,12 @@ def test_hostile_documents(tmp_path):
         'deep': (HEAD + 'resources: {r: {type: OS::Heat::Value, properties: {value: ' + '[' * 20000, 'HL003'),
         'device': (HEAD + 'outputs: {o: {value: {get_file: /dev/zero}}}\n', 'HL004'),
         'large': (HEAD + '#' * limits.USUAL.max_size, 'HL003'),
+        'blank': (HEAD + 'resources: {r: {}}\n' + '\n' * 500_000, 'HL103'),
+        'comments': (HEAD + 'resources: {r: {}}\n' + '#\n' * 250_000, 'HL103'),
+        'maps': (HEAD + 'resources: {r: {type: OS::Heat::RandomString, properties: ' + '{value: ' * 3000 + '}' * 3002,
+                 'HL301'),
+        'word': (HEAD + 'resources: {r: {type: ' + 'a' * 400_000 + '!}}', 'HL201'),
+        'line': (f'{{"heat_template_version": "2021-04-16", {", ".join(f"ö{i}: 1" for i in range(40_000))}}}', 'HL101'),
         'itself': (HEAD + 'resources: {r: {type: itself.yaml}}\n', 'HL003')}
 
     async def steps():
@@ -184,8 +190,9 @@ def test_hostile_documents(tmp_path):
                 client.open(uri, text)
                 found = await client.diagnostics(uri)
                 assert code in {each.code for each in found}, (name, found)
-                await client.text_document_completion_async(at(uri, text, len(HEAD), types.CompletionParams))
-                await client.text_document_hover_async(at(uri, text, len(HEAD) + 2, types.HoverParams))
+                for offset in (len(HEAD) + 2, len(text) // 2, len(text) - 3):
+                    await client.text_document_completion_async(at(uri, text, offset, types.CompletionParams))
+                    await client.text_document_hover_async(at(uri, text, offset, types.HoverParams))
                 await client.text_document_document_symbol_async(types.DocumentSymbolParams(
                     types.TextDocumentIdentifier(uri)))
                 await client.text_document_formatting_async(types.DocumentFormattingParams(
