@@ -21,10 +21,12 @@ from heatlite.engine.resources import packed_types
 from heatlite.language import advice as advising
 from heatlite.language import definition as definitions
 from heatlite.language import environment as environments
-from heatlite.language import lint, rules
+from heatlite.language import lint, rules, versions
 from heatlite.language.definition import StackDefinition
+from heatlite.language.template import Template
 
 OPERATOR: Final = packed_types.operator_registry()
+EMPTY_TEMPLATE: Final = Template({versions.HOT_KEY: versions.HOT_DATES[-1]})
 ENDINGS: Final = frozenset({'.yaml', '.yml', '.template', '.json'})
 
 
@@ -44,6 +46,19 @@ def check(template_file: str, environment_files: Sequence[str] = (), parameters:
     """
     reading = reading or Reading()
     found = _checked(template_file, environment_files, parameters or {}, notes, reading)
+    return suppression.apply([*reading.problems, *found], reading.texts)
+
+
+def check_environment(environment_file: str, *, reading: Reading | None = None) -> list[Finding]:
+    """Findings in an environment file by itself, and in the templates of its registry. Raises OSError."""
+    reading = reading or Reading()
+    try:
+        sections = reading.environment([environment_file], EMPTY_TEMPLATE)
+        environment = environments.Environment(sections, OPERATOR)
+    except FAILURES as error:
+        return suppression.apply([*reading.problems, reading.failed(error)], reading.texts)
+    found = [Finding(rules.ENVIRONMENT, type(error).__name__, str(error), environment_file)
+             for error in environment.diagnostics(offline_types.OfflineTypes.sink_types)]
     return suppression.apply([*reading.problems, *found], reading.texts)
 
 

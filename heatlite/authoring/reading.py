@@ -25,6 +25,7 @@ from heatlite.language.registry import BASE_URL, DRIFT, HOOKS, RESTRICTED
 from heatlite.language.template import Template
 
 LIMITS: Final = Limits(max_size=10_000_000)
+MOST_FILE_BYTES: Final = 4 * LIMITS.max_size            # of a file that a template names; a character has up to four
 FAILURES: Final = (exception.HeatException, DocumentError, EnvironmentError_)
 RULES: Final = ((exception.RequestLimitExceeded, rules.LIMIT), (exception.InvalidTemplateVersion, rules.VERSION),
                 (EnvironmentError_, rules.ENVIRONMENT), (OSError, rules.FILE), (DocumentError, rules.SYNTAX))
@@ -43,7 +44,7 @@ class Reading:
     """
 
     def __init__(self, unsaved: Mapping[str, str] | None = None) -> None:
-        self.unsaved = unsaved or {}
+        self.unsaved = {_path_of(url): text for url, text in (unsaved or {}).items()}
         self.files: dict[str, str] = {}
         self.templates: dict[str, Template] = {}
         self.names: dict[str, str] = {}             # URL -> name of the file in findings
@@ -67,15 +68,19 @@ class Reading:
         if rule == rules.VERSION:
             positions = Positions(self.texts[self.last])
             line, column = next(filter(None, (positions.find((key,)) for key in VERSION_KEYS)), (None, None))
+        elif line is None and isinstance(error, EnvironmentError_) and error.path:
+            line, column = Positions(self.texts[self.last]).find(error.path) or (None, None)
         return Finding(rule, type(error).__name__, str(error), self.last, line, column)
 
     def _text(self, url: str, name: str | None = None) -> str:
-        path = unquote(urlparse(url).path)
+        path = _path_of(url)
         self.names.setdefault(url, name or _shown(path))
         self.last = self.names[url]
         if urlparse(url).scheme != 'file':
             raise FileNotFoundError(_('%s is not a local file') % url)
-        text = self.unsaved[url] if url in self.unsaved else Path(path).read_text(encoding='utf-8', errors='replace')
+        text = self.unsaved.get(path)
+        if text is None:
+            text = Path(path).read_text(encoding='utf-8', errors='replace')
         self.texts[self.names[url]] = text
         return text
 
@@ -96,6 +101,7 @@ class Reading:
         self.files[url] = ''                        # a template may use itself; the check reports that
         asking = self.last
         try:
+            self._check_size(url)
             self.files[url] = json.dumps(self.template(url).document) if is_template else self._text(url)
         except (OSError, *FAILURES) as error:
             del self.files[url]
@@ -105,6 +111,16 @@ class Reading:
         finally:
             self.last = asking
         return url
+
+    def _check_size(self, url: str) -> None:
+        """Refuses a file without an end, such as a device, and one that is too large. Raises OSError."""
+        path = Path(_path_of(url))
+        if str(path) in self.unsaved or urlparse(url).scheme != 'file' or not path.exists():
+            return
+        if not path.is_file():
+            raise OSError(_('%s is not a file') % path)
+        if path.stat().st_size > MOST_FILE_BYTES:
+            raise OSError(_('%(file)s has more than %(limit)d bytes') % {'file': path, 'limit': MOST_FILE_BYTES})
 
     def environment(self, names: Sequence[str], template: Template,
                     parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -138,6 +154,10 @@ class Reading:
             else:
                 resolved[key] = value
         return resolved
+
+
+def _path_of(url: str) -> str:
+    return unquote(urlparse(url).path)
 
 
 def _shown(path: str) -> str:

@@ -44,9 +44,9 @@ def add_command(commands: Any) -> None:
 
 
 def run(conf: Any) -> int:
-    from heatlite.cmd import lint, template_test
+    from heatlite.cmd import language_server, lint, template_test
     print(script(PROGRAM, conf._oparser), end='')
-    for module in (lint, template_test):
+    for module in (language_server, lint, template_test):
         print(script(module.PROGRAM, module.options()), end='')
     return 0
 

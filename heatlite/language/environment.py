@@ -21,7 +21,15 @@ EMPTY_REGISTRY = Registry({})
 
 
 class EnvironmentError_(ValueError):
-    """The environment cannot be parsed; the text follows after `Environment not in valid format: `."""
+    """The environment cannot be parsed; the text follows after `Environment not in valid format: `.
+
+    `line` and `column` count from 1, None if the place is unknown; `path` leads to the wrong section.
+    """
+
+    def __init__(self, text: str, line: int | None = None, column: int | None = None,
+                 path: tuple[str, ...] = ()) -> None:
+        self.line, self.column, self.path = line, column, path
+        super().__init__(text)
 
 
 def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
@@ -34,7 +42,8 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
         try:
             document = documents.read(source, '', limits)
         except documents.DocumentError as error:
-            raise EnvironmentError_(str(error).removeprefix('Error parsing template  ')) from None
+            text = str(error).removeprefix('Error parsing template  ')
+            raise EnvironmentError_(text, error.line, error.column) from None
         if document is None:
             return {}
     else:
@@ -43,15 +52,16 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
         raise EnvironmentError_(_('The environment is not a valid YAML mapping data type.'))
     for name, content in document.items():
         if name not in SECTIONS:
-            raise EnvironmentError_(_('environment has wrong section "%s"') % name)
+            raise EnvironmentError_(_('environment has wrong section "%s"') % name, path=(str(name),))
         if content is None:
-            raise EnvironmentError_(_('environment has empty section "%s"') % name)
+            raise EnvironmentError_(_('environment has empty section "%s"') % name, path=(str(name),))
         wanted = list if name in (ENCRYPTED, SINKS) else Mapping
         if not isinstance(content, wanted):
             raise EnvironmentError_(_('The environment section "%(name)s" must be a %(kind)s, not %(found)s') % {
-                'name': name, 'kind': 'list' if wanted is list else 'map', 'found': type(content).__name__})
+                'name': name, 'kind': 'list' if wanted is list else 'map', 'found': type(content).__name__},
+                path=(name,))
         if name == ENCRYPTED and not all(isinstance(each, str) for each in content):
-            raise EnvironmentError_(_('The environment section "%s" must be a list of names') % name)
+            raise EnvironmentError_(_('The environment section "%s" must be a list of names') % name, path=(name,))
     return dict(document)
 
 

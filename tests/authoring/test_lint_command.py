@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from heatlite.authoring import findings
+from heatlite.authoring import findings, reading
 from heatlite.cmd import lint as command
 from heatlite.language import rules
 
@@ -70,6 +70,28 @@ def test_comments_disable_rules_in_a_line_or_in_the_file(lint):
     assert len(lint('a.yaml', a=UNUSED.replace('1}', '1}   # heatlite-lint: disable=HL501'))[1]) == 3
     code, lines = lint('a.yaml', '--format', 'short', a=f'# heatlite-lint: disable=HL508,HL50\n{UNUSED}')
     assert code == 0 and lines[0].startswith('a.yaml:1:32: warning: There is no rule "HL50"')
+
+
+@pytest.mark.parametrize('text, place', [
+    ('parameters: {}\nparameter: {}\n', 'env.yaml:2:1: error: environment has wrong section "parameter" [HL005]'),
+    ('parameters: {}\nevent_sinks: {}\n', 'env.yaml:2:1: error: The environment section "event_sinks" must be a list'),
+    ('parameters: {a: b: c}\n', 'env.yaml:1:18: error: while parsing a flow mapping')])
+def test_errors_of_environments_have_their_place(lint, text, place):
+    code, [line, *_more] = lint('a.yaml', '-e', 'env.yaml', '--format', 'short', a=USED, env=text)
+    assert code == 1 and line.startswith(place)
+
+
+@pytest.mark.parametrize('name', ['/dev/zero', '/dev/full', '.'])
+def test_what_is_no_file_is_not_read(lint, name):
+    code, [line] = lint('a.yaml', '--format', 'short', a=f'{HEAD}outputs: {{o: {{value: {{get_file: "{name}"}}}}}}\n')
+    assert code == 1 and line.endswith(' is not a file [HL004]')
+
+
+def test_huge_files_are_not_read(lint, tmp_path):
+    with (tmp_path / 'huge').open('wb') as sparse:
+        sparse.truncate(reading.MOST_FILE_BYTES + 1)
+    code, [line] = lint('a.yaml', '--format', 'short', a=f'{HEAD}outputs: {{o: {{value: {{get_file: huge}}}}}}\n')
+    assert code == 1 and f'has more than {reading.MOST_FILE_BYTES} bytes [HL004]' in line
 
 
 def test_environments_and_templates_fail_in_one_run(lint):

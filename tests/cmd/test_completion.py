@@ -52,6 +52,7 @@ def test_files_are_completed(script):
     (['heatlite-lint', '--format', 's'], ['sarif', 'short']),
     (['heatlite-lint', 'setup.c'], ['setup.cfg']),
     (['heatlite-lint', '-e', 'setup.c'], ['setup.cfg']),
+    (['heatlite-language-server', '--t'], ['--tcp']),
     (['heatlite-test', '--j'], ['--junit'])], ids=lambda words: ' '.join(words))
 def test_programs_of_authors(script, words, found):
     function = f'_{words[0].replace("-", "_")}'

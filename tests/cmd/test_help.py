@@ -15,7 +15,7 @@ OSLO = '--log-config-append'
 SETUP = configparser.ConfigParser()
 SETUP.read(ROOT / 'setup.cfg')
 PROGRAMS = dict(line.split(' = ') for line in SETUP['options.entry_points']['console_scripts'].strip().splitlines())
-ALONE = ('cloudsim', 'heatlite-lint', 'heatlite-test')           # without the options of a service
+ALONE = ('cloudsim', 'heatlite-language-server', 'heatlite-lint', 'heatlite-test')    # without options of a service
 SERVICES = sorted(set(PROGRAMS) - set(ALONE))
 COMMANDS = [('doctor',), ('setup',), ('setup', 'keystone'), ('check-config',), ('purge_deleted',), ('update_params',),
             ('encryption_keys', 'reencrypt'), ('import-heat',), ('plugin', 'check'), ('completion',)]
