@@ -19,7 +19,8 @@ FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/
 
 # Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
 THOROUGH = (
-    'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/console/', 'tests/hostile/',
+    'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/console/',
+    'tests/editing/test_program.py::test_hostile', 'tests/hostile/',
     'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py',
     'tests/plugins/test_changes', 'tests/plugins/test_conformance.py::test_life',
     'tests/plugins/test_drift.py::test_what_was_changed', 'tests/plugins/test_forced_deletes.py',

@@ -45,8 +45,9 @@ def _detail(outline: Outline, kind: str, name: str) -> str:
     if kind == RESOURCE:
         return outline.type_of(name) or ''
     if kind == PARAMETER:
-        path = outline.path(PARAMETER, name)
-        return outline.tree.text_at(*path, 'type') or outline.tree.text_at(*path, 'Type') or ''
+        body = outline.declared(PARAMETER).get(name)
+        found = outline.tree.child(body, 'type') or outline.tree.child(body, 'Type')
+        return (found.name if found is not None else None) or ''
     return ''
 
 

@@ -181,6 +181,7 @@ def test_hostile_documents(tmp_path):
                  'HL301'),
         'word': (HEAD + 'resources: {r: {type: ' + 'a' * 400_000 + '!}}', 'HL201'),
         'line': (f'{{"heat_template_version": "2021-04-16", {", ".join(f"ö{i}: 1" for i in range(40_000))}}}', 'HL101'),
+        'parameters': (HEAD + 'parameters:\n' + ''.join(f'  p{i}: {{type: string}}\n' for i in range(20_000)), 'HL508'),
         'itself': (HEAD + 'resources: {r: {type: itself.yaml}}\n', 'HL003')}
 
     async def steps():
