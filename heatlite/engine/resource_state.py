@@ -59,6 +59,12 @@ class State:
     validates_alone: ClassVar[bool] = False             # `validate` of that class uses nothing but the properties
     looks_up_others: ClassVar[bool] = False             # needs the resources that it refers to in its own stack
 
+    # Not set in `__init__`: with more than thirty attributes of its own an object takes 500 bytes more.
+    old_template_id: str | None = None
+    root_stack_id: str | None = None
+    abandon_in_progress = False
+    converge = False
+
     _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
 
     def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
@@ -80,10 +86,6 @@ class State:
         self.replaces: int | None = None
         self.replaced_by: int | None = None
         self.current_template_id: str | None = None
-        self.old_template_id: str | None = None
-        self.root_stack_id: str | None = None
-        self.abandon_in_progress = False
-        self.converge = False
         self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
         self.type_environment: Environment | None = None    # of the name `type()`; None: that of the stack
         self._record: StoredResource | None = None

@@ -46,3 +46,43 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
     with db.reader() as tx:
         assert len(resources.light(tx, 's2')) == company + 1
         assert resources.light(tx, 's1') == []
+
+
+class Starting(Threads):
+    """The thread begins once another one waits for it."""
+
+    def spawn(self, function, *arguments):
+        self.thread = threading.Thread(target=function, args=arguments, daemon=True)
+        return self.thread
+
+    def flag(self):
+        return StartingFlag(self)
+
+
+class StartingFlag(threading.Event):
+    def __init__(self, runtime):
+        super().__init__()
+        self._runtime = runtime
+
+    def wait(self, timeout=None):
+        if self._runtime.thread.ident is None:
+            self._runtime.thread.start()
+        return super().wait(timeout)
+
+
+@pytest.mark.parametrize('count, taken', [(4, 0), (5, 1), (9, 3)])
+def test_who_submits_faster_than_is_written_waits_for_room(db, count, taken):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'))
+    runtime = Starting()
+    journal = Journal(runtime, db, largest=2)
+    for number in range(1, count + 1):
+        journal.submit(change('s1', row=state(number, action=Action.CREATE, status=Status.COMPLETE)))
+    journal.make_room()                             # for two transactions of two changes
+    with db.reader() as tx:
+        assert len(resources.light(tx, 's1')) >= 2 * (taken - 1)   # what is taken last may not be written yet
+    assert (runtime.thread.ident is not None) == (taken > 0)
+    journal.flush()
+    with db.reader() as tx:
+        assert len(resources.light(tx, 's1')) == count

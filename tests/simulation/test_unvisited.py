@@ -193,6 +193,18 @@ def test_unread_rows_are_read_when_they_are_asked_for():
         assert shown == {name: physical[name] for name in 'cd'}
 
 
+def test_resources_that_were_disabled_have_no_rows():
+    def disabled(**more):
+        off = {name: {**thing(name), 'condition': 'no'} for name in 'ab'}
+        return {**template({**off, **more}), 'conditions': {'no': False}}
+
+    with Cluster(engines=1) as cluster:
+        stack_id = made(cluster, disabled())
+        found, _seen = counted(cluster, stack_id, disabled(c=thing('x')))
+        assert found['of_update'] == found['_start_apply'] == 1         # a defect would have the engine begin again
+        assert set(cluster.states(stack_id)) == {'c'}
+
+
 def assert_reads(cluster, stack_id, wanted, count):
     assert counted(cluster, stack_id, wanted)[0]['_state'] == count
     wait(cluster, 10)

@@ -19,6 +19,9 @@ from heatlite.planning.states import Change
 LOG = logging.getLogger(__name__)
 
 
+ROOM = 2                        # transactions: changes that may be pending when a stack goes on to submit many
+
+
 class LeaseLost(BaseException):
     """Another engine owns the stack now: the receiver must stop working on it, and write nothing.
 
@@ -50,6 +53,7 @@ class Journal:
         self._hurried = runtime.flag()
         self._idle = runtime.flag()
         self._idle.set()
+        self._taken = runtime.flag()                # changes were taken from those that are pending
         self._refused = refused
         self._noted = noted
         self._thread = runtime.spawn(self._run)
@@ -80,6 +84,14 @@ class Journal:
         if fate[0] is not None:
             raise fate[0]
 
+    def make_room(self) -> None:
+        """Wait while more changes are pending than a few transactions take: each keeps some hundred bytes."""
+        self._taken.clear()
+        while len(self._pending) > ROOM * self._largest:
+            self._hurried.set()
+            self._taken.wait()
+            self._taken.clear()
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all changes submitted so far are written. Returns False if `timeout` (seconds) passed first."""
         self._hurried.set()
@@ -98,6 +110,7 @@ class Journal:
             self._hurried.clear()
             while self._pending:
                 batch, self._pending = self._pending[:self._largest], self._pending[self._largest:]
+                self._taken.set()
                 self._commit(batch)
             self._idle.set()
 

@@ -24,6 +24,8 @@ from heatlite.planning.steps import Step
 
 STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
 
+STORED_AT_ONCE = 500                                # rows of a stack, until it lets the journal catch up
+
 
 class StepStore:
     """Called in the runner's thread, but for `_stored`, which the journal calls."""
@@ -36,10 +38,14 @@ class StepStore:
         self._journal = journal
         self._inbox = inbox
         self._calls = calls
+        self._stored_rows = 0
 
     def persist(self, persist: c.Persist) -> list[c.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
         step, row = persist.step, persist.row
+        self._stored_rows += 1
+        if not self._stored_rows % STORED_AT_ONCE:  # a large stack waits for the journal, small ones beside it do not
+            self._journal.make_room()
         work = self._executor.contexts.begin(step)
         columns: dict[str, Any] = {}
         if persist.wait and row.action in (Action.CREATE, Action.ADOPT):

@@ -15,7 +15,7 @@ T = TypeVar('T')
 
 
 class UnreadRows:
-    """The stored rows of a stack that this engine has leased: nobody else writes them. Waits for the database."""
+    """The stored rows of a stack that this engine has leased, which alone writes them. Waits for the database."""
 
     def __init__(self, database: Database, stack_id: str) -> None:
         self.kept: dict[int, Mapping[str, Any]] = {}    # the attribute cache of the stack (`LeasedStack.kept`)

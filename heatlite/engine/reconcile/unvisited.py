@@ -39,12 +39,12 @@ def of_update(leased: LeasedStack, objects: ResourceObjects) -> frozenset[str]:
 def _are_as_applied(kinds: Iterable[Kind], definition: StackDefinition) -> bool:
     """Whether each resource that was applied has one row, and there are no other rows.
 
-    Each of a settled stack has one that is COMPLETE, so that equal numbers suffice."""
+    Each of a settled stack has one that is COMPLETE, so that equal numbers suffice. Disabled ones have none."""
     found: Counter[str] = Counter()
     for kind in kinds:
         found[kind.type] += kind.number
     shared = definition.as_applied
-    return len(shared.others) <= MOST_APART and found == shared.types
+    return bool(shared.types) and found == shared.types and len(shared.others) <= MOST_APART
 
 
 def _of_unread(leased: LeasedStack, objects: ResourceObjects, unread: UnreadRows,
