@@ -131,8 +131,7 @@ class EventSinks:
         """Stop following a stack that this engine no longer drives, after its remaining events are sent."""
         outlet = self._outlets.pop(stack_id, None)
         if outlet is not None:
-            outlet.leaves = True
-            outlet.wake()
+            outlet.leave()
 
 
 class Outlet:
@@ -157,12 +156,19 @@ class Outlet:
         self.is_behind = True
         self._bell.set()
 
+    def leave(self) -> None:
+        """End `run` when all events are sent that it was woken up for: the next owner of the stack sends later ones."""
+        self.leaves = True
+        self._bell.set()
+
     def run(self) -> None:
         """Send events until `leaves` is set and all events are sent."""
         while True:
             self._bell.wait()
             self._bell.clear()
             leaves = self.leaves            # read before the last query
+            if leaves and not self.is_behind:
+                return
             while self._tell():
                 continue
             if leaves:
