@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from lsprotocol import types
@@ -28,7 +29,9 @@ resources:
 
 
 def run(steps):
-    asyncio.run(steps)
+    """In a thread of its own: a browser that other tests drive leaves an event loop in theirs."""
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        pool.submit(asyncio.run, steps).result()
 
 
 def test_a_session(tmp_path):

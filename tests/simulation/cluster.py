@@ -17,6 +17,7 @@ from tests.simulation import cloud as clouds
 PROJECT = cluster.PROJECT
 SEAL = partial(crypt.seal, encryption_key=cluster.KEY)
 OFFSET = int(os.environ.get('HEATLITE_TEST_OFFSET', '0'))
+SPARSE = int(os.environ.get('HEATLITE_TEST_SPARSE', '1'))
 
 
 def _prepare(service: Any) -> None:
@@ -64,7 +65,8 @@ def wait(cluster: Cluster, seconds: float) -> None:
 
 def kill_engines_in(life: Callable[[Cluster], None], stride: int, from_the_start: bool = True, **options: Any) -> int:
     """Lives `life(cluster)` again and again, with an engine killed at another point each time: every `stride`-th, or as
-    HEATLITE_TEST_STRIDE says (1: all). HEATLITE_TEST_OFFSET says which ones, so that other commits kill at others.
+    HEATLITE_TEST_STRIDE says (1: all). HEATLITE_TEST_OFFSET says which ones, so that other commits kill at others;
+    HEATLITE_TEST_SPARSE=2 has half as many.
     Returns how many points there are. `from_the_start` False: `life` says where they begin. `options`: of Cluster.
     """
     return strike(life, stride, from_the_start, lambda chaos: chaos.count, _kill,
@@ -89,7 +91,7 @@ def _lose_database(place: Cluster, visit: int) -> None:
 def strike(life: Callable[[Cluster], None], stride: int, from_the_start: bool, counted: Callable[[cluster.Chaos], int],
            blow: Callable[[Cluster, int], None], report: Callable[[cluster.Chaos], str], **options: Any) -> int:
     """One life with each blow. `counted`: chances for one; `report`: what a blow has done; `options`: of Cluster."""
-    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride))
+    stride = int(os.environ.get('HEATLITE_TEST_STRIDE', stride * SPARSE))
 
     def lived(seed: int = 0) -> cluster.Chaos:
         with Cluster(seed, **options) as place:

@@ -15,20 +15,32 @@ def template(value):
             'outputs': {'value': {'value': value}, 'id': {'value': {'get_resource': value}}}}
 
 
+def driving(cluster, stack_id):
+    """(its runtime, an engine, its runner of the stack), as soon as one drives it."""
+    def found():
+        return [(runtime, service, service.runners.get(stack_id)) for runtime, service in cluster.engines
+                if service.runners.get(stack_id)]
+
+    assert cluster.universe.run(lambda: bool(found()))
+    return found()[0]
+
+
 @pytest.fixture
 def late():
     """A cluster, a stack that one engine has made and another one updated, and the first one, whose runner has not
     ended since it released the lease: its process was stopped in between."""
     with Cluster() as cluster:
-        stack_id = cluster.create('s', template('first'))
-        cluster.universe.run(lambda: any(service.runners.get(stack_id) for _runtime, service in cluster.engines))
-        [(runtime, service, runner)] = [(runtime, service, service.runners.get(stack_id))
-                                        for runtime, service in cluster.engines if service.runners.get(stack_id)]
-        done(cluster, stack_id, 'CREATE')
-        cluster.universe.run(lambda: stack_id not in service.runners)
-        service.runners.add(runner)
-        cluster.update(stack_id, template('second'))
-        done(cluster, stack_id, 'UPDATE')
+        for number in range(50):
+            stack_id = cluster.create(f's{number}', template('first'))
+            runtime, service, runner = driving(cluster, stack_id)
+            done(cluster, stack_id, 'CREATE')
+            assert cluster.universe.run(lambda: stack_id not in service.runners)    # noqa: B023 - called at once
+            cluster.update(stack_id, template('second'))
+            _runtime, other, _runner = driving(cluster, stack_id)
+            done(cluster, stack_id, 'UPDATE')
+            if other is not service:
+                break
+        assert other is not service
         service.runners.add(runner)
         yield cluster, stack_id, runtime, service
 

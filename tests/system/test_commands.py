@@ -377,7 +377,7 @@ def test_it_leaves_and_comes_back(run, files, tmp_path):
     made = run.json('stack', 'adopt', '--wait', '--adopt-file', kept, 'lamp')
     assert made['stack_status'] == 'ADOPT_COMPLETE'
     assert run.json('stack', 'output', 'show', 'lamp', 'number')['output_value'] == number
-    assert run('stack', 'delete', '--yes', '--wait', 'lamp')
+    run('stack', 'delete', '--yes', '--wait', 'lamp')       # prints the events that it finds before the stack is gone
     assert run.json('stack', 'list') == []
 
 
