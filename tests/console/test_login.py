@@ -91,7 +91,7 @@ def test_a_member_and_then_a_reader(visit, cloud):
 def test_an_expired_token_leads_to_the_login_and_back(visit, cloud):
     page = visit(at=cloud.url)
     log_in(page, 'demo')
-    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     page.evaluate("""() => {
         const kept = JSON.parse(sessionStorage.getItem('heatlite.session'))
         sessionStorage.setItem('heatlite.session', JSON.stringify({...kept, token: 'expired'}))

@@ -91,7 +91,7 @@ def test_another_language(visit, seeded):
     page = visit(locale='zh-CN')
     page.get_by_role('heading', name='资源栈').wait_for()
     page.get_by_role('button', name='English').click()
-    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     assert page.evaluate('document.documentElement.lang') == 'en'
 
 
@@ -142,7 +142,7 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     page.get_by_role('heading').get_by_text('update complete').wait_for()
     page.get_by_role('button', name='Delete', exact=True).click()
     page.get_by_role('dialog').get_by_role('button', name='Delete', exact=True).click()
-    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     page.get_by_role('link', name='written', exact=True).wait_for(state='detached')
 
 
@@ -252,7 +252,7 @@ def test_nothing_that_users_write_runs(visit, service, seeded):
 def test_a_script_that_gets_into_the_page_is_not_run(visit, seeded):
     """The content policy holds whatever the console does."""
     page = visit(expected=('Executing inline script violates',))
-    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     page.evaluate("""() => new Promise(resolve => {
         document.addEventListener('securitypolicyviolation', resolve, {once: true})
         const script = document.createElement('script')
@@ -283,6 +283,6 @@ def test_the_page_goes_on_by_itself_after_a_crash(visit, own):
 
 def test_what_the_session_leaves_behind(visit, seeded):
     page = visit()
-    page.get_by_role('heading', name='Stacks').wait_for()
+    page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     kept = page.evaluate('JSON.stringify([document.cookie, {...localStorage}, {...sessionStorage}])')
     assert json.loads(kept) == ['', {}, {}]
