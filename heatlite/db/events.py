@@ -118,28 +118,17 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> Any:
 def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[Shown]:
     """The events after number `position`, oldest first, each with its properties as `show` gives them.
 
-    One statement, and one for each 500 resources whose first event has unchanged properties. Index: (stack_id, id).
+    One statement, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
     rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    properties = _in_force(tx, stack_id, position, {row.resource_id for row in rows if row.properties is None})
-    found = []
+    found, in_force = list[Shown](), dict[int | None, Any]()
     for row in rows:
         if row.properties is not None:
-            properties[row.resource_id] = row.properties
-        found.append(replace(Shown(*row[:-1]), properties=codec.decode(properties.get(row.resource_id))))
-    return found
-
-
-def _in_force(tx: sa.Connection, stack_id: str, position: int, resource_ids: Iterable[int | None]) -> dict[int, Any]:
-    """The encoded properties in force after the event number `position`: row number of the resource -> properties."""
-    found: dict[int, Any] = {}
-    for chunk in bulk.chunks([each for each in resource_ids if each is not None]):
-        latest = sa.select(sa.func.max(event.c.id)).where(
-            event.c.stack_id == stack_id, event.c.id <= position, event.c.resource_id.in_(chunk),
-            event.c.properties.is_not(None)).group_by(event.c.resource_id)
-        found.update(tx.execute(sa.select(event.c.resource_id, event.c.properties).where(
-            event.c.id.in_(latest))).tuples().all())
+            in_force[row.resource_id] = row.properties
+        elif row.resource_id not in in_force:
+            in_force[row.resource_id] = _properties_before(tx, stack_id, row)
+        found.append(replace(Shown(*row[:-1]), properties=codec.decode(in_force[row.resource_id])))
     return found
 
 
