@@ -1,4 +1,4 @@
-"""A restored database is prepared: nobody of the former site can write, streams go on, stacks are marked."""
+"""A restored database is prepared: no engine of the former site can write, streams go on, stacks are marked."""
 
 import stat
 from dataclasses import replace

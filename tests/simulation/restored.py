@@ -61,11 +61,11 @@ class Story:
         self.cluster = Cluster(seed, engines=2)
         self.cluster.cloud.lose_creates = self.randomness.random() < 0.3
         self.cluster.chaos.enabled = True
-        self.told: list[str] = []
+        self.lines: list[str] = []
         self.stacks: list[str] = []
 
     def tell(self, what: str) -> None:
-        self.told.append(f'{self.cluster.universe.time:8.1f} {what}')
+        self.lines.append(f'{self.cluster.universe.time:8.1f} {what}')
 
     def create(self) -> None:
         name = f's{len(self.stacks)}'
@@ -173,9 +173,9 @@ def run(seed: int) -> list[str]:
         story.run()
         return copy.copy(story.left)
     except BaseException as error:
-        told = '\n'.join(story.told)
+        lines = '\n'.join(story.lines)
         raise AssertionError(
-            f'history {seed} (again: python -m tests.simulation.restored {seed}): {error}\n{told}') from error
+            f'history {seed} (again: python -m tests.simulation.restored {seed}): {error}\n{lines}') from error
     finally:
         story.cluster.close()
 
