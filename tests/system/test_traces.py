@@ -164,9 +164,13 @@ def test_a_failure_has_its_reason_without_hidden_values(service, receiver):
 
 def test_nothing_hidden_is_sent(service, receiver):
     fail(service, receiver)
-    stack = f'c{uuid.uuid4().hex[:6]}'
-    send('POST', f'{service[0]}/stacks/preview', {
-        'stack_name': stack, 'template': TEMPLATE, 'parameters': {'secret': CANARY}})
+    body = {'stack_name': f'c{uuid.uuid4().hex[:6]}', 'template': TEMPLATE, 'parameters': {'secret': CANARY}}
+    send('POST', f'{service[0]}/stacks/preview', body)
+    _request_id, made = send('POST', f'{service[0]}/stacks', body)
+    stack = f"{service[0]}/stacks/{body['stack_name']}/{made['stack']['id']}"
+    assert finished(stack) == 'CREATE_COMPLETE'
+    deleted, _none = send('DELETE', stack)                  # of the key, whose path has its hidden name
+    receiver.trace_of(deleted)
     request_id, _answer = send('POST', f'{service[0]}/validate', {'template': TEMPLATE})
     eventually('the last span', lambda: any(span['openstack.request_id'] == request_id for span in receiver.spans))
     sent = b''.join(receiver.bodies)
