@@ -26,9 +26,9 @@ def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | N
     """
     from cloudsim.application import Application
     from cloudsim.cloud import Cloud
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.runtime import GreenRuntime
 
     listening = listen(where) if isinstance(where, int) else where
     url = f'http://{HOST}:{listening.getsockname()[1]}'

@@ -18,7 +18,7 @@ def main(arguments: list[str] | None = None) -> int:
     server, url = cloudsim.serve(said.port, settings=Settings(
         latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside)
     print(greeting(url, said.password), flush=True)
-    over = runtime.GreenRuntime().flag()
+    over = runtime.current().flag()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: over.set())
     while not over.wait(1.0):

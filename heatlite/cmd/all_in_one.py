@@ -101,9 +101,9 @@ def run(conf: Any) -> int:
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
     from heatlite.common import audit, messaging, tracing
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.runtime import GreenRuntime
     from heatlite.db import engines, sync
     from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService

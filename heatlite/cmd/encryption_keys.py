@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from heatlite.common import crypt
+from heatlite.common import crypt, runtime
 from heatlite.common.i18n import _
-from heatlite.common.runtime import GreenRuntime
 from heatlite.db import sealing, sync
 from heatlite.db.connection import Database
 
@@ -79,7 +78,7 @@ def _list(conf: Any, database: Database, show: Show) -> int:
 
 
 def _reencrypt(conf: Any, database: Database, show: Show) -> int:
-    pause = partial(GreenRuntime().sleep, conf.command.pause)
+    pause = partial(runtime.current().sleep, conf.command.pause)
     progress = _Progress()
     rewriting = sealing.Rewriting(None, crypt.keyring(conf), conf.command.batch_size, pause)
     total = rewriting.run(database, progress)

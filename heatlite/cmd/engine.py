@@ -52,7 +52,7 @@ def work(conf: Any, worker: Worker) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
     from heatlite.common import audit, exception, messaging, tracing
-    from heatlite.common.runtime import GreenRuntime
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import engines
     from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService

@@ -34,7 +34,7 @@ def add_command(commands: Any) -> None:
 def run(conf: Any, database: Database, show: Show) -> int:
     """Prints the report. Returns 1 if anything did not fit."""
     from heatlite.cmd import keys, parts
-    from heatlite.common.runtime import GreenRuntime
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import sync
     from heatlite.engine.types import registry
     from heatlite.takeover import configuration

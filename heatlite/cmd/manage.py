@@ -15,9 +15,8 @@ from oslo_config import cfg
 from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins, restore
 from heatlite.cmd.doctor import command as doctor
 from heatlite.cmd.setup import command as setup
-from heatlite.common import config, crypt, exception
+from heatlite.common import config, crypt, exception, runtime
 from heatlite.common.i18n import _
-from heatlite.common.runtime import GreenRuntime
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
 from heatlite.db.connection import Database
 from heatlite.engine.alarms.settings import Settings
@@ -128,7 +127,7 @@ def service(conf: cfg.ConfigOpts, database: Database) -> None:
             (each.hostname, each.binary, each.id, each.host, each.topic, 'up' if each.is_up else 'down',
              each.updated_at or each.created_at) for each in found])
         return
-    removed = database.retry(lambda tx: engines.clean(tx, GreenRuntime().now()))
+    removed = database.retry(lambda tx: engines.clean(tx, runtime.current().now()))
     for engine_id in removed:
         print(engine_id)
     print(_('Engines removed: %d') % len(removed))
@@ -138,7 +137,7 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     command = conf.command
     try:
-        before = GreenRuntime().now() - timedelta(**{command.granularity: command.age})
+        before = runtime.current().now() - timedelta(**{command.granularity: command.age})
     except OverflowError:
         before = OLDEST
     total = 0
@@ -153,7 +152,7 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
 def _purge_alarms(conf: cfg.ConfigOpts, database: Database) -> int:
     """Removes what is older than the options of [alarms] say; engines do so, too."""
     settings = Settings.of(conf)
-    now = (GreenRuntime().now() - OLDEST).total_seconds()
+    now = (runtime.current().now() - OLDEST).total_seconds()
     total = 0
     for work in retention.steps(now, settings.kept, settings.history):
         while done := database.retry(work):
@@ -169,7 +168,7 @@ def reset_stack_status(conf: cfg.ConfigOpts, database: Database) -> None:
               end='', flush=True)
         if sys.stdin.readline().strip().lower() not in ('y', 'yes'):
             raise SystemExit(_('Nothing was changed.'))
-    for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, GreenRuntime().now())):
+    for changed in database.retry(lambda tx: upkeep.reset(tx, stack_id, runtime.current().now())):
         print(changed)
 
 

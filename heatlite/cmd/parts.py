@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd import keys
 from heatlite.cmd.workers import SHOW_STACKS, Worker
-from heatlite.common.runtime import GreenRuntime, Runtime
+from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
 
 LOG = logging.getLogger(__name__)

@@ -68,7 +68,7 @@ def backup(conf: Any, database: Database, show: Show) -> int:
 
 
 def restored(conf: Any, database: Database, show: Show) -> int:
-    from heatlite.common.runtime import GreenRuntime
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import restoring, sync
     sync.check(database)
     now = GreenRuntime().now()

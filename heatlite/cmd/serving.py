@@ -53,9 +53,9 @@ def work(conf: Any, options: Any, worker: Worker, deploy: str, program: str) -> 
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import exception, messaging, tracing
+    from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
-    from heatlite.common.runtime import GreenRuntime
     from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
 

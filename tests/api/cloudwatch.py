@@ -12,7 +12,7 @@ import cbor2
 from oslo_config import cfg
 
 from heatlite.api.cloudwatch import deploy
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService

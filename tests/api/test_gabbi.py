@@ -17,7 +17,7 @@ import pytest
 from gabbi import driver, fixture, reporter
 from oslo_config import cfg
 
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService

@@ -5,6 +5,7 @@ import pytest
 from heatlite.api.cfn import deploy as cfn
 from heatlite.api.cloudwatch import deploy as cloudwatch
 from heatlite.common import exception, outages, runtime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from tests.api import in_process
@@ -14,7 +15,7 @@ PATHS = {
     'cloudwatch': '/v1/?Action=ListMetrics'}
 
 
-class Clock(runtime.GreenRuntime):
+class Clock(GreenRuntime):
     """`after(number)` is called in each pause, with its number."""
 
     def __init__(self, after):

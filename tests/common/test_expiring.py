@@ -6,11 +6,12 @@ import pytest
 
 from heatlite.common import defects, runtime
 from heatlite.common.expiring import ExpiringCache
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.common.logs import Seldom
 from heatlite.engine.clients import caching
 
 
-class Clock(runtime.GreenRuntime):
+class Clock(GreenRuntime):
     time = 0.0
 
     def monotonic(self):

@@ -3,6 +3,7 @@
 import pytest
 
 from heatlite.common import retries, runtime
+from heatlite.common.green_threads import GreenRuntime
 
 
 class Broken(Exception):
@@ -80,7 +81,7 @@ def test_other_errors_pass(failures):
 
 
 def test_the_pauses_are_those_of_the_runtime():
-    class Clock(runtime.GreenRuntime):
+    class Clock(GreenRuntime):
         time = 0.0
 
         def sleep(self, seconds):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import eventlet
 import pytest
 
-from heatlite.common import runtime
+from heatlite.common import green_threads
 
 THREADS, CALLS = 20, 10
 
 
-class Counted(runtime.Rounds):
+class Counted(green_threads.Rounds):
     """Counts how often a thread waits for the next round."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Counted(runtime.Rounds):
 
 @pytest.fixture
 def clock(clock_of):
-    return clock_of(runtime)
+    return clock_of(green_threads)
 
 
 def test_one_thread_at_a_time_waits_for_the_next_round(clock):
@@ -33,7 +33,7 @@ def test_one_thread_at_a_time_waits_for_the_next_round(clock):
     def work(name):
         for _ in range(CALLS):
             rounds.turn()
-            clock.seconds += runtime.TURN           # each call takes a round
+            clock.seconds += green_threads.TURN           # each call takes a round
             done.append(name)
 
     threads = [eventlet.spawn(work, name) for name in range(THREADS)]
@@ -48,7 +48,7 @@ def test_a_killed_thread_does_not_keep_the_others_waiting(clock):
 
     def work(name):
         rounds.turn()
-        clock.seconds += runtime.TURN
+        clock.seconds += green_threads.TURN
         done.append(name)
 
     threads = [eventlet.spawn(work, name) for name in range(5)]

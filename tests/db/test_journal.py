@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.planning.states import Action, Status

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from heatlite.cmd import manage
 from heatlite.common import crypt
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync, templates
 from heatlite.db.alarms import Entry
 from heatlite.planning.alarms import Datapoint, Metric

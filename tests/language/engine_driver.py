@@ -13,7 +13,7 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import tables
 from heatlite.db.connection import Database
 from heatlite.engine.service import EngineService

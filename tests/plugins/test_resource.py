@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine import attributes, clients, properties, resource, rsrc_defn, translation
 from heatlite.engine.clients import client_plugin
 from heatlite.language.unknown import UNKNOWN

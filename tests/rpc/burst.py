@@ -51,7 +51,7 @@ class Counting:
 
 def main(url):
     runtimes.patch()
-    runtime = runtimes.GreenRuntime()
+    runtime = runtimes.current()
     conf = config.load([], 'burst', default_files=[])
     import oslo_messaging
     oslo_messaging.get_rpc_transport(conf, url)         # declares the option

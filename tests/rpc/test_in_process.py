@@ -4,7 +4,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.rpc import messages
 from heatlite.rpc.client import InProcessClient
 

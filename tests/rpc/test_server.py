@@ -7,7 +7,7 @@ from keystoneauth1 import exceptions
 
 from heatlite.common import runtime, turns
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.rpc import messages, server
 

@@ -6,7 +6,7 @@ import pytest
 from oslo_config import cfg
 
 from heatlite.common import config
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import sync
 from heatlite.engine.types import registry
 from heatlite.takeover.source import Source

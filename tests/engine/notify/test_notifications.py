@@ -9,7 +9,7 @@ from oslo_config import cfg
 from oslo_messaging.notify import _impl_test
 
 from heatlite.common import config
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.db.stacks import Stack
 from heatlite.engine.notify import notifications
 

@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from heatlite.common import exception, runtime
-from heatlite.common.runtime import GreenRuntime
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine.requests import plan_policies
 from heatlite.engine.requests.plan_policies import PlanPolicies, Settings
 from heatlite.planning.ruling import MOST_REASONS, REASON, Effect, denials
