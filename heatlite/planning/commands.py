@@ -18,7 +18,8 @@ from heatlite.planning.steps import Step
 class Persist:
     """Store `row`. With `wait`, Persisted comes back after the commit; without it no event does.
 
-    `event`: store a line of history, too; `applied`: store the definition that was just applied, too.
+    `event`: store a line of history, too; `applied`: store the definition that was just applied, too; `kept`: store the
+    wanted definition although nothing was called for it, as the object is like that already.
     """
 
     step: Step
@@ -26,6 +27,7 @@ class Persist:
     event: bool = True
     wait: bool = False
     applied: bool = False
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +166,11 @@ class Persisted:
 
 @dataclass(frozen=True, slots=True)
 class Inspected:
+    """`fingerprint`: of the wanted definition, if the object needs no call to be as it says; '' if that is stored."""
+
     step: Step
     verdict: Verdict
+    fingerprint: str = ''
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,8 +223,8 @@ class Traversal:
             case CheckReturned(step, False, turns):
                 state = self._of(step)
                 commands = [Poll(step, self._row(step), state.action, state.handle, turns)]
-            case Inspected(step, verdict):
-                commands = self._decided(step, verdict, now)
+            case Inspected(step, verdict, fingerprint):
+                commands = self._decided(step, verdict, fingerprint, now)
             case Recovered(step, outcome, physical_id):
                 commands = self._recovered(step, outcome, physical_id, now)
             case Failed():
@@ -498,7 +498,7 @@ class Traversal:
 
     # --- decisions --------------------------------------------------------------------------------------
 
-    def _decided(self, step: Step, verdict: decide.Verdict, now: datetime) -> list[Command]:
+    def _decided(self, step: Step, verdict: decide.Verdict, fingerprint: str, now: datetime) -> list[Command]:
         if step not in self._steps.inspecting:
             return []                               # inspected for an older target
         self._steps.inspecting.remove(step)
@@ -509,7 +509,7 @@ class Traversal:
             case decide.Create():
                 return self._create_new(step, row, now)
             case decide.Keep(heal):
-                return self._keep(step, row, heal, now)
+                return self._keep(step, row, heal, fingerprint)
             case decide.Update(visits):
                 return self._begin(step, row, Action.UPDATE, now, visits=visits)
             case decide.Replace(because, announced):
@@ -521,7 +521,8 @@ class Traversal:
                 refused = row._replace(action=Action.UPDATE, status=Status.FAILED, reason=why)
                 return [Note(step, refused), *self._refused(step, row, Action.UPDATE, reason)]
 
-    def _keep(self, step: Step, row: ResourceState, heal: bool, now: datetime) -> list[Command]:
+    def _keep(self, step: Step, row: ResourceState, heal: bool, fingerprint: str) -> list[Command]:
+        """`fingerprint`: of another definition than the stored one that the object is like already; or ''."""
         commands: list[Command] = []
         requires = self.requirements(step.name)
         kept = row if row.requires.keys() == requires.keys() else row._replace(requires=requires)
@@ -529,8 +530,10 @@ class Traversal:
             kept = kept._replace(replaced_by=None)
         if heal:
             kept = kept._replace(status=Status.COMPLETE, reason=text.HEALED, handle=NO_HANDLE)
+        if fingerprint:
+            kept = kept._replace(fingerprint=fingerprint, template_id=self.template_id)
         if kept is not row:                         # an unchanged row is not written
-            commands.append(Persist(step, self._rows.set(kept), event=heal))
+            commands.append(Persist(step, self._rows.set(kept), event=heal, kept=bool(fingerprint)))
         return commands + self._finish(step)
 
     def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,

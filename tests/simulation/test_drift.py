@@ -37,3 +37,22 @@ def test_what_is_gone_is_made_anew(option, made_anew):
         cluster.update(stack_id, TEMPLATE)
         assert cluster.settle(stack_id).status == 'COMPLETE'
         assert len(cluster.cloud.objects) == made_anew
+
+
+def test_a_value_that_the_cloud_has_already_becomes_the_wanted_one():
+    """Somebody made the change before the template did: nothing is called for it, and the next update knows it."""
+    def wanted(value):
+        return {**TEMPLATE, 'resources': {'alone': {**MEMBER, 'properties': {'value': value}}}}
+
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', wanted('v'))
+        cluster.settle(stack_id)
+        thing, = cluster.cloud.objects.values()
+        thing['value'] = 'new'
+        calls = len(cluster.cloud.calls)
+        cluster.update(stack_id, wanted('new'), converge=True)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert cluster.cloud.calls[calls:] == []
+        cluster.update(stack_id, wanted('v'))
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        assert thing['value'] == 'v' and [call for call, _name in cluster.cloud.calls[calls:]] == ['update']

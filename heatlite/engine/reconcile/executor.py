@@ -117,7 +117,8 @@ class StepExecutor:
             verdict = self._verdict(row, work, resource, kind)
             if verdict.changed and issubclass(kind, StackResource) and row.fingerprint == work.fingerprint:
                 verdict = replace(verdict, visits=True)
-            return commands.Inspected(step, verdict)
+            is_other = not verdict.changed and row.fingerprint != work.fingerprint
+            return commands.Inspected(step, verdict, work.fingerprint if is_other else '')
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:

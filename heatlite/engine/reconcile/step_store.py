@@ -55,6 +55,8 @@ class StepStore:
             if work.cause is not None and row.replaces is not None:
                 cause = work.cause if work.cause.at else replace(work.cause, at=isotime(self._runtime.now()))
                 columns['cause'] = {MADE: cause.to_json()}
+        elif persist.kept:
+            columns = work.columns
         elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
