@@ -6,13 +6,20 @@ import time
 from collections import Counter
 from typing import Any
 
-from tests.system.chaos.users import INSIST, Calm, User
+from tests.system.chaos.users import INSIST, Calm, User, Wish
 
 LISTENER = {'listener': {'type': 'Test::Ledger::Listener'}}
 
 
 class Planner(User):
-    """Plans each update, and applies the plan."""
+    """Plans each update, and applies the plan. None adds a group: builds from before the first release fail such an
+    update when its engine is killed (tests/simulation/test_plans.py has the case)."""
+
+    def _wished(self, before: Wish | None = None) -> Wish:
+        found = super()._wished(before)
+        if before is not None and not before.groups:
+            found.groups.clear()
+        return found
 
     def _update(self) -> None:
         assert self.wish is not None
@@ -53,7 +60,7 @@ class Signaller(User):
         self._unsure.clear()
         super()._create()
 
-    def _wished(self, before: Any = None) -> Any:
+    def _wished(self, before: Wish | None = None) -> Wish:
         found = super()._wished(before)
         found.more = LISTENER
         return found
