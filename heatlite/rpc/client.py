@@ -24,8 +24,8 @@ LOG = logging.getLogger(__name__)
 RETRIES = 1
 # How long a call is repeated while no engine has a queue: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
-# How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database, or
-# are of an older release.
+# How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
+# or are of an older release.
 ELSEWHERE_SECONDS = 5.0
 
 

@@ -17,8 +17,8 @@ _STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fa
 
 
 def to_wire(error: BaseException) -> dict[str, Any]:
-    """`{name, bases, message, state}`: plain JSON. `bases`: names of the error's own base classes, the nearest first, for
-    a receiver of an older release; `state`: the attributes that are JSON values (path, details...)."""
+    """`{name, bases, message, state}`: plain JSON. `bases`: names of its base classes, the nearest first, for receivers
+    of an older release; `state`: the attributes that are JSON values (path, details...)."""
     return {'name': _name(error), 'bases': _bases(error), 'message': str(error), 'state': _plain_state(error)}
 
 

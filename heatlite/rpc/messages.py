@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
-from heatlite.common import exception
+from heatlite.common import documents, exception
 from heatlite.common.i18n import _
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
@@ -60,8 +60,7 @@ class Message:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
         """Builds the message from its fields, in a message or in a stored document. Ignores unknown fields."""
-        known = {f.name for f in fields(cls)}
-        return cls(**{name: value for name, value in arguments.items() if name in known})
+        return cls(**documents.known(cls, arguments))
 
 
 @dataclass(frozen=True)

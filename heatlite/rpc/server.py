@@ -155,8 +155,7 @@ class _Methods:
             setattr(self, method, functools.partial(self._answer, method))
 
     def __getattr__(self, method: str) -> Callable[..., dict[str, Any]]:
-        """The method of a message of a newer release, which is answered, too: the library would send an error of its own.
-        """
+        """The method of a message of a newer release. Without one the library would answer with an error of its own."""
         if method.startswith(('_', 'oslo_')) or method == 'target':        # attributes that the library looks for
             raise AttributeError(method)
         return functools.partial(self._answer, method)
