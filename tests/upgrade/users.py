@@ -33,8 +33,7 @@ class Planner(User):
             self.wish, self._tags = former, former_tags
 
     def _applied(self, plan: dict[str, Any]) -> bool:
-        """Whether the plan was carried out. An answer may be lost, so a second try is refused: the plan's state says it.
-        """
+        """Whether the plan was carried out. The next try after a lost answer is refused: its state says it."""
         status, _found = self._insist('POST', f"/plans/{plan['id']}/apply", {'digest': plan['digest']},
                                       (202, 400, 404, 409))
         if status == 202:
@@ -59,6 +58,7 @@ class Signaller(User):
         self._accepted.clear()
         self._unsure.clear()
         super()._create()
+        self.settle()                           # a listener whose create was cut off is replaced, with its metadata
 
     def _wished(self, before: Wish | None = None) -> Wish:
         found = super()._wished(before)
@@ -87,7 +87,7 @@ class Signaller(User):
         self.settle()
         calm, until = Calm(self._over), time.monotonic() + INSIST
         while True:
-            status, found = self._insist('GET', f'{self.stack_url}/resources/listener/metadata', None, (200,))
+            _status, found = self._insist('GET', f'{self.stack_url}/resources/listener/metadata', None, (200,))
             heard = Counter((each or {}).get('word') for each in found['metadata'].values())
             if heard.keys() >= self._accepted:
                 break
