@@ -88,7 +88,8 @@ def _migrate(database: Database, config: Any, revision: str) -> None:
                 if tx.dialect.name in ('mysql', 'mariadb'):
                     tx.exec_driver_sql('SET SESSION lock_wait_timeout = DEFAULT')
     except (Contention, sa.exc.OperationalError) as error:
-        if isinstance(error, sa.exc.OperationalError) and error.orig.args[:1] != (LOCK_WAIT_TIMEOUT,):
+        if isinstance(error, sa.exc.OperationalError) and getattr(error.orig, 'args', ())[:1] != (
+                LOCK_WAIT_TIMEOUT,):
             raise
         raise _InUse(_('Revision %(revision)s: a table is in use: %(reason)s')
                      % {'revision': revision, 'reason': error}) from error
