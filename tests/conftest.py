@@ -34,7 +34,7 @@ THOROUGH = (
     'tests/simulation/test_letting_go.py', 'tests/simulation/test_nested.py', 'tests/simulation/test_plans.py',
     'tests/simulation/test_preemption.py', 'tests/simulation/test_preview.py', 'tests/simulation/test_restarter.py',
     'tests/simulation/test_scaling.py', 'tests/simulation/test_software.py', 'tests/system/',
-    'tests/takeover/test_transfer.py')
+    'tests/takeover/test_transfer.py', 'tests/upgrade/test_load.py')
 
 
 # One test for each type, fault, seed or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/3 executes the second

@@ -127,6 +127,14 @@ class NoEngine(HeatException):
     msg_fmt = _('No engine is running: the message broker has no receiver for this request.')
 
 
+class EngineTooOld(HeatException):
+    """During an upgrade: the API is of a newer release than all engines it reached. `what`: a message, or its field."""
+
+    http_code = 503
+    cfn_code = 'ServiceUnavailable'
+    msg_fmt = _('No engine of a release that knows "%(what)s" is running.')
+
+
 class TooLate(HeatException):
     """The caller has stopped waiting, and may have sent another request since."""
 

@@ -43,6 +43,8 @@ JOURNAL = Policy('journal', _each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 START = Policy('start', tenacity.wait_fixed(2.0))
 # A request of which no byte was sent, because a service accepts no connection: 0.5, 1, 2, 4 seconds.
 CONNECTION = Policy('service', tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
+# A migration that waits for a table: others get it in between. A backup may hold it for minutes.
+MIGRATION = Policy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_attempt(120))
 # A message that no engine takes.
 ENGINE = Policy('message', tenacity.wait_fixed(0.25))
 

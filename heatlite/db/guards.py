@@ -8,6 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from heatlite.common.documents import known
 from heatlite.db import codec
 from heatlite.db.tables import guard
 from heatlite.planning.protection import Protection
@@ -42,7 +43,7 @@ def of(tx: sa.Connection, root_id: str) -> Guards:
     if row is None:
         return NONE
     return Guards(tuple(map(Protection.from_json, codec.decode(row.protections) if row.protections else ())),
-                  Lock(**codec.decode(row.lock)) if row.lock else None)
+                  Lock(**known(Lock, codec.decode(row.lock))) if row.lock else None)
 
 
 def set_protections(tx: sa.Connection, root_id: str, protections: Sequence[Protection]) -> None:

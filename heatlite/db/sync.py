@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
-from heatlite.common import exception
+from heatlite.common import exception, retries
 from heatlite.common.i18n import _
-from heatlite.db.connection import Database
+from heatlite.db.connection import Contention, Database
 from heatlite.db.tables import lease, metadata
 
 HEAD = '0016'                               # the newest revision under migrations/versions
 # Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
+# How long a migration waits for a table that a transaction uses: seconds.
+PATIENCE = {'mysql': 'SET SESSION lock_wait_timeout = 3', 'postgresql': "SET LOCAL lock_timeout = '3s'"}
+LOCK_WAIT_TIMEOUT = 1205                    # of MariaDB and MySQL, after that time
 VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_num', sa.String(32), primary_key=True))
 
 
@@ -46,24 +51,57 @@ def up(database: Database) -> str:
 
 
 def upgrade(database: Database) -> None:
-    """Runs the missing revisions in order. Raises Error for a database that is newer than this release."""
-    from alembic import command
+    """Runs the missing revisions in order, each in a transaction of its own, while programs use the database.
+
+    Raises Error for a database that is newer than this release, and when a table was in use for too long.
+    """
     from alembic.config import Config
-    from alembic.util import CommandError
+    from alembic.script import ScriptDirectory
     config = Config()
     config.set_main_option('script_location', str(Path(__file__).with_name('migrations')))
-    with database.writer() as tx:
-        config.attributes['connection'] = tx
-        try:
-            command.upgrade(config, 'head')
-        except CommandError as error:
-            raise exception.Error(_('The database cannot be upgraded: %s') % error) from error
+    found = version(database)
+    if found is not None and found > HEAD:
+        raise exception.Error(_('The database cannot be upgraded: its version %s is of a newer release.') % found)
+    missing = [each.revision for each in ScriptDirectory.from_config(config).iterate_revisions(HEAD, found or 'base')]
+    for revision in reversed(missing):
+        retries.call(partial(_migrate, database, config, revision), retries.MIGRATION, _InUse)
+
+
+class _InUse(exception.Error):
+    """A transaction of somebody else has used a table for longer than a migration may wait."""
+
+
+def _migrate(database: Database, config: Any, revision: str) -> None:
+    """Runs one revision. Raises _InUse.
+
+    A statement that waits for a table makes all later ones wait behind it, so it waits for a short time only.
+    """
+    from alembic import command
+    try:
+        with database.writer() as tx:
+            if statement := PATIENCE.get('mysql' if tx.dialect.name == 'mariadb' else tx.dialect.name):
+                tx.exec_driver_sql(statement)
+            config.attributes['connection'] = tx
+            try:
+                command.upgrade(config, revision)
+            finally:
+                if tx.dialect.name in ('mysql', 'mariadb'):
+                    tx.exec_driver_sql('SET SESSION lock_wait_timeout = DEFAULT')
+    except (Contention, sa.exc.OperationalError) as error:
+        if isinstance(error, sa.exc.OperationalError) and getattr(error.orig, 'args', ())[:1] != (
+                LOCK_WAIT_TIMEOUT,):
+            raise
+        raise _InUse(_('Revision %(revision)s: a table is in use: %(reason)s')
+                     % {'revision': revision, 'reason': error}) from error
 
 
 def check(database: Database) -> None:
-    """Raises Error with advice unless this release supports the schema and the server."""
+    """Raises Error with advice unless this release supports the schema and the server.
+
+    It supports newer schemas, too: those of the next two releases have all that it uses (docs/operators/upgrade.rst).
+    """
     found = version(database)
-    if found != HEAD:
+    if found is None or found < HEAD:
         raise exception.Error(
             _('The database has version %(found)s, this release needs %(head)s: run heatlite-manage db_sync.')
             % {'found': found or _('none'), 'head': HEAD})

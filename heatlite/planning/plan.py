@@ -126,10 +126,13 @@ class Permissions:
 
     def refusal(self, name: str, action: Action, names: Collection[str] = (), *, visits: bool = False) -> str:
         """Return why the action may not begin; '' if it may. `names`: of all resources of the stack's definition;
-        `visits`: nothing of the resource itself changes, which no protection denies."""
+        `visits`: nothing of the resource itself changes. That is always allowed: what is not planned, or is protected,
+        is refused inside its nested stack."""
+        if visits:
+            return ''
         if not self.allows(name, action, names):
             return text.not_planned(name, action)
-        return self.guard.refusal(name, DENIABLE[action]) if action in DENIABLE and not visits else ''
+        return self.guard.refusal(name, DENIABLE[action]) if action in DENIABLE else ''
 
     def allows(self, name: str, action: Action, names: Collection[str] = ()) -> bool:
         """Whether the plan allows the action."""

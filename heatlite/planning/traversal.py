@@ -362,8 +362,7 @@ class Traversal:
 
     def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime, *,
                visits: bool = False) -> list[Command]:
-        """`visits`: an update in which nothing of the resource itself changes. Protections deny it no visit: what they
-        deny of the resource, they deny inside."""
+        """`visits`: an update in which nothing of the resource itself changes, only its nested stack is looked at."""
         why = self.permissions.refusal(step.name, action, self.wanted, visits=visits)
         if why:
             return self._refused(step, row, action, why)

@@ -24,7 +24,8 @@ LOG = logging.getLogger(__name__)
 RETRIES = 1
 # How long a call is repeated while no engine has a queue: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
-# How long a call is sent to other engines while those that receive it cannot reach the database and stored nothing.
+# How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
+# or are of an older release.
 ELSEWHERE_SECONDS = 5.0
 
 
@@ -125,7 +126,7 @@ class BrokerClient:
             outages.back(outages.BROKER)
 
     def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
-        """The answer within `seconds`, of another engine if the first one cannot reach the database."""
+        """The answer within `seconds`, of another engine if the first one cannot give any (heatlite.rpc.server)."""
         here = runtime.current()
         began = here.monotonic()
         until = began + min(ELSEWHERE_SECONDS, seconds / 2)
@@ -160,10 +161,15 @@ class BrokerClient:
         who = _sent_context(context, here, seconds)
         until = here.monotonic() + min(OFFERED_SECONDS, seconds)
         try:
-            return retries.call(lambda: client.call(who, message.method(), **message.arguments()), retries.ENGINE,
+            return retries.call(lambda: client.call(who, message.method(), **message.sent()), retries.ENGINE,
                                 self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
         except self._errors.MessageUndeliverable:
             raise exception.NoEngine() from None
+        except self._errors.RemoteError as error:
+            if error.exc_type != 'NoSuchMethod':
+                raise
+            # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
+            return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)
@@ -172,7 +178,7 @@ class BrokerClient:
             if not self._connected:
                 messaging.probe(self._conf)
             target = self._client.prepare(server=engine_id) if engine_id else self._client
-            target.cast(admin_context().to_dict(), bell.method(), **bell.arguments())
+            target.cast(admin_context().to_dict(), bell.method(), **bell.sent())
         except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,
                 OSError) as error:
             self._connected = False
@@ -193,7 +199,7 @@ class InProcessClient:
 
     def call(self, context: RequestContext, message: messages.Message) -> Any:
         seconds = _timeout_of(message, self._timeout)
-        request = json.dumps([_sent_context(context, self._runtime, seconds), message.method(), message.arguments()])
+        request = json.dumps([_sent_context(context, self._runtime, seconds), message.method(), message.sent()])
         done = self._runtime.flag()
         found: list[str] = []
 
@@ -214,4 +220,4 @@ class InProcessClient:
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)
-        self._runtime.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.arguments())
+        self._runtime.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.sent())

@@ -17,14 +17,15 @@ _STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fa
 
 
 def to_wire(error: BaseException) -> dict[str, Any]:
-    """`{name, message, state}`: plain JSON. `state`: the attributes that are JSON values (path, details...)."""
-    return {'name': _name(error), 'message': str(error), 'state': _plain_state(error)}
+    """`{name, bases, message, state}`: plain JSON. `bases`: names of its base classes, the nearest first, for receivers
+    of an older release; `state`: the attributes that are JSON values (path, details...)."""
+    return {'name': _name(error), 'bases': _bases(error), 'message': str(error), 'state': _plain_state(error)}
 
 
 def from_wire(found: Mapping[str, Any]) -> Exception:
     """The error that was sent, or a RemoteError when this side does not know it."""
     name, message = str(found.get('name', '')), str(found.get('message', ''))
-    own = _own_class(name)
+    own = next(filter(None, map(_own_class, (name, *found.get('bases', ())))), None)
     if own is not None:
         error = own.__new__(own)
         Exception.__init__(error, message)
@@ -42,6 +43,11 @@ def from_wire(found: Mapping[str, Any]) -> Exception:
 def _own_class(name: str) -> type[exception.HeatException] | None:
     found = getattr(exception, name, None)
     return found if isinstance(found, type) and issubclass(found, exception.HeatException) else None
+
+
+def _bases(error: BaseException) -> list[str]:
+    return [known.__name__ for known in type(error).__mro__[1:]
+            if _own_class(known.__name__) is known and known is not exception.HeatException]
 
 
 def _name(error: BaseException) -> str:

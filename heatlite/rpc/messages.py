@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Self
 
-from heatlite.common import exception
+from heatlite.common import documents, exception
 from heatlite.common.i18n import _
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
@@ -22,6 +22,11 @@ TRACE = 'trace'
 # Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
 # any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0
+
+
+def default(each: Field[Any]) -> Any:
+    """The default of a field; MISSING without one."""
+    return each.default if each.default_factory is MISSING else each.default_factory()
 
 
 @dataclass(frozen=True)
@@ -39,11 +44,23 @@ class Message:
     def arguments(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}      # without copying whole templates
 
+    def sent(self) -> dict[str, Any]:
+        """The arguments as they are sent: without those that have their default.
+
+        So a field that a receiver does not know asks for something (`unknown`).
+        """
+        return {each.name: value for each in fields(self)
+                if (value := getattr(self, each.name)) != default(each)}
+
+    @classmethod
+    def unknown(cls, arguments: Mapping[str, Any]) -> list[str]:
+        """The fields of a newer release in what was sent. To ignore them would do something else than was asked for."""
+        return sorted(arguments.keys() - {each.name for each in fields(cls)})
+
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
-        """Builds the message. Ignores unknown fields: during an upgrade the sender may be of a newer release."""
-        known = {f.name for f in fields(cls)}
-        return cls(**{name: value for name, value in arguments.items() if name in known})
+        """Builds the message from its fields, in a message or in a stored document. Ignores unknown fields."""
+        return cls(**documents.known(cls, arguments))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 Answers are sent as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): for the messaging library an
 error of a handler is an ordinary answer, since it would otherwise send the traceback along. `'elsewhere': True` beside
-an error: this engine cannot reach the database and has stored nothing; the call may be sent to another engine.
+an error: this engine cannot reach the database, or is of an older release than the caller, and has stored nothing; the
+call may be sent to another engine.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ MESSAGES: dict[str, type[messages.Message]] = {
 
 SUBJECT = {'stack_id': 'stack_id', 'stack_name': 'stack_name', 'plan_id': 'plan_id', 'resource_name': 'resource'}
 
+ELSEWHERE = (exception.DatabaseUnavailable, exception.EngineTooOld)
+
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 
 
@@ -85,9 +88,11 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
             request.check_in_time(now())
         wanted = MESSAGES.get(method)
-        if wanted is None:                  # sent by a newer API during an upgrade
-            raise exception.NotSupported(feature=f'The request "{method}"')
+        if wanted is None:
+            raise exception.EngineTooOld(what=method)
         if wanted is not messages.Wake:     # a cast is not sent again
+            if unknown := wanted.unknown(arguments):
+                raise exception.EngineTooOld(what=', '.join(f'{method}.{name}' for name in unknown))
             check()
         # A read ends when its caller has given up; other requests look at the deadline where they are accepted.
         check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
@@ -99,7 +104,7 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
     except Exception as error:
         _record(error, method, request)
         found: dict[str, Any] = {'error': errors.to_wire(error)}
-        if isinstance(error, exception.DatabaseUnavailable) and commits.begun() == before:
+        if isinstance(error, ELSEWHERE) and commits.begun() == before:
             found['elsewhere'] = True
         return found
 
@@ -148,6 +153,12 @@ class _Methods:
         self._check = check
         for method in MESSAGES:
             setattr(self, method, functools.partial(self._answer, method))
+
+    def __getattr__(self, method: str) -> Callable[..., dict[str, Any]]:
+        """The method of a message of a newer release. Without one the library would answer with an error of its own."""
+        if method.startswith(('_', 'oslo_')) or method == 'target':        # attributes that the library looks for
+            raise AttributeError(method)
+        return functools.partial(self._answer, method)
 
     def _answer(self, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
         return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)

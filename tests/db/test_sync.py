@@ -1,13 +1,16 @@
 """The tables, the migrations and what `sync` makes are one and the same schema."""
 
+from contextlib import closing
+
 import pytest
 import sqlalchemy as sa
+import tenacity
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 
-from heatlite.common import exception
+from heatlite.common import exception, retries
 from heatlite.db import changes, migrations, stacks, sync
 from heatlite.db.tables import metadata
 from heatlite.planning.states import Change
@@ -89,3 +92,53 @@ def test_somebody_elses_tables_are_left_alone(make_database):
         sa.Table('stack', sa.MetaData(), sa.Column('id', sa.Integer, primary_key=True)).create(tx)
     with pytest.raises(exception.Error, match='something else'):
         sync.up(database)
+
+
+def test_a_newer_schema_is_supported_by_the_commands_of_this_release(make_database):
+    database = make_database()
+    sync.up(database)
+    note(database, '9999')
+    sync.check(database)
+    note(database, '0001')
+    with pytest.raises(exception.Error, match='db_sync'):
+        sync.check(database)
+
+
+def note(database, revision):
+    with database.writer() as tx:
+        tx.execute(sync.VERSION_TABLE.update().values(version_num=revision))
+
+
+def test_a_migration_that_was_interrupted_runs_again(make_database):
+    """MariaDB commits each statement, and the revision is noted after them: here none is noted."""
+    database, made = make_database(), make_database()
+    sync.up(made)
+    sync.upgrade(database)
+    note(database, '0001')
+    sync.upgrade(database)
+    assert shape(database) == shape(made)
+    assert sync.version(database) == sync.HEAD
+
+
+def test_a_migration_gives_way_while_a_table_is_in_use(make_database, monkeypatch):
+    """A backup may read for minutes. What waits for the table meanwhile would wait behind the migration."""
+    database = make_database()
+    if database.dialect == 'sqlite':
+        pytest.skip('SQLite has one writer at a time, and no locks of tables')
+    sync.upgrade(database)
+    with database.writer() as tx:
+        tx.exec_driver_sql('ALTER TABLE stack DROP COLUMN restored_from')
+    note(database, '0015')
+    waited = []
+
+    def policy(times):
+        return retries.Policy('migration', tenacity.wait_fixed(0), tenacity.stop_after_attempt(times))
+    monkeypatch.setattr(retries, 'MIGRATION', policy(2))
+    with closing(sa.create_engine(database.url).connect()) as other:       # ours end transactions that are idle
+        other.exec_driver_sql('SELECT id FROM stack')
+        with pytest.raises(exception.Error, match='is in use'):
+            sync.upgrade(database)
+        with database.writer() as tx:           # nothing waits for the migration any more
+            waited.append(tx.exec_driver_sql('SELECT count(*) FROM stack').scalar_one())
+    sync.upgrade(database)
+    assert waited == [0] and sync.version(database) == '0016'

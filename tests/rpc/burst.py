@@ -5,6 +5,7 @@
 
 import json
 import sys
+from dataclasses import dataclass
 
 from heatlite.common import commits, config, exception, messaging
 from heatlite.common import runtime as runtimes
@@ -12,7 +13,23 @@ from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages, server
 
 BURST = 200
+
+
+@dataclass(frozen=True)
+class PaintStack(messages.Message):
+    """Of the next release."""
+
+    stack_id: str
+
+
 PATIENCE = 20.0     # seconds; one message per poll interval of the library (up to 5 s) would take far longer
+
+
+class Newer:
+    """An engine of the next release, as far as the library needs it."""
+
+    def paint_stack(self, context, stack_id):
+        return {'answer': {'project': context['project_id'], 'method': PaintStack.method()}}
 
 
 class Counting:
@@ -108,6 +125,14 @@ def main(url):
         ends.call(context, messages.ExportStack('unreached'))
     except exception.DatabaseUnavailable:
         found['nowhere'] = True
+    for when in ('too_old', 'newer'):
+        if when == 'newer':
+            serving.append(oslo_messaging.get_rpc_server(transport, messaging.target(conf, runtime.uuid()), [Newer()]))
+            serving[-1].start()
+        try:
+            found[when] = [ends.call(context, PaintStack('s')) for _ in range(6)]
+        except exception.EngineTooOld as error:
+            found[when] = [type(error).__name__, str(error)]
     for each in serving:
         each.stop()
     print(json.dumps(found))

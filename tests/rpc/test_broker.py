@@ -79,6 +79,12 @@ def test_what_may_have_been_stored_is_not_asked_again(burst):
     assert burst['doubtful'] == 1
 
 
+@pytest.mark.service
+def test_an_engine_of_an_older_release_lets_a_newer_one_answer(burst):
+    assert burst['newer'] == [{'project': 'p', 'method': 'paint_stack'}] * 6
+    assert burst['too_old'] == ['EngineTooOld', 'No engine of a release that knows "paint_stack" is running.']
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))

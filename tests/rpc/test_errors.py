@@ -77,3 +77,11 @@ def test_state_that_is_not_json_or_is_endless_stays_behind():
     error.resource = object()
     error.log = 'y' * 1_000_000
     assert set(errors.to_wire(error)['state']) == {'kwargs'}
+
+
+def test_an_error_of_a_newer_release_is_its_nearest_known_base_class():
+    sent = {**errors.to_wire(exception.StackNotFound('x')), 'name': 'StackGoneForGood',
+            'bases': ['AlsoNew', 'EntityNotFound']}
+    found = errors.from_wire(json.loads(json.dumps(sent)))
+    assert (type(found), found.http_code, str(found)) == (exception.EntityNotFound, 404, sent['message'])
+    assert errors.to_wire(exception.StackNotFound('x'))['bases'] == ['EntityNotFound']

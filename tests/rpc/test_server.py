@@ -27,15 +27,21 @@ def test_every_message_has_a_method_of_its_own():
     assert server.MESSAGES['create_stack'] is messages.CreateStack
 
 
-def test_a_field_of_a_newer_sender_is_ignored():
-    arguments = {'stack_id': 's', 'added_later': 1}
-    assert server.answer(Echo(), CONTEXT, 'delete_stack', arguments) == {'answer': ['p', 'DeleteStack']}
+def test_a_field_of_a_newer_sender_is_refused_and_another_engine_asked():
+    """It is only sent where it does not have its default, so that something else would be done without it."""
+    found = server.answer(Echo(), CONTEXT, 'delete_stack', {'stack_id': 's', 'added_later': 1})
+    assert (found['error']['name'], found['elsewhere']) == ('EngineTooOld', True)
+    assert 'delete_stack.added_later' in found['error']['message']
 
 
-def test_a_method_of_a_newer_sender_is_refused_politely():
+def test_a_method_of_a_newer_sender_is_refused_and_another_engine_asked():
     found = server.answer(Echo(), CONTEXT, 'paint_stack', {})
-    assert found['error']['name'] == 'NotSupported'
+    assert (found['error']['name'], found['elsewhere']) == ('EngineTooOld', True)
     assert 'paint_stack' in found['error']['message']
+
+
+def test_a_wake_of_a_newer_sender_is_not_lost():
+    assert server.answer(Echo(), CONTEXT, 'wake', {'stack_id': 's', 'added_later': 1}) == {'answer': ['p', 'Wake']}
 
 
 def test_a_missing_field_is_an_error_not_a_crash():
@@ -79,6 +85,7 @@ def test_a_read_is_not_computed_on_when_its_caller_has_given_up(monkeypatch, mes
             turns.spend(turns.EVERY)
         return 'computed'
     context = {**CONTEXT, messages.DEADLINE: (clock.at + timedelta(seconds=60)).isoformat()}
-    found = server.answer(Endpoint({message: compute}), context, message.method(), {'stack_id': 's'})
+    arguments = {} if ended else {'stack_id': 's'}
+    found = server.answer(Endpoint({message: compute}), context, message.method(), arguments)
     assert found.get('answer') == (None if ended else 'computed')
     assert not ended or found['error']['name'] == 'TooLate'

@@ -120,6 +120,11 @@ def test_what_the_plan_does_not_allow_is_not_begun(cluster, stack_id):
     done(cluster, stack_id, 'UPDATE')
 
 
+def test_killed_anywhere_a_planned_group_is_made():
+    """An engine that takes the update over visits the new group, which the plan only allows to create."""
+    assert kill_engines_in(group_by_plan, 3) > 20
+
+
 def test_a_rollback_stays_inside_the_plan(cluster, stack_id):
     changed = template(a='two', b='one', c='new')
     changed['resources']['c']['properties']['fail'] = True
@@ -151,3 +156,16 @@ def by_plans(cluster):
     planned.applied(cluster, made.id)
     done(cluster, stack_id, 'UPDATE')
     assert sorted(each['value'] for each in cluster.cloud.objects.values()) == ['new', 'two']
+
+
+def group_by_plan(cluster):
+    stack_id = cluster.create('s', template(a='one'))
+    done(cluster, stack_id, 'CREATE')
+    wanted = template(a='one', last='two')
+    wanted['resources']['last']['depends_on'] = 'group'
+    wanted['resources']['group'] = {'type': 'OS::Heat::ResourceGroup', 'properties': {
+        'count': 1, 'resource_def': template(member='one')['resources']['member']}}
+    made = planned.plan(cluster, action='update', stack_id=stack_id, template=wanted)
+    planned.applied(cluster, made.id)
+    done(cluster, stack_id, 'UPDATE')
+    assert sorted(each['value'] for each in cluster.cloud.objects.values()) == ['one', 'one', 'two']

@@ -21,10 +21,12 @@ class Cluster:
     """`database_url`: of a server on which databases can be made; each cluster has one of its own.
 
     `nodes`: URLs of servers that all have that database, one for each engine; by default it is the same for all.
+    `code`: the folder of the release that programs are started from; it may be changed between two of them.
     """
 
-    def __init__(self, folder, database_url, rabbit_url, engines=2, nodes=(), **more):
+    def __init__(self, folder, database_url, rabbit_url, engines=2, nodes=(), code=ROOT, **more):
         self.folder = Path(folder)
+        self.code = code
         self.ledger = self.folder / 'ledger'
         self.ledger.touch()
         self._server = database_url
@@ -56,11 +58,13 @@ class Cluster:
 
     def run(self, module, *arguments):
         subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],
-                       cwd=ROOT, check=True, capture_output=True, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+                       cwd=self.code, check=True, capture_output=True,
+                       env={**os.environ, 'PYTHONPATH': str(self.code)})
 
     def _start(self, name, module, *arguments, **environment):
         return Program(self.folder / f'{name}.log', '--config-file', self.file, *arguments, module=module,
-                       HEATLITE_TEST_LEDGER=str(self.ledger), **environment)
+                       cwd=self.code, PYTHONPATH=str(self.code), HEATLITE_TEST_LEDGER=str(self.ledger),
+                       **environment)
 
     def on(self, server):
         """The URL of the cluster's database on another server that has it."""

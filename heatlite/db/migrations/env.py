@@ -2,9 +2,11 @@
 
 from alembic import context
 
+from heatlite.db.migrations import repeatable
 from heatlite.db.tables import metadata
 
-context.configure(connection=context.config.attributes['connection'], target_metadata=metadata,
-                  render_as_batch=context.config.attributes['connection'].dialect.name == 'sqlite')
-with context.begin_transaction():
+CONNECTION = context.config.attributes['connection']
+
+context.configure(connection=CONNECTION, target_metadata=metadata, render_as_batch=CONNECTION.dialect.name == 'sqlite')
+with context.begin_transaction(), repeatable.steps(context.get_context().impl, CONNECTION):
     context.run_migrations()

@@ -80,7 +80,8 @@ class Rows:
         """`urls`: of all nodes of the database; the first that answers is asked."""
         self._engines = [sa.create_engine(
             url, isolation_level='AUTOCOMMIT', pool_pre_ping=True, pool_reset_on_return=None,
-            connect_args={'connect_timeout': 5, 'read_timeout': 5}) for url in urls]
+            connect_args={'connect_timeout': 5} | ({'read_timeout': 5} if url.startswith('mysql') else {}))
+            for url in urls]
 
     def _all(self, statement: str) -> list[tuple]:
         for engine in self._engines:
@@ -103,8 +104,9 @@ class Rows:
     def leftovers(self) -> dict[str, int]:
         """Rows that belong to no live stack."""
         gone = 'stack_id NOT IN (SELECT id FROM stack WHERE live = 1)'
-        return {table: int(self._all(f'SELECT COUNT(*) FROM {table} WHERE {gone}')[0][0])
-                for table in ('resource', 'resource_data', '`signal`')}
+        quote = self._engines[0].dialect.identifier_preparer.quote          # `signal` is reserved in MariaDB
+        return {table: int(self._all(f'SELECT COUNT(*) FROM {quote(table)} WHERE {gone}')[0][0])
+                for table in ('resource', 'resource_data', 'signal')}
 
     def close(self) -> None:
         for engine in self._engines:

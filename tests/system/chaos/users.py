@@ -23,9 +23,10 @@ class Wish:
 
     things: dict[str, dict[str, Any]] = field(default_factory=dict)
     groups: dict[str, tuple[int, dict[str, Any]]] = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)          # resources that make no things, as in the template
 
     def template(self) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        found: dict[str, Any] = dict(self.more)
         for name, (properties, needs) in self.things.items():
             found[name] = {'type': 'Test::Ledger::Entry', 'properties': properties, 'depends_on': needs}
         for name, (count, properties) in self.groups.items():
@@ -103,6 +104,7 @@ class User(threading.Thread):
         self.stack_name = ''
         self.requests: dict[str, int] = {'create': 0, 'update': 0, 'delete': 0}
         self.repeated = 0                       # requests that had to be sent again
+        self.defects: list[str] = []            # answers 500
         self.problems: list[str] = []
 
     def run(self) -> None:
@@ -131,11 +133,14 @@ class User(threading.Thread):
         if not self._over.is_set():
             self.delete()
 
+    def _wished(self, before: Wish | None = None) -> Wish:
+        return wish(self._dice, before)
+
     # --- requests -----------------------------------------------------------------------------------------
 
     def _create(self) -> None:
         self._lives += 1
-        self.wish = wish(self._dice)
+        self.wish = self._wished()
         self.stack_name = f'u{self._number}-{self._lives}'
         body = {'stack_name': self.stack_name, 'template': self.wish.template(), 'tags': self._next_tag()}
         status, found = self._insist('POST', '/stacks', body, (201, 409))
@@ -148,7 +153,7 @@ class User(threading.Thread):
 
     def _update(self) -> None:
         assert self.wish is not None
-        self.wish = wish(self._dice, self.wish)
+        self.wish = self._wished(self.wish)
         self._insist('PUT', self.stack_url, {'template': self.wish.template(), 'tags': self._next_tag()}, (202,))
         self.requests['update'] += 1
 
@@ -176,6 +181,8 @@ class User(threading.Thread):
                 return status, found
             if status < 500:
                 raise Refused(f'{method} {url}: {status} {found}')
+            if status == 500:
+                self.defects.append(f'{method} {url}: {found}')
             if calm.lasted(INSIST):
                 raise Refused(f'{method} {url} failed for {INSIST:.0f} s, last with {status} {found}')
             self.repeated += 1

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from heatlite.common.documents import known
 from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
 
 VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
@@ -34,7 +35,7 @@ class Call:
 
     @classmethod
     def read(cls, stored: Mapping[str, Any]) -> Call:
-        return cls(**{**stored, 'ignore': tuple(stored['ignore'])})
+        return cls(**{**known(cls, stored), 'ignore': tuple(stored['ignore'])})
 
 
 @dataclass(frozen=True)

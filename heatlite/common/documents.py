@@ -1,0 +1,13 @@
+"""Stored documents of other releases: what an older one must not fail on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+
+def known(cls: type, stored: Mapping[str, Any]) -> dict[str, Any]:
+    """The entries of a stored document that are fields of a dataclass. Others are of a newer release."""
+    names = {each.name for each in fields(cls)}
+    return {name: value for name, value in stored.items() if name in names}

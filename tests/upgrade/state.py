@@ -1,0 +1,154 @@
+"""What a release is for the one before it and the one after it: its schema, its messages, its stored documents.
+
+All of it is plain JSON, made from the code that runs; `tests/upgrade/releases` has that of each release.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from heatlite.common import exception
+from heatlite.db import sync
+from heatlite.db.forced_deletes import Left
+from heatlite.db.guards import Lock
+from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
+from heatlite.engine.resources.rest.calls import Call
+from heatlite.planning import alarms, drift, plan, protection, replacement, revisions, ruling, states, waiting
+from heatlite.rpc import messages
+from heatlite.rpc.server import MESSAGES
+
+RELEASES = Path(__file__).with_name('releases')
+PARTS = ('schema', 'messages', 'documents')
+State = dict[str, Any]
+
+
+def schema() -> State:
+    """{revision, tables: {name: {columns: {name: {type, length, nullable, default}}, key, uniques, indexes}}}, sealed
+    columns. Types are those of SQLAlchemy; a test compares the tables with what migrations make."""
+    return {'revision': sync.HEAD, 'tables': {name: _table(table) for name, table in sorted(metadata.tables.items())},
+            'sealed': {table.name: sorted(names) for table, names in {**SEALED, **WRITTEN_BY_USERS}.items()}}
+
+
+def _table(table: sa.Table) -> State:
+    return {'columns': {column.name: {
+                'type': type(column.type).__name__, 'length': getattr(column.type, 'length', None),
+                'nullable': bool(column.nullable),
+                'default': None if column.server_default is None else str(column.server_default.arg)}
+                for column in table.c},
+            'key': [column.name for column in table.primary_key],
+            'uniques': sorted([column.name for column in each.columns] for each in table.constraints
+                              if isinstance(each, sa.UniqueConstraint)),
+            'indexes': {str(each.name): {'columns': [column.name for column in each.columns], 'unique': each.unique}
+                        for each in sorted(table.indexes, key=lambda index: str(index.name))}}
+
+
+def wire() -> State:
+    """{calls: {method: {fields: {name: {type, default}}, reads, answer}}, errors: {name: {code, bases}}}. A field
+    without a default is required."""
+    found = {}
+    for method, message in sorted(MESSAGES.items()):
+        fields = {}
+        for each in dataclasses.fields(message):
+            default = messages.default(each)
+            fields[each.name] = {'type': str(each.type), 'required': default is dataclasses.MISSING,
+                                 'default': None if default is dataclasses.MISSING else _plain(default)}
+        found[method] = {'fields': fields, 'reads': message.reads, 'answer': message.answer}
+    errors = {name: {'code': kind.http_code, 'bases': [
+                  base.__name__ for base in kind.__mro__[1:]
+                  if issubclass(base, exception.HeatException) and base is not exception.HeatException]}
+              for name, kind in sorted(vars(exception).items())
+              if isinstance(kind, type) and issubclass(kind, exception.HeatException) and kind.__name__ == name}
+    return {'calls': found, 'errors': errors}
+
+
+def _plain(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
+@dataclasses.dataclass(frozen=True)
+class Document:
+    """A document that is stored, or part of a message: `sample` has all its fields, `read` is what reads it."""
+
+    sample: Any
+    read: Callable[[Any], Any]
+
+
+NOW = datetime(2030, 1, 2, 3, 4, 5, 6)
+_PROTECTION = protection.Protection(('group', '*'), frozenset({protection.Denial.DELETE}), 'why')
+_RULE = alarms.Rule.stored
+_REPORT = drift.Report('2030-01-02T03:04:05', 'engine', {'drifted': 1}, (drift.ResourceDrift(
+    ('group', 'a'), 'T', next(iter(drift.Finding)), next(iter(drift.Policy)), 'id',
+    (drift.PropertyDrift(('p',), 'x', 'y', 'then', 'them'),), 'why', 'then', 'them'),))
+
+
+def documents() -> Mapping[str, Document]:
+    """By table and column, or by what has them."""
+    metric = alarms.Metric('n', 'm', (('a', 'b'),))
+    rule = {each.name: None for each in dataclasses.fields(alarms.Rule)}
+    return {
+        'alarm.rule': Document(_rule(metric, rule), _RULE),
+        'drift.report': Document(drift.to_json(_REPORT), drift.from_json),
+        'forced_delete.left_behind': Document(
+            dataclasses.asdict(Left(('a',), 'T', 'id', 'why')), lambda found: _known(Left, found)),
+        'guard.lock': Document(
+            dataclasses.asdict(Lock('why', 'id', 'name', '2030-01-02T03:04:05')), lambda found: _known(Lock, found)),
+        'guard.protections': Document(_PROTECTION.to_json(), protection.Protection.from_json),
+        'plan_permission.permissions': Document(
+            plan.Permissions({'a': frozenset({states.Action.UPDATE})}, frozenset({'b'}), False, 1).to_json(),
+            plan.Permissions.from_json),
+        'plan.document, policies': Document(
+            ruling.Ruling('p', next(iter(ruling.Effect)), ('why',)).to_json(), ruling.Ruling.from_json),
+        'plan.document, blockers': Document(
+            protection.Blocked(('a',), protection.Denial.DELETE, _PROTECTION).to_json(), protection.Blocked.from_json),
+        'resource.cause': Document(
+            replacement.ReplacementCause(next(iter(replacement.Reason)), 'what', 'by', 'at').to_json(),
+            replacement.ReplacementCause.from_json),
+        'resource.waits': Document(waiting.Wait('call', 1.5, NOW, NOW, 'answer').to_json(), waiting.Wait.from_json),
+        'resource.handle, calls': Document(
+            Call('GET', '/x', {'a': 1}, {'h': 'v'}, {'q': 1}, (404,), 's', '1.2', 'answer').stored(), Call.read)}
+
+
+def _rule(metric: alarms.Metric, names: Mapping[str, Any]) -> Any:
+    actions = dict.fromkeys(alarms.ACTIONS, ('url',))
+    given = {'metric': metric, 'statistic': 'Average', 'comparison': 'GreaterThanThreshold', 'threshold': 1.0,
+             'period': 60, 'evaluation_periods': 1, **actions}
+    return alarms.Rule(**{name: value for name, value in given.items() if name in names}).to_json()
+
+
+def _known(cls: type, found: Mapping[str, Any]) -> Any:
+    from heatlite.common.documents import known
+    return cls(**known(cls, found))
+
+
+WORDS: tuple[type[StrEnum], ...] = (
+    states.Action, states.Status, protection.Denial, drift.Finding, drift.Policy, ruling.Effect, replacement.Reason,
+    revisions.Outcome)
+
+
+def durable() -> State:
+    """{documents: {name: sample}, words: {enumeration: [word]}}: what rows hold beside plain columns."""
+    return {'documents': {name: _plain(found.sample) for name, found in sorted(documents().items())},
+            'words': {kind.__name__: sorted(map(str, kind)) for kind in WORDS}}
+
+
+def current() -> State:
+    """The state of the code that runs, without `statements`."""
+    return {'schema': schema(), 'messages': wire(), 'documents': durable()}
+
+
+def names() -> list[str]:
+    """The releases, the newest last."""
+    return sorted((each.name for each in RELEASES.iterdir() if each.is_dir()),
+                  key=lambda name: tuple(map(int, name.split('.'))))
+
+
+def load(name: str) -> State:
+    return {path.stem: json.loads(path.read_text()) for path in (RELEASES / name).glob('*.json')}
