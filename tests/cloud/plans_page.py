@@ -25,8 +25,8 @@ and the calls that reached the service (``DELETE`` of the former object only whe
 updated shows another value; and afterwards a plan of the same template is empty, with a look at the cloud, too. It
 was *refused* if the service did not accept the change: the update failed with its sentence, and the stack could be
 deleted. The values are those of the simulator's tests where ``tests/cloud/changes.yaml`` gives no others. The cloud
-has Keystone, Nova, Neutron, Glance, Cinder, Octavia, Barbican, Designate, Aodh, Zaqar, Mistral and Swift. A type that is
-in neither table was not tried yet.
+has Keystone, Nova, Neutron, Glance, Cinder, Octavia, Barbican, Designate, Aodh, Zaqar, Mistral and Swift. A type that
+is in neither table was not tried yet.
 
 '''
 IDS = re.compile(r' \(Request-ID: [^)]*\)|[0-9a-f]{8}-[0-9a-f-]{27}|\b[0-9a-f]{32}\b')
