@@ -145,6 +145,24 @@ class Updates(Reading):
             raise exception.UpdateReplace(self.name)
         return {name: after_props[name] for name in changed}
 
+    @classmethod
+    def updates_in_place(cls) -> bool:
+        """Whether the type has a `handle_update` of its own; without one, any change replaces the resource."""
+        return cls.handle_update is not Updates.handle_update
+
+    def replacing(self, changed: set[str], comparison: Comparison) -> set[str]:
+        """Return those of the `changed` properties that replace the resource, if changed alone; if none does, but all
+        of them together do, they are returned."""
+        allowed = self.calc_update_allowed(comparison.after_props) if self.updates_in_place() else set()
+        forced = {name for name in changed if name not in allowed or self._replaces({name}, comparison)}
+        return changed if not forced and len(changed) > 1 and self._replaces(changed, comparison) else forced
+
+    def _replaces(self, changed: set[str], comparison: Comparison) -> bool:
+        try:
+            return self.needs_replace_with_prop_diff(changed, comparison.after_props, comparison.before_props)
+        except Exception:                       # raised by the type, of values that are not known yet
+            return False
+
     def check_external_id_kept(self, after: ResourceDefinition) -> None:
         """Raise NotSupported if the update changes the external id."""
         before = self.external_id

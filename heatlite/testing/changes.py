@@ -3,7 +3,7 @@
 A change is a template before and one after, in which one property has another valid value. It passes when the update
 ends well, the resource is not replaced, and the cloud then holds what it holds when the resource is created with the
 new value; and when the same is so after the engine was killed on the way, at whichever point. It can be made by a plan,
-which then has to say what was done.
+which then has to say what was done and which property replaces the resource; and a second one has nothing to do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from heatlite.testing.another import NONE_NAMED, Named
 from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example, referred
 from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
-from heatlite.testing.scenario import ResourceScenario, not_planned
+from heatlite.testing.scenario import ResourceScenario, not_planned, planned
 
 CHECKS = (EACH, CRASH) = ('each property', 'crash in each property')
 OTHER = '_other'                            # ends the name of a second resource like one of the example
@@ -73,10 +73,13 @@ class Untried:
     reason: str
 
 
-def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED) -> Iterator[Change | Untried]:
-    """One for each property that may be updated. `named`: values for custom constraints that ask a service."""
+def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
+       fixed: bool = False) -> Iterator[Change | Untried]:
+    """One for each property that may be updated. `named`: values for custom constraints that ask a service. `fixed`:
+    also for the properties whose change replaces the resource."""
     for name, schema in kind.properties_schema.items():
-        if not getattr(schema, 'update_allowed', False):
+        is_fixed = not getattr(schema, 'update_allowed', False)
+        if is_fixed and not fixed:
             continue
         said = example.changes.get(name, {})
         if 'untried' in said:
@@ -91,7 +94,7 @@ def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED) -> Ite
             yield Untried(name, str(problem))
             continue
         after = {each: value for each, value in {**before, name: to}.items() if value is not None}
-        yield Change(name, before, after, extra, 'replaces' in said, tuple(said.get('leaves', ())),
+        yield Change(name, before, after, extra, is_fixed or 'replaces' in said, tuple(said.get('leaves', ())),
                      frozenset(said.get('unlike', ())))
 
 
@@ -271,6 +274,9 @@ class Trial:
         wrong = _difference(fresh, there, change.unlike)
         if plan is not None:
             wrong = not_planned(plan, 'update' if rows == before else 'replace') or wrong
+        if not wrong and self._by_plans and neighbour is None:
+            again = planned(scenario.plan(change.after, refresh=True))
+            wrong = f'a plan of the same template that looks at the cloud is not empty: {again}' if again else ''
         if not wrong:
             self._put(scenario, None, {})
             left = self._kinds(scenario) - self._base

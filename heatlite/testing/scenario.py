@@ -123,9 +123,10 @@ class ResourceScenario:
         self.cluster.ask(messages.UpdateStack(**self._update(properties), converge=converge))
         return self._failure()
 
-    def plan(self, properties: Mapping[str, Any] | None) -> StoredPlan:
-        """Plans what `put` does. The document has the changes, by path."""
-        made = self.cluster.ask(messages.CreatePlan(action=messages.UPDATE, **self._update(properties)))
+    def plan(self, properties: Mapping[str, Any] | None, refresh: bool = False) -> StoredPlan:
+        """Plans what `put` does. The document has the changes, by path. `refresh`: with a look at the cloud."""
+        made = self.cluster.ask(messages.CreatePlan(action=messages.UPDATE, converge=refresh,
+                                                    **self._update(properties)))
         with self.cluster.database.reader() as tx:
             found = plans.show(tx, made['id'], str(self.cluster.context.project_id))
         assert found is not None
@@ -245,9 +246,18 @@ def _kind(thing: Thing) -> Any:
     return thing[0] if isinstance(thing, tuple) else thing
 
 
+def planned(plan: StoredPlan) -> str:
+    """What would change, with its values; '' if nothing would."""
+    return '; '.join(f'{each["action"]} of {".".join(each["path"])}: {each["values"]}'
+                     for each in plan.document['changes'] if each['action'] != 'none')
+
+
 def not_planned(plan: StoredPlan, done: str) -> str:
     """How a plan differs from what was done to the resource; '' if it does not."""
     planned = next(each for each in plan.document['changes'] if each['path'] == [IT])
-    if done in (planned['action'], *planned['may']):
-        return ''
-    return f"the plan said {planned['action']}, and what was done is {done}"
+    if done not in (planned['action'], *planned['may']):
+        return f"the plan said {planned['action']}, and what was done is {done}"
+    forced = planned['cause'] is not None or any(each['forces_replacement'] for each in planned['values'])
+    if planned['values'] and planned['action'] in ('update', 'replace') and forced != (planned['action'] == 'replace'):
+        return f"the plan said {planned['action']}, and of {'a' if forced else 'no'} value that it forces a replacement"
+    return ''

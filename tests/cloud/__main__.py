@@ -64,7 +64,8 @@ def record(diaries: dict[str, Diary]) -> None:
 def diaries(cloud: str, wanted: list[str], at_once: int) -> dict[str, Diary]:
     """What became of the lives that can be lived in the cloud; prints one line for each."""
     found = {}
-    with tempfile.TemporaryDirectory() as folder, session.lived(cloud, wanted, Path(folder), at_once) as futures:
+    with (tempfile.TemporaryDirectory() as folder, session.opened(cloud, Path(folder)) as opened,
+          session.lived(opened, wanted, at_once) as futures):
         for name, future in futures.items():
             if isinstance(future, str):
                 print(f'{name}: not lived: {future}')

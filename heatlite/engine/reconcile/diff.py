@@ -149,18 +149,20 @@ def property_changes(resource: Resource, wanted: ResourceDefinition, observed: O
     is stored differ, too. `compared`: `resource.compare(wanted)`, if it was done.
     """
     comparison = compared if compared is not None else resource.compare(wanted)
-    allowed = resource.calc_update_allowed(comparison.after_props)
     live = observed.values if observed is not None else {}
-    seen = resource.with_live(comparison, live).before_props if live else comparison.before_props
-    found = {}
+    compared_live = resource.with_live(comparison, live) if live else comparison
+    seen = compared_live.before_props
+    found: dict[str, tuple[Any, Any, Any]] = {}
     for name in comparison.after_props:
         old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
         reported = _readable(seen, name) if name in live else NOT_READ
         if reported is not NOT_READ and drift.same(old, reported):
             reported = old
         if old != new or reported not in (NOT_READ, old):
-            found[name] = PropertyChange(old, new, name not in allowed, reported)
-    return found
+            found[name] = old, new, reported
+    replacing = resource.replacing(set(found), compared_live) if found else ()
+    return {name: PropertyChange(old, new, name in replacing, reported)
+            for name, (old, new, reported) in found.items()}
 
 
 def _readable(properties: Any, name: str) -> Any:

@@ -241,7 +241,7 @@ class DryRun:
 
     def _is_replaced_after_all(self, work: StepContext) -> bool:
         """Whether the type has no handle_update of its own, and so replaces the resource if any property changes."""
-        return (work.resource is not None and type(work.resource).handle_update is Resource.handle_update
+        return (work.resource is not None and not work.resource.updates_in_place()
                 and work.difference is not None and bool(work.difference.properties))
 
     def _foresee_reference(self, work: StepContext, row: ResourceState) -> None:

@@ -36,6 +36,16 @@ def policy_or_policies(resource: Any, call: Call) -> Call:
 
 
 @hook
+def metadata_without_zone(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """The service has the zone of an aggregate in its metadata, too."""
+    given = wanted.get('metadata')
+    if given is None:
+        return {}
+    return {'metadata': {name: value for name, value in (found.get('metadata') or {}).items()
+                         if name != 'availability_zone' or name in given}}
+
+
+@hook
 def external_network_of_the_pool(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
                                  action: str) -> dict[str, Any]:
     """Pools were external networks: the named one, or the only one."""
