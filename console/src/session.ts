@@ -146,27 +146,38 @@ async function ask(auth: unknown): Promise<Session> {
   }
 }
 
-/** Begins a session. `identity`: as in the body of Keystone; `stays`: renew the token with it before it expires. */
-export async function logIn(identity: { methods: string[] }, scope: object, stays: boolean): Promise<Session> {
-  const made = await ask({ identity, ...scope })
-  if (made.projectId) {
-    secret = stays && !identity.methods.includes('token') ? identity : null
-    keep(made)
+/**
+ * Begins a session. `identity`: as in the body of Keystone; `stays`: renew the token with it before it expires. Without a
+ * scope, and for a user without a default project, in the first of the user's projects. Returns whether there is one.
+ */
+export async function logIn(identity: { methods: string[] }, scope: object, stays: boolean): Promise<boolean> {
+  let made = await ask({ identity, ...scope })
+  if (!made.projectId) {
+    const first = (await listed(made.token ?? ''))[0]
+    if (!first) return false
+    made = await ask(scoped(made.token, first.id))
   }
-  return made
+  secret = stays && !identity.methods.includes('token') ? identity : null
+  keep(made)
+  return true
+}
+
+const scoped = (token: string | null, projectId: string): object => ({
+  identity: { methods: ['token'], token: { id: token } }, scope: { project: { id: projectId } },
+})
+
+async function listed(token: string): Promise<Project[]> {
+  const answer = await fetch('identity/projects', { headers: { 'X-Auth-Token': token } })
+  return answer.ok ? ((await answer.json()) as { projects: Project[] }).projects : []
 }
 
 export async function projects(): Promise<Project[]> {
-  if (!current?.token) return []
-  const answer = await fetch('identity/projects', { headers: { 'X-Auth-Token': current.token } })
-  if (!answer.ok) return []
-  return ((await answer.json()) as { projects: Project[] }).projects
+  return current?.token ? listed(current.token) : []
 }
 
 /** The same user in another project, by the token that is there. */
 export async function switchTo(projectId: string): Promise<void> {
-  if (!current?.token) return
-  keep(await ask({ identity: { methods: ['token'], token: { id: current.token } }, scope: { project: { id: projectId } } }))
+  if (current?.token) keep(await ask(scoped(current.token, projectId)))
 }
 
 export async function logOut(): Promise<void> {

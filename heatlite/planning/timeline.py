@@ -28,8 +28,8 @@ class Bar:
 def bars(happened: Iterable[Happened], earlier: Iterable[Happened], now: datetime) -> list[Bar]:
     """Return a bar for each action on a resource, in the order of their beginnings.
 
-    `happened`: the events since the action of the stack began, `earlier`: some before it; both oldest first. `now`: where
-    actions end whose end is not among the events.
+    `happened`: the events since the action of the stack began, `earlier`: some before it; both oldest first. `now`:
+    where actions end whose end is not among the events.
     """
     before = _by_path(earlier)
     found = [Bar(path, events[-1].type, run.action, run.status, run.began,

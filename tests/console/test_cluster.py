@@ -14,7 +14,8 @@ pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.
 SECONDS = 24                            # that a token lives: renewed when 18 are over
 ENDED = 'Your session has ended'
 TOKEN = "() => (JSON.parse(sessionStorage.getItem('heatlite.session') ?? '{}').token ?? null)"
-TABS = ('', '/failure', '/timeline', '/resources', '/events', '/outputs', '/template', '/revisions', '/drift', '/guards')
+TABS = ('', '/failure', '/timeline', '/resources', '/events', '/outputs', '/template', '/revisions', '/drift',
+        '/guards')
 CHANGES = ('Delete', 'Update', 'More actions', 'Protect', 'Lock', 'Compare now', 'Approve', 'Apply', 'Delete plan',
            'New stack', 'Create', 'Plan', 'Plan to go back to 1')
 QUICK = stacks.template(a=stacks.test_resource())
@@ -78,19 +79,26 @@ def offers(page, names=CHANGES):
             or page.get_by_role('link', name=name, exact=True).count()]
 
 
-def test_an_application_credential_and_a_token(visit, cloud):
+@pytest.fixture
+def credential(cloud):
+    """An application credential of alpha. Removed before its user: SQLite removes no rows that refer to another."""
     alpha = cloud.people['alpha']
-    made = alpha.session.post(f'{alpha.auth_url}/users/{alpha.user_id}/application_credentials', json={
-        'application_credential': {'name': uuid.uuid4().hex}})
-    credential = made.json()['application_credential']
+    url = f'{alpha.auth_url}/users/{alpha.user_id}/application_credentials'
+    made = alpha.session.post(url, json={'application_credential': {'name': uuid.uuid4().hex}}).json()
+    yield made['application_credential']
+    alpha.session.delete(f'{url}/{made["application_credential"]["id"]}')
+
+
+def test_an_application_credential_and_a_token(visit, cloud, credential):
+    alpha = cloud.people['alpha']
     name, _path = own(cloud, alpha)
     page = visit(at=cloud.url)
     page.get_by_label('Method').select_option('credential')
     page.get_by_label('Id of the credential').fill(credential['id'])
-    page.get_by_label('Secret').fill('wrong')
+    page.get_by_label('Secret', exact=True).fill('wrong')
     page.get_by_role('button', name='Log in').click()
     page.get_by_role('alert').wait_for()
-    page.get_by_label('Secret').fill(credential['secret'])
+    page.get_by_label('Secret', exact=True).fill(credential['secret'])
     page.get_by_role('button', name='Log in').click()
     page.get_by_role('link', name=name).wait_for()
     assert page.get_by_role('combobox', name='Project').count() == 0        # a credential is one project's

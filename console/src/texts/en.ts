@@ -131,8 +131,8 @@ export const en = {
   'graph.toomany': 'More than {count}: the rest is in the table of resources.',
 
   'timeline.hint': 'Each bar is the time in which a resource was being worked on, since the last action began. Marked bars are the chain that the end waited for. The thin line below a bar is what the same action took the time before.',
-  'timeline.slower': 'slower than {time} before',
-  'timeline.faster': 'faster than {time} before',
+  'timeline.slower': 'slower, {time} before',
+  'timeline.faster': 'faster, {time} before',
   'timeline.same': '{time} before',
   'timeline.left': '{count} shorter ones are not shown.',
   'timeline.empty': 'Nothing has happened since the last action began.',
