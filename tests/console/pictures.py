@@ -22,6 +22,7 @@ SECONDS = (3.0, 12.4, 7.5, 41.0, 2.2)
 
 _TIME = re.compile(r'"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+00:00)?"')
 _HOST = re.compile(r'("(?:hostname|host|version|heatlite_version)"): "[^"]*"')
+_CALL = re.compile(r'"call": (?:null|"[^"]*"), "next_at": (?:null|"[^"]*")')       # noted after ten seconds
 _SECONDS = re.compile(r'("(?:seconds|seconds_left)"): [\d.]+')
 _BROWSER = Path(__file__).with_name('pictures.js').read_text().partition('\n')[2].strip()
 
@@ -35,6 +36,7 @@ def steady(page) -> None:
         text = _TIME.sub(f'"{THEN}"', found.text())
         text = _HOST.sub(r'\1: "host-1"', text)
         text = _SECONDS.sub(r'\1: 12.0', text)
+        text = _CALL.sub(f'"call": "check_create_complete", "next_at": "{THEN}"', text)
         if route.request.url.endswith('/timeline'):
             text = json.dumps(_spread(json.loads(text)))
         route.fulfill(response=found, body=text)
@@ -57,7 +59,7 @@ def _spread(found):
 
 def taken(page) -> bytes:
     """A PNG of the window once two in a row are the same."""
-    page.wait_for_function("document.fonts.status === 'loaded' && !document.querySelector('.loading')")
+    page.wait_for_function("document.fonts.status === 'loaded' && !document.querySelector('.loading, .live:not(.on)')")
     last = b''
     for _attempt in range(20):
         _browser(page, 'steady')

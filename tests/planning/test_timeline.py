@@ -38,7 +38,8 @@ def test_what_the_same_took_the_time_before(earlier, before):
 
 
 def test_bars_are_in_the_order_of_their_beginnings_and_go_on_until_now():
-    assert seen([('b', 'CREATE', 'IN_PROGRESS', 1), ('a', 'CREATE', 'IN_PROGRESS', 2), ('a', 'CREATE', 'FAILED', 5)]) == [
+    assert seen([('b', 'CREATE', 'IN_PROGRESS', 1), ('a', 'CREATE', 'IN_PROGRESS', 2),
+                 ('a', 'CREATE', 'FAILED', 5)]) == [
         ('b', 'CREATE', 'IN_PROGRESS', 99.0, None), ('a', 'CREATE', 'FAILED', 3.0, None)]
 
 
