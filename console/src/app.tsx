@@ -1,7 +1,6 @@
 /** The frame around all pages: navigation, project, language, theme; or the login. */
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { whenExpired } from './api/client'
 import { language, t, use } from './i18n'
 import { Login } from './pages/login'
 import { Operations } from './pages/operations'
@@ -12,8 +11,8 @@ import { Stacks } from './pages/stacks'
 import { TypesPage } from './pages/types'
 import { Edit } from './pages/edit'
 import { Button, Empty } from './parts/ui'
-import { to, usePlace, type Place } from './router'
-import { isAdmin, logOut, projects, session, switchTo, type Options, type Project } from './session'
+import { go, to, usePlace, type Place } from './router'
+import { isAdmin, logOut, mayChange, projects, session, switchTo, whenExpired, type Options, type Project } from './session'
 import type { Key } from './texts/en'
 
 export function App({ options }: { options: Options }): JSX.Element {
@@ -48,10 +47,10 @@ function Pages({ place }: { place: Place }): JSX.Element {
   const [first = 'stacks', second, third, fourth] = place.parts
   switch (first) {
     case 'stacks':
-      return second === 'new' ? <Edit key="new" /> : <Stacks query={place.query} />
+      return second === 'new' ? <Writer><Edit key="new" /></Writer> : <Stacks query={place.query} />
     case 'stack':
       if (second && third) {
-        return fourth === 'update' ? <Edit key={third} stack={{ name: second, id: third }} />
+        return fourth === 'update' ? <Writer><Edit key={third} stack={{ name: second, id: third }} /></Writer>
           : <StackPage key={third} name={second} id={third} tab={fourth ?? 'graph'} query={place.query} />
       }
       break
@@ -68,6 +67,11 @@ function Pages({ place }: { place: Place }): JSX.Element {
   return <Empty title={t('error.404.title')} text=""><a class="button" href={to(['stacks'])}>{t('nav.stacks')}</a></Empty>
 }
 
+/** A page for those who may change something; others learn why there is nothing. */
+function Writer({ children }: { children: JSX.Element }): JSX.Element {
+  return mayChange() ? children : <Empty title={t('reader.title')} text={t('reader.text')}><a class="button" href={to(['stacks'])}>{t('nav.stacks')}</a></Empty>
+}
+
 const PAGES: [string, Key, string[]][] = [
   ['stacks', 'nav.stacks', ['stacks', 'stack']], ['plans', 'nav.plans', ['plans', 'plan']],
   ['types', 'nav.types', ['types']], ['operations', 'nav.operations', ['operations']],
@@ -77,6 +81,10 @@ function Side({ place, options, again }: { place: Place; options: Options; again
   const current = place.parts[0] ?? 'stacks'
   const [others, setOthers] = useState<Project[]>([])
   useEffect(() => void projects().then(setOthers, () => undefined), [session()?.userName])
+  const switched = (): void => {
+    if (place.parts[0] === 'stack' || place.parts[0] === 'plan') go(to([`${place.parts[0]}s`]))      // of the other project
+    again()
+  }
   const theme = (): void => {
     const root = document.documentElement
     const dark = root.dataset['theme'] ? root.dataset['theme'] === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches
@@ -91,8 +99,8 @@ function Side({ place, options, again }: { place: Place; options: Options; again
     </nav>
     <div class="side-foot">
       <label class="field small"><span class="label">{t('nav.project')}</span>
-        {others.length > 1
-          ? <select value={session()?.projectId} onChange={(event) => void switchTo(event.currentTarget.value).then(again, () => undefined)}>
+        {others.length > 1 && !session()?.isBound
+          ? <select value={session()?.projectId} onChange={(event) => void switchTo(event.currentTarget.value).then(switched, again)}>
             {others.map((each) => <option key={each.id} value={each.id}>{each.name}</option>)}
           </select>
           : <output>{session()?.projectName}</output>}

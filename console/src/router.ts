@@ -1,5 +1,5 @@
 /** The state of the page is its address: `#/path?key=value`. */
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 
 export interface Place {
   parts: string[]
@@ -38,9 +38,11 @@ export function replace(address: string): void {
 
 export function usePlace(): Place {
   const [place, setPlace] = useState(here)
+  const first = useRef(location.hash)
   useEffect(() => {
     const changed = (): void => setPlace(here())
     window.addEventListener('hashchange', changed)
+    if (location.hash !== first.current) changed()                          // since the first rendering
     return () => window.removeEventListener('hashchange', changed)
   }, [])
   return place

@@ -104,6 +104,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'explain.show': Operation('Explain what a stack waits for, or why it failed', 'OneExplanation'),
     'explain.show_resource': Operation('Explain what a resource waits for, or why it failed', 'ResourceExplanation'),
     'progress.show': Operation('Tell how far the action of a stack has come', 'OneProgress'),
+    'timeline.show': Operation('Tell when each resource of a stack was worked on', 'OneTimeline'),
     'drift.show': Operation('How the objects of a stack differed from its definition at the last look', 'OneDrift'),
     'drift.look': Operation('Compare the objects of a stack with its definition', 'OneDrift'),
     'guards.protections': Operation('What must not be done to a stack and its resources', 'Protections'),

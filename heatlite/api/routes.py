@@ -29,6 +29,7 @@ from heatlite.api.handlers import (
     stack_sets,
     stacks,
     template_versions,
+    timeline,
     validate,
     versions,
 )
@@ -141,6 +142,7 @@ TABLE: tuple[Route, ...] = (
     Route('GET', S + '/explain', explain.show, 'stacks:explain'),
     Route('GET', S + '/resources/{path:.+}/explain', explain.show_resource, 'stacks:explain'),
     Route('GET', S + '/progress', progress.show, 'stacks:progress'),
+    Route('GET', S + '/timeline', timeline.show, 'stacks:timeline'),
 
     Route('GET', S + '/outputs', outputs.index, 'stacks:list_outputs'),
     Route('GET', S + '/outputs/{output_key}', outputs.show, 'stacks:show_output'),

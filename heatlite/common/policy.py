@@ -129,6 +129,7 @@ RULES = (
     ('stacks:look_for_drift', MEMBER, NOT_STACK_USER, 'Compare the objects of a stack with its definition.'),
     ('stacks:explain', READER, NOT_STACK_USER, 'Explain what a stack waits for, or why it failed.'),
     ('stacks:progress', READER, NOT_STACK_USER, 'Tell how far the action of a stack has come.'),
+    ('stacks:timeline', READER, NOT_STACK_USER, 'Tell when each resource of a stack was worked on.'),
     ('stacks:export', MEMBER, NOT_STACK_USER, 'Export a stack.'),
     ('stacks:generate_from_project', MEMBER, NEVER_CHANGED, 'Write a template of the objects of the project.'),
     ('stacks:generate_template', MEMBER, NOT_STACK_USER, 'Generate a template from a resource type.'),

@@ -190,14 +190,16 @@ def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:
     return None if row is None else Shown(*row)
 
 
-def last_duration(tx: sa.Connection, stack_id: str, action: str) -> timedelta | None:
+def last_duration(tx: sa.Connection, stack_id: str, action: str, before: int | None = None) -> timedelta | None:
     """How long this action of the stack took when it was last completed; None: it never was, or its events are gone.
 
-    Index: (stack_id, id).
+    `before`: the number of an event; what ended after it does not count. Index: (stack_id, id).
     """
     own = sa.select(event.c.id, event.c.created_at).where(
         event.c.stack_id == stack_id, event.c.resource_id.is_(None), event.c.action == action).order_by(
         event.c.id.desc()).limit(1)
+    if before is not None:
+        own = own.where(event.c.id < before)
     end = tx.execute(own.where(event.c.status == Status.COMPLETE)).first()
     if end is None:
         return None
@@ -211,6 +213,17 @@ def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list
         event.c.stack_id == stack_id, event.c.resource_name == name, event.c.resource_id.is_not(None)).order_by(
         event.c.id.desc()).limit(limit))
     return [Shown(*row) for row in rows][::-1]
+
+
+def of_resources(tx: sa.Connection, stack_id: str, limit: int, *, after: int = 0,
+                 before: int | None = None) -> list[Shown]:
+    """Events of the resources of one stack, oldest first: the first `limit` with a number over `after`, or the last
+    `limit` with a number below `before`. Index: (stack_id, id)."""
+    query = sa.select(*LISTED).where(event.c.stack_id == stack_id, event.c.resource_id.is_not(None)).limit(limit)
+    if before is None:
+        return [Shown(*row) for row in tx.execute(query.where(event.c.id > after).order_by(event.c.id))]
+    found = tx.execute(query.where(event.c.id < before).order_by(event.c.id.desc()))
+    return [Shown(*row) for row in found][::-1]
 
 
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,

@@ -147,12 +147,14 @@ def post(app, body):
 
 def test_a_token(behind, keystone):
     keystone.answers['POST'] = (201, {'X-Subject-Token': 'secret'}, json.dumps({'token': {
-        'expires_at': '2026-11-24T12:00:00Z', 'user': {'id': 'u'}, 'project': None, 'roles': [], 'catalog': [1],
+        'issued_at': '2026-11-24T11:00:00Z', 'expires_at': '2026-11-24T12:00:00Z', 'methods': ['password'],
+        'user': {'id': 'u'}, 'project': None, 'roles': [], 'catalog': [1],
         'audit_ids': ['x']}}).encode())
     answer = post(behind, password(scope={'project': {'id': 'p'}}))
     assert answer.status_code == 201
     assert answer.headers['Cache-Control'] == 'no-store'
-    assert answer.json == {'token': 'secret', 'expires_at': '2026-11-24T12:00:00Z', 'user': {'id': 'u'},
+    assert answer.json == {'token': 'secret', 'issued_at': '2026-11-24T11:00:00Z',
+                           'expires_at': '2026-11-24T12:00:00Z', 'methods': ['password'], 'user': {'id': 'u'},
                            'project': None, 'roles': []}
     [(_method, path, headers, body)] = keystone.asked
     assert path == '/identity/v3/auth/tokens?nocatalog'

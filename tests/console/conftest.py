@@ -80,7 +80,7 @@ def chromium():
 
 
 @pytest.fixture
-def visit(chromium, service):
+def visit(chromium, request):
     """`visit(address, **options)`: a new page there. At the end: no error, no request to another host."""
     contexts, errors, hosts = [], [], set()
 
@@ -94,7 +94,7 @@ def visit(chromium, service):
         page.on('console', lambda message: message.type in ('error', 'warning') and not any(
             each in message.text for each in (*EXPECTED, *expected)) and errors.append(message.text))
         page.on('request', lambda request: hosts.add('/'.join(request.url.split('/')[:3])))
-        page.goto(f'{at or service.url}/console/{address}')
+        page.goto(f'{at or request.getfixturevalue("service").url}/console/{address}')
         return page
 
     yield open_page

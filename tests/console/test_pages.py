@@ -1,9 +1,7 @@
 """Every page in a real browser: what it shows, what can be done there, that everybody can read it."""
 
 import json
-import os
 import re
-from pathlib import Path
 
 import openstack
 import pytest
@@ -11,8 +9,6 @@ import pytest
 from tests.console import stacks
 from tests.console.conftest import Service
 
-# A folder for pictures of all pages; docs/users/console has four of them.
-PICTURES = os.environ.get('HEATLITE_TEST_PICTURES')
 TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift',
         'guards')
 
@@ -74,8 +70,6 @@ def test_everybody_can_read_every_page(visit, seeded, plan, axe, scheme):
         problems = [(each['id'], each['nodes'][0]['html'][:200], each['nodes'][0]['failureSummary'][:300])
                     for each in found['violations']]
         assert problems == [], name
-        if PICTURES:
-            page.screenshot(path=Path(PICTURES) / f'{name}-{scheme}.png')
 
 
 def test_a_narrow_screen_scrolls_one_way(visit, seeded, plan):
@@ -155,6 +149,84 @@ def test_a_failure_is_explained_first(visit, seeded):
     assert 'resources.lamp' in cause.inner_text()
     for name in ('table', 'chair'):
         assert page.locator('.tag', has_text=name).is_visible()
+
+
+def test_the_timeline_stands_beside_the_time_before(visit, service):
+    def slow(value, seconds):
+        return stacks.template(slow=stacks.test_resource(value=value, wait_secs=seconds),
+                               next=stacks.test_resource('slow', value=value))
+
+    stack_id = service.create('timed', slow('one', 0))
+    service.until('timed', 'CREATE_COMPLETE')
+    page = visit(f'#/stack/timed/{stack_id}/timeline')
+    rows = page.locator('.timeline li')
+    rows.nth(1).wait_for()
+    assert rows.locator('.before').count() == 0                             # nothing before to compare with
+    for value, seconds in (('two', 0), ('three', 5)):
+        service.ask('PATCH', f'/stacks/timed/{stack_id}', {'template': slow(value, seconds)})
+        service.until('timed', 'UPDATE_COMPLETE')
+        page.locator('.timeline p', has_text='update').wait_for()
+    bar = page.locator('.timeline li', has_text='slow').first
+    bar.get_by_text('slower, ').wait_for()
+    assert bar.get_by_role('img', name='On the critical path').is_visible()
+    assert bar.locator('.run-before').bounding_box()['width'] < bar.locator('.run').bounding_box()['width']
+    service.ask('PATCH', f'/stacks/timed/{stack_id}', {'template': slow('four', 0)})
+    bar.get_by_text('faster, ').wait_for()
+
+
+NESTED = """heat_template_version: 2021-04-16
+resources:
+  lamp:
+    type: OS::Heat::TestResource
+    properties: {value: bright}
+  table:
+    type: OS::Heat::TestResource
+"""
+
+
+@pytest.mark.parametrize('path, file, words', [
+    (['single'], None, 'single:\n    type: OS::Heat::Value\n    properties:\n      value: 1'),
+    (['members', '1'], None, 'members:\n    type: OS::Heat::ResourceGroup'),
+    (['inner', 'lamp'], 'inner.yaml', '  lamp:\n    type: OS::Heat::TestResource\n    properties: {value: bright}\n'),
+    (['rooms', '0', 'table'], 'inner.yaml', '  table:\n    type: OS::Heat::TestResource\n')])
+def test_the_lines_of_a_resource_are_marked(visit, service, path, file, words):
+    """Of the stack, of a member of a group, of a nested stack, and of a nested stack in a group."""
+    stack_id = written(service)
+    address = '/'.join(path)
+    page = visit(f'#/stack/written-down/{stack_id}/template?resource={address.replace("/", "%2F")}')
+    marked = page.locator('pre.code mark')
+    marked.wait_for()
+    assert words in marked.text_content()
+    assert ('other' in marked.text_content()) is False
+    assert marked.bounding_box()['y'] < 800                                 # scrolled to
+    if file is not None:
+        assert page.get_by_role('heading', name=re.compile(f'^File .*{file}$')).is_visible()
+
+
+def test_the_graph_leads_to_the_lines(visit, service):
+    stack_id = written(service)
+    page = visit(f'#/stack/written-down/{stack_id}/resources')
+    page.get_by_role('link', name='Show where it is written: single').click()
+    assert 'single' in page.locator('pre.code mark').text_content()
+    page.get_by_role('link', name='Show the template without marks').click()
+    page.locator('pre.code mark').wait_for(state='detached')
+
+
+def written(service):
+    """The id of a stack with a group, a nested stack, and a group of nested stacks."""
+    found = service.ask('GET', '/stacks?name=written-down')['stacks']
+    if found:
+        return found[0]['id']
+    made = service.create('written-down', {'heat_template_version': '2021-04-16', 'resources': {
+        'other': {'type': 'OS::Heat::Value', 'properties': {'value': 'resources:'}},
+        'single': {'type': 'OS::Heat::Value', 'properties': {'value': 1}},
+        'members': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': 2, 'resource_def': stacks.test_resource()}},
+        'inner': {'type': 'inner.yaml'},
+        'rooms': {'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': 2, 'resource_def': {'type': 'inner.yaml'}}}}}, files={'inner.yaml': NESTED})
+    service.until('written-down', 'CREATE_COMPLETE')
+    return made
 
 
 def test_the_graph_opens_what_is_inside(visit, seeded):

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from heatlite.api.handlers import explain, progress
+from heatlite.api.handlers import explain, progress, timeline
 from heatlite.common import exception
 from heatlite.db import stacks
 from heatlite.rpc import messages
@@ -26,6 +26,11 @@ def explained(cluster, stack_id):
 def come(cluster, stack_id):
     with cluster.database.reader() as tx:
         return progress.seen(tx, stacks.get(tx, stack_id, deleted=True), timedelta(hours=1))
+
+
+def bars(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return timeline.seen(tx, stacks.get(tx, stack_id, deleted=True))
 
 
 def leaves(document, files, above=()):
@@ -195,6 +200,32 @@ NESTED = {'heat_template_version': '2018-08-31', 'resources': {
         'count': 3, 'resource_def': {'type': 'OS::Heat::TestResource', 'properties': {
             'value': '%index%', 'action_wait_secs': {'create': 100, 'update': 300}}}}},
     'last': {'type': 'Sim::Thing', 'depends_on': 'group', 'properties': {'value': 'one'}}}}
+
+
+def test_the_timeline_beside_the_last_time(cluster):
+    def slow(value, seconds):
+        return {'heat_template_version': '2018-08-31', 'resources': {
+            'slow': {'type': 'OS::Heat::TestResource', 'properties': {'value': value, 'wait_secs': seconds}},
+            'quick': {'type': 'OS::Heat::TestResource', 'depends_on': 'slow', 'properties': {'value': value}}}}
+
+    stack_id = cluster.create('s', slow('one', 5))
+    done(cluster, stack_id, 'CREATE')
+    found = bars(cluster, stack_id)
+    assert (found['action'], found['seconds_before'], found['left_off']) == ('CREATE', None, 0)
+    assert [(run['path'], run['status'], run['seconds_before']) for run in found['runs']] == [
+        (['slow'], 'COMPLETE', None), (['quick'], 'COMPLETE', None)]
+    assert found['seconds'] >= found['runs'][1]['after'] >= found['runs'][0]['seconds'] >= 5
+    for value, seconds in (('two', 20), ('three', 60)):
+        cluster.update(stack_id, slow(value, seconds))
+        done(cluster, stack_id, 'UPDATE')
+        last, found = found, bars(cluster, stack_id)
+    assert found['runs'][0]['seconds_before'] == last['runs'][0]['seconds'] >= 20
+    assert found['runs'][0]['seconds'] >= 60
+    assert found['seconds_before'] == pytest.approx(last['seconds'], abs=0.5)
+    cluster.update(stack_id, slow('four', 1000))
+    cluster.universe.run(lambda: cluster.states(stack_id)['slow'][-1][1] == 'IN_PROGRESS', 100.0)
+    run, = bars(cluster, stack_id)['runs']
+    assert (run['status'], run['seconds_before']) == ('IN_PROGRESS', found['runs'][0]['seconds'])
 
 
 def test_how_far_it_has_come(cluster):

@@ -1,5 +1,5 @@
 /** Requests of the public REST API, typed by its own description. */
-import { keep, session } from '../session'
+import { expire, session } from '../session'
 import type { components } from './openapi'
 
 export type Shapes = components['schemas']
@@ -19,13 +19,6 @@ export class ApiError extends Error {
   }
 }
 
-let onExpired: () => void = () => undefined
-
-/** `forget`: called when the token is refused. */
-export function whenExpired(forget: () => void): void {
-  onExpired = forget
-}
-
 /** The URL of the API of the project; relative, so that a prefix of a proxy stays. */
 export function base(): string {
   return `../v1/${encodeURIComponent(session()?.projectId ?? '')}`
@@ -42,6 +35,7 @@ export function headers(): Record<string, string> {
 
 export async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
   let answer: Response
+  const token = session()?.token ?? null
   try {
     const sent = body === undefined ? {} : { body: JSON.stringify(body) }
     answer = await fetch(base() + path, {
@@ -50,10 +44,7 @@ export async function call<T>(method: string, path: string, body?: unknown): Pro
   } catch {
     throw new ApiError(0, 'Network', 'network')
   }
-  if (answer.status === 401 && session()?.token) {
-    keep(null)
-    onExpired()
-  }
+  if (answer.status === 401) expire(token)
   const text = await answer.text()
   let found: unknown = null
   try {

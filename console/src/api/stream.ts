@@ -1,4 +1,5 @@
 /** One stream of events, read with fetch (an EventSource cannot send a token), resumed where it was. */
+import { expire, session } from '../session'
 import { base, headers, type StackEvent } from './client'
 
 export interface LiveEvent extends StackEvent {
@@ -18,10 +19,12 @@ export function listen(path: string, received: (event: LiveEvent) => void, live:
   let pause = 1000
 
   async function read(): Promise<void> {
+    const token = session()?.token ?? null
     const answer = await fetch(base() + path, {
       headers: { Accept: 'text/event-stream', ...headers(), ...(position ? { 'Last-Event-ID': position } : {}) },
       signal: end.signal, cache: 'no-store',
     })
+    if (answer.status === 401) expire(token)
     if (!answer.ok || !answer.body) throw new Error(String(answer.status))
     live(true)
     pause = 1000

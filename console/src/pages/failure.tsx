@@ -6,8 +6,9 @@ import { ago, span, t, when } from '../i18n'
 import { useCalm, useLoad } from '../parts/load'
 import { Command, Empty, Facts, Failure, Loading, quoted } from '../parts/ui'
 import { to } from '../router'
+import { writtenAt } from './template'
 
-export function Failed({ path, name, version }: { path: string; name: string; version: number }): JSX.Element {
+export function Failed({ path, name, id, version }: { path: string; name: string; id: string; version: string }): JSX.Element {
   const { value, error, again } = useLoad(() => get<Shapes['OneExplanation']>(`${path}/explain`), [path])
   const calm = useCalm(again, 1000)
   useEffect(() => {
@@ -22,7 +23,7 @@ export function Failed({ path, name, version }: { path: string; name: string; ve
     {found.gives_up_at && <p class="soft">{t('failure.gives.up', { time: when(found.gives_up_at) })}</p>}
     {found.causes.length > 0 && <section>
       <h2>{t('failure.causes')}</h2>
-      {found.causes.map((each) => <Cause key={each.path.join('/') + each.time} cause={each} />)}
+      {found.causes.map((each) => <Cause key={each.path.join('/') + each.time} cause={each} written={writtenAt(name, id, each.path)} />)}
     </section>}
     {found.not_started.length > 0 && <section class="card"><h2>{t('failure.notstarted')}</h2><p>{found.not_started.map((each) => <span class="tag waiting" key={each.join('/')}>{each.join(' / ')}</span>)}</p></section>}
     {found.waiting_for.length > 0 && <section class="card"><h2>{t('failure.waiting')}</h2><ul class="plain">{found.waiting_for.map((each) => <li key={each.path.join('/')}>
@@ -38,14 +39,14 @@ export function Failed({ path, name, version }: { path: string; name: string; ve
   </div>
 }
 
-function Cause({ cause }: { cause: Explanation['causes'][number] }): JSX.Element {
+function Cause({ cause, written }: { cause: Explanation['causes'][number]; written: string }): JSX.Element {
   const place = cause.place
   return <article class="cause">
     <header><h3>{cause.path.join(' / ')}</h3><a class="soft" href={to(['types', cause.type])}>{cause.type}</a><span class="soft">{cause.action.toLowerCase()} · <time title={when(cause.time)}>{ago(cause.time)}</time></span></header>
     <p class="pre failed-text">{cause.reason}</p>
     {cause.advice && <p class="advice"><strong>{t('failure.advice')}</strong> {cause.advice}</p>}
     <Facts facts={[
-      ...(place ? [[t('failure.written'), <code>{[place.file ?? t('template.title'), place.line && `${place.line}:${place.column ?? 1}`, place.path].filter(Boolean).join(' ')}</code>] as [string, JSX.Element]] : []),
+      ...(place ? [[t('failure.written'), <a href={written}><code>{[place.file ?? t('template.title'), place.line && `${place.line}:${place.column ?? 1}`, place.path].filter(Boolean).join(' ')}</code></a>] as [string, JSX.Element]] : []),
       ...(cause.physical_resource_id ? [[t('failure.object'), <code>{cause.physical_resource_id}</code>] as [string, JSX.Element]] : []),
     ]} />
   </article>

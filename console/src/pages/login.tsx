@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { t } from '../i18n'
 import { Field } from '../parts/ui'
-import { logIn, projects, switchTo } from '../session'
+import { logIn } from '../session'
 
 type Method = 'password' | 'credential' | 'token'
 
@@ -21,10 +21,7 @@ export function Login({ expired, done }: { expired: boolean; done: () => void })
       credential: { methods: ['application_credential'], application_credential: { id: value('id'), secret: String(data.get('secret') ?? '') } },
       token: { methods: ['token'], token: { id: value('token') } },
     }[method]
-    const made = await logIn({ identity, ...(method === 'credential' ? {} : scope) })
-    if (!made.projectId) throw new Error(t('login.noproject'))
-    const known = await projects()
-    if (known.length && !known.some((each) => each.id === made.projectId) && known[0]) await switchTo(known[0].id)
+    if (!await logIn(identity, method === 'credential' ? {} : scope, data.has('stay'))) throw new Error(t('login.noproject'))
   }
 
   return <main class="login" id="content">
@@ -61,6 +58,7 @@ export function Login({ expired, done }: { expired: boolean; done: () => void })
         <Field label={t('login.project')}><input name="project" required={method === 'password'} /></Field>
         <Field label={t('login.project.domain')}><input name="project_domain" placeholder="Default" /></Field>
       </>}
+      {method !== 'token' && <label class="check"><input type="checkbox" name="stay" defaultChecked />{t('login.stay')}</label>}
       {error && <p class="notice failed" role="alert">{error}</p>}
       <button class="button primary wide" disabled={busy}>{t('login.submit')}</button>
     </form>

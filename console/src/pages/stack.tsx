@@ -1,5 +1,4 @@
 /** One stack: its graph, what happens, why it failed, and everything that it has. */
-import { dump } from 'js-yaml'
 import type { JSX } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, call, get, stackPath, type Progress, type Resource, type Shapes, type StackDetail } from '../api/client'
@@ -9,7 +8,7 @@ import type { Level } from '../graph/layout'
 import { ago, span, t, when } from '../i18n'
 import { useCalm, useEvery, useLoad } from '../parts/load'
 import { Rows, type Column } from '../parts/rows'
-import { Button, Command, Confirm, Empty, Facts, Failure, Loading, Page, quoted, State, Tabs, text, toneOf, wordsOf } from '../parts/ui'
+import { Button, Command, Confirm, Empty, Facts, Failure, Loading, Page, quoted, State, Tabs, text, toneOf } from '../parts/ui'
 import { go, replace, to } from '../router'
 import { mayChange } from '../session'
 import { Drift } from './drift'
@@ -17,7 +16,18 @@ import { Failed } from './failure'
 import { Guards } from './guards'
 import { Revisions } from './revisions'
 import { Live } from './stacks'
+import { Template, writtenAt } from './template'
 import { Timeline } from './timeline'
+
+/** Names from the stack `rootId` down to a resource of the loaded stack `stackId`. */
+function pathOf(levels: Map<string, Level>, rootId: string, name: string, stackId: string): string[] {
+  if (stackId === rootId) return [name]
+  for (const level of levels.values()) {
+    const above = level.resources.find((each) => nestedOf(each)?.id === stackId)
+    if (above) return [...pathOf(levels, rootId, above.resource_name, level.stackId), name]
+  }
+  return [name]
+}
 
 const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift', 'guards'] as const
 const MOST_EVENTS = 2000
@@ -127,14 +137,14 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
     {tab === 'graph' && levels.current.has(id) && <div class={`with-side ${marked ? 'open' : ''}`}>
       <Graph rootId={id} levels={levels.current} version={version} load={load} chosen={chosen?.key ?? null}
         choose={(box) => setChosen(box && { key: box.key, stackId: box.stackId, name: box.resource.resource_name })} />
-      {marked && <ResourcePanel resource={marked} stack={found} close={() => setChosen(null)} />}
+      {marked && <ResourcePanel resource={marked} stack={found} path={pathOf(levels.current, id, marked.resource_name, chosen.stackId)} close={() => setChosen(null)} />}
     </div>}
-    {tab === 'failure' && <Failed path={path} name={name} version={events.length} />}
-    {tab === 'timeline' && <Timeline path={path} name={name} live={events} running={isRunning} />}
-    {tab === 'resources' && <Resources resources={resources} words={query.get('q') ?? ''} address={address('resources')} />}
+    {tab === 'failure' && <Failed path={path} name={name} id={id} version={events[0]?.id ?? ''} />}
+    {tab === 'timeline' && <Timeline path={path} name={name} version={events[0]?.id ?? ''} running={isRunning} />}
+    {tab === 'resources' && <Resources stack={found} resources={resources} words={query.get('q') ?? ''} address={address('resources')} />}
     {tab === 'events' && <Events path={path} live={events} />}
     {tab === 'outputs' && <Outputs stack={found} />}
-    {tab === 'template' && <Template path={path} stack={found} />}
+    {tab === 'template' && <Template path={path} stack={found} chosen={query.get('resource') ?? ''} />}
     {tab === 'revisions' && <Revisions path={path} name={name} id={id} chosen={query.get('revision')} />}
     {tab === 'drift' && <Drift path={path} name={name} />}
     {tab === 'guards' && <Guards path={path} name={name} />}
@@ -159,7 +169,7 @@ function Bar({ progress }: { progress: Progress }): JSX.Element {
   </div>
 }
 
-function ResourcePanel({ resource, stack, close }: { resource: Resource; stack: StackDetail; close: () => void }): JSX.Element {
+function ResourcePanel({ resource, stack, path, close }: { resource: Resource; stack: StackDetail; path: string[]; close: () => void }): JSX.Element {
   const link = resource.links.find((each) => each.rel === 'self')?.href ?? ''
   const own = /\/stacks\/.*/.exec(link)?.[0] ?? ''
   const { value } = useLoad(() => get<Shapes['OneResource']>(own), [own, resource.updated_time])
@@ -175,13 +185,14 @@ function ResourcePanel({ resource, stack, close }: { resource: Resource; stack: 
       [t('stack.updated'), <time title={when(resource.updated_time)}>{ago(resource.updated_time)}</time>],
       [t('resources.needs'), resource.required_by.join(', ') || t('common.none')],
     ]} />
-    {nested && <a class="button" href={to(['stack', nested.name, nested.id])}>{t('resources.open')}</a>}
+    <p class="actions">{nested && <a class="button" href={to(['stack', nested.name, nested.id])}>{t('resources.open')}</a>}
+      <a class="button" href={writtenAt(stack.stack_name, stack.id, path)}>{t('resources.written')}</a></p>
     {attributes.length > 0 && <details open><summary>{t('resource.attributes')}</summary><dl class="names">{attributes.slice(0, 60).map(([key, each]) => <div key={key}><dt><code>{key}</code></dt><dd><pre>{text(each)}</pre></dd></div>)}</dl></details>}
     <Command text={`openstack stack resource show ${quoted(stack.stack_name)} ${quoted(resource.resource_name)}`} />
   </aside>
 }
 
-function Resources({ resources, words, address }: { resources: Resource[]; words: string; address: string }): JSX.Element {
+function Resources({ stack, resources, words, address }: { stack: StackDetail; resources: Resource[]; words: string; address: string }): JSX.Element {
   const shown = useMemo(() => resources.filter((each) => `${each.resource_name} ${each.resource_type} ${each.resource_status} ${each.physical_resource_id}`.toLowerCase().includes(words.toLowerCase())), [resources, words])
   const columns: Column<Resource>[] = [
     { id: 'name', head: t('common.name'), width: 'minmax(8rem, 1.4fr)', cell: (each) => {
@@ -192,6 +203,7 @@ function Resources({ resources, words, address }: { resources: Resource[]; words
     { id: 'state', head: t('common.status'), width: 'minmax(9rem, 1fr)', cell: (each) => <State status={each.resource_status} /> },
     { id: 'physical', head: t('resources.physical'), width: 'minmax(9rem, 1.6fr)', cell: (each) => <code title={each.physical_resource_id}>{each.physical_resource_id}</code> },
     { id: 'changed', head: t('stacks.changed'), width: '8rem', cell: (each) => <time title={when(each.updated_time)}>{ago(each.updated_time)}</time> },
+    { id: 'written', head: t('template.title'), width: '6rem', cell: (each) => <a href={writtenAt(stack.stack_name, stack.id, [each.resource_name])} aria-label={`${t('resources.written')}: ${each.resource_name}`}>{t('resources.lines')}</a> },
   ]
   if (!resources.length) return <Empty title={t('resources.empty')} text="" />
   return <>
@@ -230,27 +242,4 @@ function Outputs({ stack }: { stack: StackDetail }): JSX.Element {
     <h2>{t('parameters.title')}</h2>
     <dl class="names card">{Object.entries(stack.parameters).map(([key, each]) => <div key={key}><dt><code>{key}</code></dt><dd><pre>{text(each)}</pre></dd></div>)}</dl>
   </>
-}
-
-function Template({ path, stack }: { path: string; stack: StackDetail }): JSX.Element {
-  const template = useLoad(() => get<Record<string, unknown>>(`${path}/template`), [path, stack.updated_time])
-  const environment = useLoad(() => get<Record<string, unknown>>(`${path}/environment`), [path, stack.updated_time])
-  if (template.error !== null) return <Failure error={template.error} />
-  if (!template.value) return <Loading />
-  return <>
-    <Facts facts={[[t('stack.id'), <code>{stack.id}</code>], [t('stack.owner'), stack.stack_owner ?? '—'], [t('stack.created'), when(stack.creation_time)], [t('stack.updated'), when(stack.updated_time) || '—'], [t('stacks.tags'), stack.tags.join(', ') || '—']]} />
-    <h2>{t('template.title')}</h2>
-    <p class="soft">{t('template.note')}</p>
-    <Command text={`openstack stack template show ${quoted(stack.stack_name)}`} />
-    <pre class="code" tabIndex={0}>{dump(template.value, { lineWidth: 110, sortKeys: order })}</pre>
-    {environment.value && <><h2>{t('environment.title')}</h2><pre class="code" tabIndex={0}>{dump(environment.value, { lineWidth: 110 })}</pre></>}
-    {environment.error !== null && <p class="soft">{wordsOf(environment.error)}</p>}
-  </>
-}
-
-const FIRST = ['heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion', 'description', 'parameters', 'type']
-
-function order(a: string, b: string): number {
-  const rank = (name: string): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length)
-  return rank(a) - rank(b)
 }

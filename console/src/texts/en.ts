@@ -51,6 +51,7 @@ export const en = {
   'login.project.domain': 'Project domain',
   'login.id': 'Id of the credential',
   'login.secret': 'Secret',
+  'login.stay': 'Stay logged in while this page is open; the secret is kept in its memory only',
   'login.submit': 'Log in',
   'login.expired': 'Your session has ended. Log in again to go on where you were.',
   'login.noproject': 'This login has no project. Name one.',
@@ -129,13 +130,19 @@ export const en = {
   'graph.empty': 'This stack has no resources.',
   'graph.toomany': 'More than {count}: the rest is in the table of resources.',
 
-  'timeline.hint': 'Each bar is the time in which a resource was being worked on, since the last action began. Marked bars are the chain that the end waited for.',
+  'timeline.hint': 'Each bar is the time in which a resource was being worked on, since the last action began. Marked bars are the chain that the end waited for. The thin line below a bar is what the same action took the time before.',
+  'timeline.slower': 'slower, {time} before',
+  'timeline.faster': 'faster, {time} before',
+  'timeline.same': '{time} before',
+  'timeline.left': '{count} shorter ones are not shown.',
   'timeline.empty': 'Nothing has happened since the last action began.',
   'timeline.critical': 'On the critical path',
 
   'resources.physical': 'Object in the cloud',
   'resources.needs': 'Needed by',
   'resources.empty': 'No resources.',
+  'resources.written': 'Show where it is written',
+  'resources.lines': 'lines',
   'resources.open': 'Open nested stack',
   'resource.title': 'Resource {name}',
   'resource.attributes': 'Attributes',
@@ -149,6 +156,10 @@ export const en = {
   'outputs.error': 'It cannot be computed: {error}',
   'parameters.title': 'Parameters',
   'template.title': 'Template',
+  'template.file': 'File {file}',
+  'template.marked': 'The lines of {name} are marked.',
+  'template.unmark': 'Show the template without marks',
+  'template.lines': 'lines {first} to {last}',
   'environment.title': 'Environment',
   'template.note': 'As it is stored: comments and the order of keys are not kept.',
 
@@ -306,6 +317,8 @@ export const en = {
   'time.ago': '{time} ago',
 
   'error.network': 'The service cannot be reached.',
+  'reader.title': 'You may only read here',
+  'reader.text': 'Your roles in this project allow no changes. Ask its administrator for the role member.',
   'error.404.title': 'There is no such page',
 }
 

@@ -53,6 +53,7 @@ export const zhCN: Texts = {
   'login.project.domain': '项目域',
   'login.id': '凭证 ID',
   'login.secret': '密钥',
+  'login.stay': '此页面打开期间保持登录；密钥只保存在页面内存中',
   'login.submit': '登录',
   'login.expired': '会话已结束。重新登录后可从原处继续。',
   'login.noproject': '此登录没有项目，请指定一个。',
@@ -131,13 +132,19 @@ export const zhCN: Texts = {
   'graph.empty': '此资源栈没有资源。',
   'graph.toomany': '超过 {count} 个：其余请看资源表。',
 
-  'timeline.hint': '每条表示自上次操作开始以来处理该资源的时间。带标记的条是决定总时长的链。',
+  'timeline.hint': '每条表示自上次操作开始以来处理该资源的时间。带标记的条是决定总时长的链。条下方的细线是上一次同样操作所用的时间。',
+  'timeline.slower': '比上次的 {time} 慢',
+  'timeline.faster': '比上次的 {time} 快',
+  'timeline.same': '上次 {time}',
+  'timeline.left': '另有 {count} 个较短的未显示。',
   'timeline.empty': '自上次操作开始以来没有发生任何事。',
   'timeline.critical': '位于关键路径上',
 
   'resources.physical': '云中的对象',
   'resources.needs': '被依赖于',
   'resources.empty': '没有资源。',
+  'resources.written': '显示编写位置',
+  'resources.lines': '行',
   'resources.open': '打开嵌套资源栈',
   'resource.title': '资源 {name}',
   'resource.attributes': '属性值',
@@ -151,6 +158,10 @@ export const zhCN: Texts = {
   'outputs.error': '无法计算：{error}',
   'parameters.title': '参数',
   'template.title': '模板',
+  'template.file': '文件 {file}',
+  'template.marked': '已标记 {name} 的各行。',
+  'template.unmark': '显示不带标记的模板',
+  'template.lines': '第 {first} 至 {last} 行',
   'environment.title': '环境',
   'template.note': '按存储的内容显示：不保留注释和键的顺序。',
 
@@ -308,5 +319,7 @@ export const zhCN: Texts = {
   'time.ago': '{time}前',
 
   'error.network': '无法连接到服务。',
+  'reader.title': '您在此只能读取',
+  'reader.text': '您在此项目中的角色不允许更改。请向管理员申请 member 角色。',
   'error.404.title': '没有这样的页面',
 }

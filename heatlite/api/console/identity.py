@@ -41,7 +41,7 @@ class Identity:
         if status != 201:
             return _refusal(status, found)
         given = found.get('token', {})
-        shown = {key: given.get(key) for key in ('expires_at', 'user', 'project', 'roles')}
+        shown = {key: given.get(key) for key in ('issued_at', 'expires_at', 'methods', 'user', 'project', 'roles')}
         return files.document({**shown, 'token': headers.get('X-Subject-Token')}, 201)
 
     def projects(self, request: webob.Request) -> webob.Response:
