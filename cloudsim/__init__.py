@@ -25,7 +25,8 @@ def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | N
     `where`: a listening socket, or a port (0: any that is free). `outside`: type -> URL of services that run
     elsewhere and shall stand in the catalog, such as {'orchestration': 'http://127.0.0.1:8004/v1/%(project_id)s'}.
     `regions`: names of more regions beside that of `settings`; region NAME is at URL/regions/NAME, and its
-    /_sim/catalog takes what runs elsewhere. The world must be patched before anything else is imported (`heatlite.common.runtime.patch`).
+    /_sim/catalog takes what runs elsewhere.
+    The world must be patched before anything else is imported (`heatlite.common.runtime.patch`).
     """
     from cloudsim.application import Application
     from cloudsim.cloud import Cloud

@@ -16,7 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     from cloudsim.settings import Settings
     outside = dict(each.split('=', 1) for each in said.service)
     server, url = cloudsim.serve(said.port, settings=Settings(
-        latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside, regions=said.region)
+        latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside,
+        regions=said.region)
     print(greeting(url, said.password), flush=True)
     over = runtime.GreenRuntime().flag()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -38,7 +39,7 @@ def options(arguments: list[str] | None) -> Any:
     parser.add_argument('--region', action='append', default=[], metavar='NAME',
                         help='one more region beside RegionOne, at /regions/NAME')
     parser.add_argument('--service', action='append', default=[], metavar='TYPE=URL',
-                        help='a service of RegionOne that runs elsewhere, for the catalog; the URL may hold %%(project_id)s')
+                        help='a service of RegionOne that runs elsewhere; the URL may hold %%(project_id)s')
     return parser.parse_args(arguments)
 
 

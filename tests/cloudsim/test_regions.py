@@ -116,8 +116,8 @@ def test_a_reset_of_the_second_region_leaves_the_first_and_the_users(sim, two, m
     seeds = set(two.ids('image.images'))
     two.ask('POST', 'reset')
     assert sim.session().get_token() == token
-    names = {region: [each['name'] for each in in_region(sim, 'network', region).get('/v2.0/networks').json()['networks']]
-             for region in ('RegionOne', TWO)}
+    names = {region: [each['name'] for each in in_region(sim, 'network', region).get('/v2.0/networks').json()[
+        'networks']] for region in ('RegionOne', TWO)}
     assert 'one' in names['RegionOne'] and 'one' not in names[TWO]
     assert set(two.ids('image.images')) == seeds
 
