@@ -49,6 +49,7 @@ class State:
     signal_needs_metadata_updates = True
     always_replace_on_check_failed = True
 
+    away_patience: float | None = None      # seconds to wait for a service that does not answer; None: any time
     poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
     always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
     sends_files: ClassVar[bool] = False                 # its calls carry the files of its stack, so they are part of it

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_config import cfg
+
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -34,6 +36,11 @@ class RemoteStack(resource.Resource):
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
+
+    @property
+    def away_patience(self) -> float | None:        # type: ignore[override]
+        """Bounded for members of stack sets: others do not wait for one whose service is away."""
+        return float(cfg.CONF.stack_set_patience) if SET_MEMBER in self.t.metadata() else None
 
     def heat(self) -> Any:
         """The API of the region, and of the cloud, that `context` names. May ask Barbican, and another Keystone."""
