@@ -174,9 +174,13 @@ class InRegion:
                             'cloudwatch': f'{cloudwatch_url}/v1'}
 
     def __enter__(self) -> InRegion:
+        self.list()
+        return self
+
+    def list(self) -> None:
+        """Puts the APIs into the catalogue."""
         status, found = ask('POST', f'{self.cloud_url}/_sim/catalog', self._catalogued)
         assert status == 200, found
-        return self
 
     def __exit__(self, *_error: object) -> None:
         """The cloud is the first region's to stop."""
