@@ -109,6 +109,10 @@ class TwoRegions:
         """How many lines of the engines of a region have these words."""
         return sum(program.log.read_text().count(words) for program in self.where[region].engines)
 
+    def tokens(self, region: str) -> list[str]:
+        """The tokens that the database of a region has."""
+        return [token for token, in self.where[region].rows('SELECT token FROM credentials') if token]
+
     def secret(self, payload: Mapping[str, Any]) -> str:
         """The id of a secret in RegionOne with a login."""
         answer = self.demo.session.post('/v1/secrets', endpoint_filter={

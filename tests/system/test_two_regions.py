@@ -50,6 +50,7 @@ def test_the_life_of_a_set_over_all_regions(two):
     for table in ('network.networks', 'volume.volumes'):
         assert [len(named(two, region, table, label)) for region in (ONE, TWO) for label in ('all', 'second')] == [
             1, 0, 0, 1]
+    assert not two.tokens(ONE), 'a token is stored as long as the action lasts'
     stacks = {each['name']: each['stack_id'] for each in listed}
     for region, stack_id in stacks.items():
         answer = two.where[region].ask(two.demo, 'GET', f'/stacks/{stack_id}')
@@ -86,12 +87,14 @@ def test_failures_in_a_region_within_the_tolerance(two):
     two.sets('POST', '', body, 201)
     assert two.ended('tolerant')['status'] == 'CREATE_COMPLETE'
     assert two.states('tolerant') == {ONE: 'current', TWO: 'failed'}
+    stacks = [each['stack_id'] for each in two.sets('GET', '/tolerant/members')['members']]
     two.sets('PATCH', '/tolerant', {'parameters': {'label': 'again'}}, 202)
     assert two.ended('tolerant')['status'] == 'UPDATE_COMPLETE'
     assert two.states('tolerant') == {ONE: 'current', TWO: 'failed'}
     assert named(two, ONE, 'network.networks', 'again')
     two.sets('PATCH', '/tolerant', {'overrides': {}, 'failure_tolerance': 0}, 202)
     assert two.ended('tolerant')['members'] == {'current': 2}
+    assert stacks == [each['stack_id'] for each in two.sets('GET', '/tolerant/members')['members']]
     for region in (ONE, TWO):
         assert len(named(two, region, 'network.networks', 'again')) == 1
     two.sets('DELETE', '/tolerant', status=204)
@@ -109,6 +112,8 @@ def test_a_service_that_fails_while_its_member_is_made(two, fault, is_back):
     try:
         two.sets('POST', '', body, 201)
         eventually('the volume in the second region', lambda: named(two, TWO, 'volume.volumes', label))
+        token, = two.tokens(ONE)
+        assert two.demo.token not in token, 'it is sealed'
         before = two.said(ONE, WAITS)
         getattr(two.relay, fault)()
         if is_back:

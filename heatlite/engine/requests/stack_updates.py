@@ -192,7 +192,7 @@ class StackUpdates:
             renewed = self._authority.record(context, definition, now)
             return None if renewed is None else replace(renewed, id=stored.id)
         if stored is not None and stored.trust_id and is_own:
-            return None
+            return self._authority.with_token(context, definition, stored)
         if stored is not None and not context.auth_token and is_own:
             return None
         return self._authority.record(context, definition, now)
