@@ -62,7 +62,7 @@ class Killed:
     def live(self, name: str, chance: random.Random, kills: int) -> None:
         """One set. `kills`: at most so many in each of create, update and delete. Raises AssertionError."""
         regions, members = self.regions, self._members()
-        before = self._made()
+        before, since = self._made(), self._events()
         regions.sets('POST', '', {
             'name': name, 'template': TEMPLATE, 'members': members, 'max_concurrent': CONCURRENT,
             'failure_tolerance': 1, 'parameters': {'label': name}, 'overrides': {FAILING: {'fails': True}}}, 201)
@@ -72,8 +72,9 @@ class Killed:
                                         for each in members}
         stacks = {each['name']: each for each in regions.sets('GET', f'/{name}/members')['members']}
         self._check_made(name, before)
-        self._check_waves(stacks, 'CREATE', backwards=False)
+        self._check_waves(stacks, 'CREATE', since, backwards=False)
 
+        since = self._events()
         regions.sets('PATCH', f'/{name}', {'parameters': {'label': f'{name}-new'}, 'overrides': {},
                                            'failure_tolerance': 0}, 202)
         found = self._killing(name, chance, kills)
@@ -81,15 +82,16 @@ class Killed:
         after = {each['name']: each['stack_id'] for each in regions.sets('GET', f'/{name}/members')['members']}
         assert after == {key: each['stack_id'] for key, each in stacks.items()}, 'a member was replaced'
         self._check_made(f'{name}-new', before)
-        self._check_waves(stacks, 'UPDATE', backwards=False)
+        self._check_waves(stacks, 'UPDATE', since, backwards=False)
 
+        since = self._events()
         regions.sets('DELETE', f'/{name}', status=204)
         self._killing(name, chance, kills)
         regions.gone(name)
         for region in (ONE, TWO):
             for table in TABLES:
                 assert not self._named(region, table, f'{name}-new'), f'left in {region}'
-        self._check_waves(stacks, 'DELETE', backwards=True)
+        self._check_waves(stacks, 'DELETE', since, backwards=True)
 
     def _members(self) -> list[dict[str, str]]:
         return [{'name': f'{login}-{region}', 'region_name': region,
@@ -165,13 +167,22 @@ class Killed:
             assert len(self._named(region, table, label)) == share, (region, table)
             assert made - before[region, table] == share, f'{table} made twice in {region}'
 
-    def _check_waves(self, stacks: Mapping[str, Mapping[str, Any]], action: str, backwards: bool) -> None:
-        """By the events of the members' own stacks: no wave began before the one before it had ended."""
+    def _events(self) -> Mapping[str, int]:
+        """Number of the last event of each region."""
+        return {region: where.rows('SELECT MAX(id) FROM event')[0][0] or 0
+                for region, where in self.regions.where.items()}
+
+    def _check_waves(self, stacks: Mapping[str, Mapping[str, Any]], action: str, since: Mapping[str, int],
+                     backwards: bool) -> None:
+        """By the events of the members' own stacks: no wave began before the one before it had ended.
+
+        `since`: the last events before the operation. A create that is taken over updates its failed member."""
         waves: dict[int, list[Interval]] = {}
         for each in stacks.values():
             rows = self.regions.where[each['region_name']].rows(
                 'SELECT e.status, e.created_at FROM event e JOIN stack s ON s.id = e.stack_id WHERE '
-                f"s.id = '{each['stack_id']}' AND e.resource_name = s.name AND e.action = '{action}' ORDER BY e.id")
+                f"s.id = '{each['stack_id']}' AND e.resource_name = s.name AND e.action = '{action}' "
+                f"AND e.id > {since[each['region_name']]} ORDER BY e.id")
             assert rows and rows[0][0] == 'IN_PROGRESS' and rows[-1][0] != 'IN_PROGRESS', (each['name'], rows)
             waves.setdefault(each['wave'], []).append((rows[0][1], rows[-1][1]))
         assert all(len(each) <= CONCURRENT for each in waves.values())
