@@ -113,7 +113,9 @@ class Killed:
             where = self.regions.where[TWO if chance.random() < 0.3 else ONE]
             self._kill(where, self._owner(name) if where is self.regions.where[ONE] else None, chance)
             self.kills, self.between = self.kills + 1, self.between + between
-        return self.regions.ended(name) if self._status(name) else None
+        eventually('the end of the operation', lambda: not self._in_progress(name))
+        answer = self.regions.where[ONE].ask(self.regions.demo, 'GET', f'/stack_sets/{name}')
+        return None if answer.status == 404 else answer.json['stack_set']
 
     def _status(self, name: str) -> str | None:
         answer = self.regions.where[ONE].ask(self.regions.demo, 'GET', f'/stack_sets/{name}')
