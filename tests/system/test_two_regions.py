@@ -65,6 +65,10 @@ def test_the_life_of_a_set_over_all_regions(two):
     drift = two.sets('POST', '/life/drift')['drift']
     assert {each['name']: each['is_drifted'] for each in drift['members']} == {ONE: False, TWO: True}
 
+    two.sets('PATCH', '/life', {}, 202)
+    two.ended('life')
+    assert not two.tokens(ONE), 'an update that changes nothing needs none'
+
     change = {'overrides': {TWO: {'label': 'changed'}}}
     assert {each['name']: each['action'] for each in two.sets('POST', '/life/preview', change)['preview'][
         'members']} == {ONE: 'none', TWO: 'update'}
