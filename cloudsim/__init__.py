@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cloudsim.settings import Settings
     from heatlite.common.http_server import HttpServer
     from heatlite.common.runtime import Runtime
@@ -16,12 +18,14 @@ HOST = '127.0.0.1'
 
 
 def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | None = None,
-          outside: dict[str, str] | None = None) -> tuple[HttpServer, str]:
+          outside: dict[str, str] | None = None, regions: Iterable[str] = ()) -> tuple[HttpServer, str]:
     """Starts a cloud in this process, on loopback. Gives the server (`stop(grace_period)` ends it) and its URL: what
     clients log in to is URL/v3, with admin or demo, each in the project of its name, domain default.
 
     `where`: a listening socket, or a port (0: any that is free). `outside`: type -> URL of services that run
     elsewhere and shall stand in the catalog, such as {'orchestration': 'http://127.0.0.1:8004/v1/%(project_id)s'}.
+    `regions`: names of more regions beside that of `settings`; region NAME is at URL/regions/NAME, and its
+    /_sim/catalog takes what runs elsewhere.
     The world must be patched before anything else is imported (`heatlite.common.runtime.patch`).
     """
     from cloudsim.application import Application
@@ -32,9 +36,9 @@ def serve(where: Any = 0, runtime: Runtime | None = None, settings: Settings | N
 
     listening = listen(where) if isinstance(where, int) else where
     url = f'http://{HOST}:{listening.getsockname()[1]}'
-    cloud = Cloud(runtime or GreenRuntime(), url, settings)
+    cloud = Cloud(runtime or GreenRuntime(), url, settings, regions)
     if outside:
-        cloud.service('identity').add_outside(outside)
+        cloud.service('identity').add_outside(cloud, outside)
     # Engines keep connections for as long as they live, and images are large.
     server = HttpServer(listening, Application(cloud), Connections(
         4096, 4096, header_seconds=None, body_seconds=None, idle_seconds=None, body_bytes=1 << 40))

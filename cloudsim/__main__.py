@@ -16,7 +16,8 @@ def main(arguments: list[str] | None = None) -> int:
     from cloudsim.settings import Settings
     outside = dict(each.split('=', 1) for each in said.service)
     server, url = cloudsim.serve(said.port, settings=Settings(
-        latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside)
+        latency=said.latency, boot=said.boot, work=said.work, password=said.password), outside=outside,
+        regions=said.region)
     print(greeting(url, said.password), flush=True)
     over = runtime.current().flag()
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -35,8 +36,10 @@ def options(arguments: list[str] | None) -> Any:
     parser.add_argument('--work', type=float, default=0.05, metavar='SECONDS', help='every other change of state')
     parser.add_argument('--latency', type=float, default=0.0, metavar='SECONDS', help='before every answer')
     parser.add_argument('--password', default='secret', help='of all users')
+    parser.add_argument('--region', action='append', default=[], metavar='NAME',
+                        help='one more region beside RegionOne, at /regions/NAME')
     parser.add_argument('--service', action='append', default=[], metavar='TYPE=URL',
-                        help='a service that runs elsewhere, for the catalog; the URL may hold %%(project_id)s')
+                        help='a service of RegionOne that runs elsewhere; the URL may hold %%(project_id)s')
     return parser.parse_args(arguments)
 
 

@@ -126,7 +126,7 @@ def show_requests(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> 
 
 def set_catalog(cloud: Cloud, said: Any, rest: str, query: dict[str, str]) -> Any:
     """{type: URL}: services that run elsewhere, to be found in the catalog; the URL may hold %(project_id)s."""
-    cloud.service('identity').add_outside(said)
+    cloud.service('identity').add_outside(cloud, said)
     return {}
 
 

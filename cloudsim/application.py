@@ -10,7 +10,7 @@ from contextlib import suppress
 from typing import Any
 
 from cloudsim import admin, errors
-from cloudsim.cloud import Cloud
+from cloudsim.cloud import REGIONS, Cloud
 from cloudsim.faults import Fault
 from cloudsim.messages import Call, Problem, Reply
 from cloudsim.service import Service
@@ -29,10 +29,11 @@ class Application:
         self._encode = json.JSONEncoder(separators=(',', ':')).encode
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        cloud = self.cloud
         path: str = environ['PATH_INFO']
         if not path.isascii():                      # WSGI hands over bytes in the shape of Latin-1
             path = environ['PATH_INFO'] = path.encode('latin-1').decode('utf-8', 'replace')
+        cloud, path = self.region(path)
+        environ['PATH_INFO'] = path
         head, _, rest = path.lstrip('/').partition('/')
         raw = body(environ)
         if head == '_sim':
@@ -45,8 +46,15 @@ class Application:
         call = Call(cloud, service, environ, '/' + service.shorten(rest), raw, 'req-' + cloud.uuid())
         return self.handle(call, start_response)
 
+    def region(self, path: str) -> tuple[Cloud, str]:
+        """The region that a path leads to, and the path below it."""
+        _, head, name, *rest = [*path.split('/', 3), '', ''][:4]
+        if head == REGIONS and name in self.cloud.regions:
+            return self.cloud.regions[name], '/' + ''.join(rest)
+        return self.cloud, path
+
     def handle(self, call: Call, start_response: StartResponse) -> Iterable[bytes]:
-        cloud, service = self.cloud, call.service
+        cloud, service = call.cloud, call.service
         cloud.clock.catch_up()
         fault: Fault | None = None
         try:
@@ -86,11 +94,11 @@ class Application:
             case 'refused':
                 raise Closed
             case 'hang':
-                self.cloud.runtime.sleep(fault.seconds or FOR_EVER)
+                call.cloud.runtime.sleep(fault.seconds or FOR_EVER)
                 raise Closed
             case 'slow':
-                self.cloud.runtime.sleep(fault.seconds)
-                self.cloud.clock.catch_up()
+                call.cloud.runtime.sleep(fault.seconds)
+                call.cloud.clock.catch_up()
             case 'gone':
                 forget(call)
             case _:
@@ -102,13 +110,13 @@ class Application:
             case 'lost':
                 raise Closed
             case 'hang_after':
-                self.cloud.runtime.sleep(fault.seconds or FOR_EVER)
+                call.cloud.runtime.sleep(fault.seconds or FOR_EVER)
                 raise Closed
             case 'error_after':
                 raise Problem(fault.status, fault.text, 'Fault', dict(fault.headers))
 
     def note(self, call: Call, status: int) -> None:
-        cloud = self.cloud
+        cloud = call.cloud
         cloud.requests += 1
         cloud.journal.append((call.service.name, call.method, call.path, status))
         if len(cloud.journal) > 2 * JOURNAL:

@@ -1,10 +1,11 @@
-"""The whole simulated cloud: its services, its clock, its settings and its faults."""
+"""One region of the simulated cloud: its services, its clock, its settings and its faults."""
 
 from __future__ import annotations
 
 import importlib
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,32 +24,45 @@ SERVICES = ('identity', 'image', 'network', 'compute', 'volume', 'object-store',
             'container', 'reservation', 'rating')
 
 
-class Cloud:
-    """`url` is where it is reached from outside: the catalog is made of it."""
+REGIONS = 'regions'             # path below which the other regions are reached, by name
 
-    def __init__(self, runtime: Runtime, url: str, settings: Settings | None = None) -> None:
+
+class Cloud:
+    """`url` is where it is reached from outside: the catalog is made of it. `regions`: names of more regions, each a
+    cloud of its own with the identity service of the first."""
+
+    def __init__(self, runtime: Runtime, url: str, settings: Settings | None = None, regions: Iterable[str] = (),
+                 first: Cloud | None = None) -> None:
         self.runtime = runtime
         self.url = url.rstrip('/')
         self.settings = settings or Settings()
+        self.first = first or self              # the region that has the identity service
         self.outside: dict[str, str] = {}       # type -> URL of services that are not ours (orchestration)
+        self.regions: dict[str, Cloud] = {}     # the other ones
         self.build()
+        self.regions = {name: Cloud(runtime, f'{self.url}/{REGIONS}/{name}', replace(self.settings, region=name),
+                                    first=self) for name in regions}
 
     def build(self) -> None:
-        """A fresh cloud, as a reset leaves it."""
+        """A fresh cloud, as a reset leaves it. A reset of the first region is one of all, as users are in no region."""
         self.clock = Clock(self.runtime)
         self.faults = Faults()
         self.requests = 0
         self.journal: list[tuple[str, str, str, int]] = []      # the last requests: service, method, path, status
-        self.services: dict[str, Service] = {}
+        self.services: dict[str, Service] = {} if self.first is self else {'identity': self.first.services['identity']}
         self._when_built: list[Callable[[], None]] = []
         for name in SERVICES:
-            built = self._service(name)
+            built = None if name in self.services else self._service(name)
             if built is not None:
                 self.services[name] = built
         for action in self._when_built:
             action()
         for each in self.services.values():
-            each.seed(self.nobody(each))
+            if each.cloud is self:
+                each.seed(self.nobody(each))
+        self.service('identity').add_region(self)
+        for region in self.regions.values():
+            region.build()
 
     def _service(self, name: str) -> Service | None:
         module = 'cloudsim.services.' + name.replace('-', '_')
@@ -68,10 +82,10 @@ class Cloud:
     def uuid(self) -> str:
         return self.runtime.uuid()
 
-    @staticmethod
-    def seed_id(name: str, dashes: bool = False) -> str:
-        """The same for the same name in every run, so that a reset changes no id of a seed."""
-        made = uuid.uuid5(uuid.NAMESPACE_URL, 'cloudsim:' + name)
+    def seed_id(self, name: str, dashes: bool = False) -> str:
+        """The same for the same name in every run, so that a reset changes no id of a seed; another in each region."""
+        region = '' if self.first is self else f'{self.settings.region}:'
+        made = uuid.uuid5(uuid.NAMESPACE_URL, f'cloudsim:{region}{name}')
         return str(made) if dashes else made.hex
 
     def service(self, name: str) -> Any:

@@ -6,12 +6,13 @@ So an update keeps what it does not name, and revisions, plans, locks and protec
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from heatlite.api import bodies, documents
+from heatlite.api import bodies, documents, stack_set_queries
 from heatlite.api.query import LONGEST_NAME, natural
+from heatlite.api.stack_set_queries import Places
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS, Limits
@@ -22,7 +23,7 @@ from heatlite.rpc import messages
 
 Body = Mapping[str, Any]
 TEXTS = ('max_concurrent', 'failure_tolerance')
-MEMBER = frozenset({'name', 'region_name', 'credential_secret_id', 'ca_cert', 'insecure'})
+MEMBER = frozenset({'name', 'region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecure'})
 OF_STACK = ('tags', 'timeout_mins')
 KEYS = frozenset({
     'template', 'template_url', 'files', 'environment', 'parameters', 'members', 'member_query', 'overrides',
@@ -36,16 +37,15 @@ SHAPES: Mapping[str, type] = {
     'template': str, 'members': list, 'parameters': dict, 'overrides': dict, 'region_order': list,
     'max_concurrent': str, 'failure_tolerance': str, 'on_removal': str, 'timeout': str}
 SECRET = ('parameters', 'overrides')                # hidden if the members' template hides any parameter
-Regions = Callable[[], list[str]]
 
 
-def create(body: Body, limits: Limits, regions: Regions) -> messages.CreateStack:
-    """Raises HTTPBadRequest. `regions()`: returns the names of all regions, for a query."""
+def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
+    """Raises HTTPBadRequest. `places`: for a query."""
     _check_keys(body, KEYS | {'name'})
     name = body.get('name')
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
         raise messages.wrong('name', _('a name of at most %d characters') % LONGEST_NAME, name)
-    given = _given(body, limits, regions)
+    given = _given(body, limits, places)
     if 'template' not in given:
         raise exception.HTTPBadRequest(_('A stack set needs a template.'))
     if 'members' not in given:
@@ -56,10 +56,10 @@ def create(body: Body, limits: Limits, regions: Regions) -> messages.CreateStack
 
 
 def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
-           regions: Regions) -> messages.UpdateStack:
+           places: Places) -> messages.UpdateStack:
     """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
-    given = _given(body, limits, regions)
+    given = _given(body, limits, places)
     whole = {**_of_stack(body), 'template': _document({**stored, **given})}
     message = bodies.update_stack(whole, stack_id, limits, existing=True)
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
@@ -117,7 +117,7 @@ def _of_stack(body: Body) -> dict[str, Any]:
     return {name: body[name] for name in OF_STACK if name in body}
 
 
-def _given(body: Body, limits: Limits, regions: Regions) -> dict[str, Any]:
+def _given(body: Body, limits: Limits, places: Places) -> dict[str, Any]:
     """What the body says of the properties of the set, as values of parameters."""
     found: dict[str, Any] = {}
     document, text = documents.template(body, limits)
@@ -128,7 +128,7 @@ def _given(body: Body, limits: Limits, regions: Regions) -> dict[str, Any]:
     if body.get('members') is not None:
         found['members'] = _members(body['members'])
     elif body.get('member_query') is not None:
-        found['members'] = _queried(body['member_query'], regions)
+        found['members'] = _members(stack_set_queries.members(body['member_query'], places))
     for name in TEXTS:
         if body.get(name) is not None:
             found[name] = _number(name, body[name])
@@ -155,23 +155,6 @@ def _members(given: Any) -> list[Mapping[str, Any]]:
             raise exception.HTTPBadRequest(
                 _('A member of a stack set does not have: %s') % ', '.join(unknown)[:LONGEST_NAME])
     return given
-
-
-def _queried(given: Any, regions: Regions) -> list[Mapping[str, Any]]:
-    """The members that a query finds: {regions: all, except: [names]}."""
-    if not isinstance(given, Mapping) or given.get('regions') != 'all' or set(given) - {'regions', 'except'}:
-        raise messages.wrong('member_query', _('{"regions": "all"}, with "except" and a list of regions'), given)
-    excepted = given.get('except') or []
-    if not isinstance(excepted, list) or not all(isinstance(each, str) for each in excepted):
-        raise messages.wrong('except', _('a list of regions'), excepted)
-    found = regions()
-    unknown = sorted(set(excepted) - set(found))
-    if unknown:
-        raise exception.HTTPBadRequest(_('The catalogue has no region %s.') % ', '.join(unknown)[:LONGEST_NAME])
-    left = [name for name in found if name not in excepted]
-    if not left:
-        raise exception.HTTPBadRequest(_('The query finds no region.'))
-    return _members([{'region_name': name} for name in left])
 
 
 def _number(name: str, value: Any) -> str:

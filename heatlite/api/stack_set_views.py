@@ -15,7 +15,7 @@ from heatlite.planning import steps, waves
 from heatlite.planning.states import Action, ResourceState, Status
 
 View = dict[str, Any]
-PLACE = ('region_name', 'credential_secret_id', 'ca_cert', 'insecure')
+PLACE = ('region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecure')
 SHOWN = ('max_concurrent', 'failure_tolerance', 'region_order', 'on_removal')
 
 
@@ -83,9 +83,9 @@ def _waves(settings: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]) 
 def _member(name: str, member: Mapping[str, Any], wave: int | None, state: str, inside: Inside) -> View:
     row = inside.rows.get(name)
     return {'name': name, 'region_name': member.get('region_name') or _context(inside, name).get('region_name'),
-            'credential_secret_id': member.get('credential_secret_id'), 'wave': wave, 'state': state,
-            'stack_id': inside.stack_id(name), 'action': None if row is None else str(row.action),
-            'status_reason': None if row is None else row.reason,
+            'project_id': member.get('project_id'), 'credential_secret_id': member.get('credential_secret_id'),
+            'wave': wave, 'state': state, 'stack_id': inside.stack_id(name),
+            'action': None if row is None else str(row.action), 'status_reason': None if row is None else row.reason,
             'updated_time': None if row is None else views.when(row.updated_at or row.created_at)}
 
 
@@ -106,7 +106,8 @@ def _state(name: str, settings: Mapping[str, Any], member: Mapping[str, Any], in
     region = member.get('region_name')
     is_same = (applied.get('template') == settings['template']
                and (applied.get('parameters') or {}) == _values(settings, name)
-               and region in (None, _context(inside, name).get('region_name')))
+               and region in (None, _context(inside, name).get('region_name'))
+               and member.get('project_id') == _context(inside, name).get('project_id'))
     return 'current' if is_same else 'outdated'
 
 

@@ -72,6 +72,9 @@ BEHAVIOUR: list[Opt] = [
            help='Seconds that running resources of a failed stack get to finish before they are stopped.'),
     IntOpt('action_retry_limit', default=5, min=0,
            help='How often a resource is created again when its creation ends in an error state.'),
+    IntOpt('stack_set_patience', default=300, min=0,
+           help='Seconds that a member of a stack set waits for the orchestration service of its region to answer, '
+                'before the member fails.'),
     IntOpt('client_retry_limit', default=2, min=0, help='How often a request to another service is sent again.'),
     BoolOpt('enable_stack_abandon', default=False, help='Allow to abandon and export stacks.'),
     BoolOpt('enable_stack_adopt', default=False, help='Allow to adopt what an abandoned stack left.'),

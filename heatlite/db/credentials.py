@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
 from heatlite.db.tables import credentials, stack
+from heatlite.planning.states import Status
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,9 +63,11 @@ def keep(tx: sa.Connection, new: Credentials) -> None:
         insert(tx, new)
 
 
-def forget_token(tx: sa.Connection, credentials_id: str) -> None:
-    """Removes the token of the request, once its action has ended."""
-    tx.execute(credentials.update().where(credentials.c.id == credentials_id).values(token=None))
+def forget_token(tx: sa.Connection, credentials_id: str, stack_id: str) -> None:
+    """Removes the token of a request, unless a newer action of the stack needs its own. The caller has locked it."""
+    is_busy = sa.exists().where(stack.c.id == stack_id, stack.c.status == Status.IN_PROGRESS)
+    tx.execute(credentials.update().where(
+        credentials.c.id == credentials_id, credentials.c.token.is_not(None), ~is_busy).values(token=None))
 
 
 def is_shared(tx: sa.Connection, credentials_id: str, stack_id: str) -> bool:

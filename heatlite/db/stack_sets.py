@@ -9,6 +9,7 @@ from heatlite.db.stacks import Identity, Stack
 from heatlite.db.tables import resource, stack
 
 RESOURCE, TYPE = 'set', 'OS::Heatlite::StackSet'
+ACTING_BY_TOKEN = frozenset({TYPE, 'OS::Heat::Stack'})      # the types with `keeps_token`
 
 _IS_SET = sa.exists().where(resource.c.stack_id == stack.c.id, resource.c.name == RESOURCE, resource.c.type == TYPE)
 
@@ -29,6 +30,12 @@ def page(tx: sa.Connection, project_id: str | None, limit: int | None, marker: s
             query = query.where(stacks.after(keys, position, ascending=False))
     query = query.order_by(*(key.desc() for key in keys))
     return [Identity(*row) for row in tx.execute(query if limit is None else query.limit(limit))]
+
+
+def acts_by_token(tx: sa.Connection, stack_id: str) -> bool:
+    """Whether a stack has resources that act by the token of its requests. Index: (stack_id, name)."""
+    return tx.execute(sa.select(resource.c.id).where(
+        resource.c.stack_id == stack_id, resource.c.type.in_(ACTING_BY_TOKEN)).limit(1)).first() is not None
 
 
 def show(tx: sa.Connection, stack_id: str) -> Stack | None:

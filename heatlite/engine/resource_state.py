@@ -49,7 +49,9 @@ class State:
     signal_needs_metadata_updates = True
     always_replace_on_check_failed = True
 
+    away_patience: float | None = None      # seconds to wait for a service that does not answer; None: any time
     poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
+    keeps_token: ClassVar[bool] = False                 # acts by the token of the request as long as its action lasts
     always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
     sends_files: ClassVar[bool] = False                 # its calls carry the files of its stack, so they are part of it
     parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time

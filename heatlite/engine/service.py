@@ -300,6 +300,7 @@ class EngineService:
             messages.PreviewRefactor: self.refactors.preview,
             messages.LookForDrift: self.drift.look,
             messages.ListRegions: self.stack_sets.regions,
+            messages.ListProjects: self.stack_sets.projects,
             messages.PreviewStackSet: self.stack_sets.preview,
             messages.StackSetDrift: self.stack_sets.drift,
             messages.GenerateProjectTemplate: self.project_templates.generate,

@@ -16,13 +16,13 @@ from heatlite.osc.output import AsJson, Document, add_page, add_yes, is_wanted
 from heatlite.osc.plans import Api, as_written, query
 
 LISTED = ('id', 'name', 'status', 'status_reason')
-MEMBERS = ('name', 'region_name', 'wave', 'state', 'stack_id', 'action', 'status_reason', 'updated_time')
+MEMBERS = ('name', 'region_name', 'project_id', 'wave', 'state', 'stack_id', 'action', 'status_reason', 'updated_time')
 OPERATIONS = ('number', 'action', 'outcome', 'author', 'creation_time')
 OUTCOMES = ('name', 'action', 'status', 'status_reason', 'time')
 DRIFT = ('name', 'is_drifted', 'summary', 'looked_at', 'reason')
 SETTINGS = ('max_concurrent', 'failure_tolerance', 'on_removal')
 DIFFERS = 2                             # exit code of a preview that would change something, and of drift
-MEMBER_KEYS = {'name': 'name', 'region': 'region_name', 'credential': 'credential_secret_id'}
+MEMBER_KEYS = {'name': 'name', 'region': 'region_name', 'project': 'project_id', 'credential': 'credential_secret_id'}
 
 
 def path_of(stack_set: str, *more: str) -> str:
@@ -35,7 +35,8 @@ def _member(text: str) -> dict[str, str]:
     for part in text.split(','):
         key, sign, value = part.partition('=')
         if key not in MEMBER_KEYS or not sign or not value:
-            raise exceptions.CommandError(f'--member {text}: name=NAME,region=REGION,credential=SECRET is wanted')
+            raise exceptions.CommandError(f'--member {text}: name=NAME,region=REGION,project=ID,credential=SECRET is '
+                                          'wanted')
         found[MEMBER_KEYS[key]] = value
     return found
 
@@ -50,6 +51,18 @@ def _overrides(given: Iterable[str]) -> dict[str, dict[str, str]]:
             raise exceptions.CommandError(f'--override {text}: MEMBER:KEY=VALUE is wanted')
         found.setdefault(member, {})[key] = value
     return found
+
+
+def _query(chosen: argparse.Namespace) -> dict[str, Any] | None:
+    """Return the query for members that the options say, or None."""
+    found: dict[str, Any] = {}
+    if chosen.all_regions:
+        found |= {'regions': 'all', 'except': chosen.except_region or []}
+    projects = {'domain_id': chosen.project_domain, 'parent_id': chosen.project_parent, 'tags': chosen.project_tag}
+    given = {name: value for name, value in projects.items() if value}
+    if given or chosen.all_projects:
+        found['projects'] = {**given, **({'except': chosen.except_project} if chosen.except_project else {})}
+    return found or None
 
 
 class _WithSet(command.Command):
@@ -71,10 +84,16 @@ class _WithSettings(_WithSet):
         parser.add_argument('--parameter', action='append', metavar='KEY=VALUE', help='May be repeated')
         parser.add_argument('--override', action='append', metavar='MEMBER:KEY=VALUE',
                             help='Another parameter for one member; may be repeated')
-        parser.add_argument('--member', action='append', metavar='name=NAME,region=REGION,credential=SECRET',
+        parser.add_argument('--member', action='append', metavar='name=NAME,region=REGION,project=ID,credential=SECRET',
                             help='A member; each part may be left out. May be repeated')
         parser.add_argument('--all-regions', action='store_true', help='Members are all regions of the catalogue')
         parser.add_argument('--except-region', action='append', help='With --all-regions: but not this one')
+        parser.add_argument('--all-projects', action='store_true', help='Members are all projects of the caller')
+        parser.add_argument('--project-domain', metavar='ID', help='Members are those in this domain')
+        parser.add_argument('--project-parent', metavar='ID', help='Members are those whose parent this is')
+        parser.add_argument('--project-tag', action='append', metavar='TAG',
+                            help='Members are those with this tag; may be repeated')
+        parser.add_argument('--except-project', action='append', metavar='ID', help='With projects: but not this one')
         parser.add_argument('--max-concurrent', metavar='NUMBER', help='Members of one wave, or per cent as in 25%%')
         parser.add_argument('--failure-tolerance', metavar='NUMBER', help='Members that may fail, or per cent')
         parser.add_argument('--region-order', action='append', metavar='REGION', help='In this order; may be repeated')
@@ -93,7 +112,7 @@ class _WithSettings(_WithSet):
             'parameters': heat_utils.format_all_parameters(chosen.parameter, None, chosen.template) or None,
             'overrides': _overrides(chosen.override) if chosen.override else None,
             'members': [_member(each) for each in chosen.member] if chosen.member else None,
-            'member_query': ({'regions': 'all', 'except': chosen.except_region or []} if chosen.all_regions else None),
+            'member_query': _query(chosen),
             'region_order': chosen.region_order, 'member_timeout_mins': chosen.member_timeout,
             'timeout_mins': chosen.timeout, **{name: getattr(chosen, name) for name in SETTINGS}}
         return {name: value for name, value in body.items() if value is not None}

@@ -267,11 +267,23 @@ class ListRegions(Message):
 
 
 @dataclass(frozen=True)
+class ListProjects(Message):
+    """Asks which projects the caller has a role in. Each field that is not None or empty leaves others out; `tags`: a
+    project has them all."""
+
+    reads: ClassVar[bool] = True
+    answer: ClassVar[str] = '[{id, name}] of enabled projects, by name'
+    domain_id: str | None = None
+    parent_id: str | None = None
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class PreviewStackSet(Message):
     """Asks the services of the members of a stack set what an update would do there.
 
-    `members`: {name, region_name, credential_secret_id, ca_cert, insecure, stack_id, parameters}; without a stack_id
-    the stack is new. `template`: text; `registry`: resource_registry of the environment.
+    `members`: {name, region_name, project_id, credential_secret_id, ca_cert, insecure, stack_id, parameters}; without
+    a stack_id the stack is new. `template`: text; `registry`: resource_registry of the environment.
     """
 
     answer: ClassVar[str] = '[{name, changes, reason}]'

@@ -40,7 +40,7 @@ def test_credentials(db):
     with db.writer() as tx:
         credentials.insert(tx, CREDENTIALS)
         assert credentials.get(tx, 'c1') == CREDENTIALS
-        credentials.forget_token(tx, 'c1')
+        credentials.forget_token(tx, 'c1', 'ended')
         assert credentials.get(tx, 'c1') == replace(CREDENTIALS, token=None)
         assert credentials.update(tx, 'c1', trust_id='other')
         assert credentials.get(tx, 'c1').trust_id == 'other'

@@ -10,7 +10,7 @@ from keystoneauth1 import exceptions
 from heatlite.common import exception
 from heatlite.engine.reconcile import service_errors
 from tests.simulation import cloud
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, kill_engines_in
 
 
 class Shaky(cloud.Thing):
@@ -167,3 +167,86 @@ def test_an_expected_conflict_is_logged_without_traceback(cluster, caplog):
     cluster.cloud.away_until = 0
     cluster.delete(stack_id)
     done(cluster, stack_id, 'DELETE')
+
+
+class Leaving(Shaky):
+    """Its service answers the create, and nothing for a minute from then on."""
+
+    def handle_create(self):
+        found = super().handle_create()
+        cloud.CLOUD.away_until = cloud.CLOUD.now() + 60
+        return found
+
+
+class Lost(Shaky):
+    """The answer to its create is an error, although it has made the object; then its service is away."""
+
+    def handle_create(self):
+        super().handle_create()
+        self.resource_id_set(None)
+        cloud.CLOUD.away_until = cloud.CLOUD.now() + 60
+        raise exception.Error('no answer')
+
+
+@pytest.mark.parametrize('kind', [Leaving, Lost])
+def test_a_service_that_leaves_between_the_create_and_the_next_call(cluster, kind):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Leaving', kind)
+    wanted = {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Sim::Leaving'}}}
+    stack_id = cluster.create('s', wanted)
+    done(cluster, stack_id, 'CREATE')
+    assert len(cluster.cloud.made) == 1 and cluster.cloud.tries
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert not cluster.cloud.objects
+
+
+class Impatient(Shaky):
+    """Does not wait for its service as long as the stack may take."""
+
+    away_patience = 20.0
+
+
+@pytest.mark.parametrize('kind', [Impatient, type('ImpatientLeaving', (Impatient, Leaving), {})])
+def test_a_type_may_bound_how_long_it_waits(cluster, kind):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Impatient', kind)
+    if kind is Impatient:
+        cluster.cloud.away_until = cluster.universe.time + 60
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        'r': {'type': 'Sim::Impatient'}}})
+    row = cluster.settle(stack_id)
+    assert row.status == 'FAILED' and 'ECONNREFUSED' in row.reason
+    assert cluster.universe.time < cluster.cloud.away_until
+    cluster.cloud.away_until = 0
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert not cluster.cloud.objects
+
+
+class AwayAfterDeath(Shaky):
+    """Its service does not answer the first searches, which only an interrupted create needs."""
+
+    def find_existing(self):
+        cloud.CLOUD.tries += 1
+        if cloud.CLOUD.tries < 4:
+            raise refused()
+        return super().find_existing()
+
+
+def interrupted(cluster):
+    cluster.cloud.now = lambda: cluster.universe.time
+    cluster.cloud.away_until, cluster.cloud.tries, cluster.cloud.failure = 0, 0, refused
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        'r': {'type': 'Sim::AwayAfterDeath'}}})
+    done(cluster, stack_id, 'CREATE')
+    assert len(cluster.cloud.objects) == 1
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert not cluster.cloud.objects
+
+
+def test_a_search_after_a_crash_waits_for_the_service(monkeypatch):
+    types = {**cloud.resource_mapping(), 'Sim::AwayAfterDeath': AwayAfterDeath}
+    monkeypatch.setattr(cloud, 'resource_mapping', lambda: types)       # also for engines that start later
+    assert kill_engines_in(interrupted, stride=2) > 10

@@ -5,6 +5,7 @@ Both are context managers with `people`, `region` - in whose catalogue the APIs 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +16,7 @@ from keystoneauth1 import adapter, exceptions, session
 from keystoneauth1.identity import v3
 
 from tests.system import options, service
-from tests.system.processes import Program, answers
+from tests.system.processes import Program, answers, ask
 
 PASSWORD = 'secret'
 
@@ -131,9 +132,9 @@ class Simulated:
     region = 'RegionOne'
 
     def __init__(self, _name: str, folder: Path, url: str, cfn_url: str, cloudwatch_url: str,
-                 port: int = 0, boot: float = 0.2) -> None:
-        """`boot`: seconds that a server takes to boot."""
-        self._log, self._port, self._boot = folder / 'cloud.log', port, boot
+                 port: int = 0, boot: float = 0.2, regions: Sequence[str] = ()) -> None:
+        """`boot`: seconds that a server takes to boot. `regions`: more of them, each for an `InRegion`."""
+        self._log, self._port, self._boot, self._regions = folder / 'cloud.log', port, boot, regions
         self._catalogued = (f'orchestration={url}/v1/%(project_id)s', f'cloudformation={cfn_url}/v1',
                             f'cloudwatch={cloudwatch_url}/v1')
         self.people: dict[str, Person] = {}
@@ -141,9 +142,11 @@ class Simulated:
     def __enter__(self) -> Simulated:
         self._program = Program(self._log, '--port', self._port, '--boot', self._boot,
                                 *(part for each in self._catalogued for part in ('--service', each)),
+                                *(part for each in self._regions for part in ('--region', each)),
                                 module='cloudsim')
         try:
-            self.url = f'{self._program.process.stdout.readline().split()[-1]}/v3'
+            self.cloud_url = self._program.process.stdout.readline().split()[-1]
+            self.url = f'{self.cloud_url}/v3'
             answers(self.url)
             self.keystone = service.admin(self.url)
             for name in ('demo', 'admin'):
@@ -155,6 +158,32 @@ class Simulated:
 
     def __exit__(self, *_error: object) -> None:
         self._program.kill()
+
+    def options(self) -> options.Sections:
+        return options.identity(self.url, self.region, 'admin', 'admin', 'heat')
+
+
+class InRegion:
+    """A further region of a simulated cloud, whose people it has. Its catalogue names the API at `listed`."""
+
+    def __init__(self, first: Simulated, region: str, listed: str, _name: str, _folder: Path, url: str, cfn_url: str,
+                 cloudwatch_url: str) -> None:
+        self.region, self.people, self.keystone, self.url = region, first.people, first.keystone, first.url
+        self.cloud_url = f'{first.cloud_url}/regions/{region}'
+        self._catalogued = {'orchestration': f'{listed or url}/v1/%(project_id)s', 'cloudformation': f'{cfn_url}/v1',
+                            'cloudwatch': f'{cloudwatch_url}/v1'}
+
+    def __enter__(self) -> InRegion:
+        self.list()
+        return self
+
+    def list(self) -> None:
+        """Puts the APIs into the catalogue."""
+        status, found = ask('POST', f'{self.cloud_url}/_sim/catalog', self._catalogued)
+        assert status == 200, found
+
+    def __exit__(self, *_error: object) -> None:
+        """The cloud is the first region's to stop."""
 
     def options(self) -> options.Sections:
         return options.identity(self.url, self.region, 'admin', 'admin', 'heat')

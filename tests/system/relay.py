@@ -1,8 +1,11 @@
-"""A TCP relay between processes under test and a server, which can be cut off as if the server had stopped."""
+"""A TCP relay between processes under test and a server, which can be cut off or made to fail as servers do."""
 
 import contextlib
 import socket
 import threading
+
+UNAVAILABLE = (b'HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/json\r\nContent-Length: 2\r\n'
+               b'Connection: close\r\n\r\n{}')
 
 
 class Relay:
@@ -16,10 +19,8 @@ class Relay:
         self.mend()
 
     def mend(self):
-        """Accept connections, on the same port as before."""
-        self._listening = socket.create_server(('127.0.0.1', self.port), backlog=256)
-        self.port = self._listening.getsockname()[1]
-        threading.Thread(target=self._accept, args=(self._listening,), daemon=True).start()
+        """Accept connections, on the same port as before, and pass everything on."""
+        self._listen(self._relayed)
 
     def cut(self):
         """End all connections, and refuse new ones."""
@@ -29,18 +30,42 @@ class Relay:
             each.close()
         self._open = []
 
-    def _accept(self, listening):
+    def hang(self):
+        """End all connections, accept new ones, and answer nothing."""
+        self.cut()
+        self._listen(self._open.append)
+
+    def answer(self, content=UNAVAILABLE):
+        """End all connections, and answer to each new one the same."""
+        def answered(near):
+            near.recv(65536)
+            near.sendall(content)
+            near.close()
+
+        self.cut()
+        self._listen(answered)
+
+    def _listen(self, connected):
+        self._listening = socket.create_server(('127.0.0.1', self.port), backlog=256)
+        self.port = self._listening.getsockname()[1]
+        threading.Thread(target=self._accept, args=(self._listening, connected), daemon=True).start()
+
+    def _accept(self, listening, connected):
         with contextlib.suppress(OSError):
             while True:
                 near, _address = listening.accept()
-                try:
-                    far = socket.create_connection(self._server)
-                except OSError:
-                    near.close()
-                    continue
-                self._open += [near, far]
-                for ends in ((near, far), (far, near)):
-                    threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+                with contextlib.suppress(OSError):      # of one connection
+                    connected(near)
+
+    def _relayed(self, near):
+        try:
+            far = socket.create_connection(self._server)
+        except OSError:
+            near.close()
+            return
+        self._open += [near, far]
+        for ends in ((near, far), (far, near)):
+            threading.Thread(target=_pass_on, args=ends, daemon=True).start()
 
 
 def _pass_on(source, target):

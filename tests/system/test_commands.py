@@ -234,6 +234,8 @@ def test_stack_sets(run, files):
     """Without a cloud the member fails; with Keystone it is made. What sets do: tests/system/test_stack_sets.py."""
     wanted = ('-t', files['lamp'], '--member', 'name=here', '--parameter', 'length=4')
     assert run.json('stack', 'set', 'preview', '--new', *wanted, 'wide', code=2)['summary'] == {'create': 1}
+    assert 'project' in run('stack', 'set', 'preview', '--new', '-t', files['lamp'], '--all-projects', '--project-tag',
+                            'of no project', 'wide', fails=True)
     made = run.json('stack', 'set', 'create', *wanted, '--override', 'here:length=5', 'wide')
     assert 'MEMBER:KEY=VALUE is wanted' in run('stack', 'set', 'update', '--override', 'here', 'wide', fails=True)
 

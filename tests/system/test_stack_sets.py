@@ -148,6 +148,116 @@ def test_regions_by_query(sets):
     assert 'finds no region' in sets('POST', '', body, 400)['error']['message']
 
 
+class Keystone:
+    """The one of the simulated cloud. `administer`: as its administrator."""
+
+    def __init__(self, url):
+        self.url = f'{url}/v3'
+        self._token = self.log_in('admin', {'name': 'admin', 'domain': {'id': 'default'}})[0]
+        self.user = self.administer('GET', '/users?name=demo')['users'][0]['id']
+        self.member = self.administer('GET', '/roles?name=member')['roles'][0]['id']
+
+    def log_in(self, user, project):
+        """(token, what Keystone says of it)."""
+        status, headers, found = send('POST', f'{self.url}/auth/tokens', {'auth': {
+            'identity': {'methods': ['password'], 'password': {
+                'user': {'name': user, 'domain': {'id': 'default'}, 'password': 'secret'}}},
+            'scope': {'project': project}}})
+        assert status == 201, found
+        return headers['X-Subject-Token'], found['token']
+
+    def administer(self, method, path, body=None):
+        status, _, found = send(method, self.url + path, body, self._token)
+        assert status < 300, found
+        return found
+
+    def project(self, name, is_demos=True, **more):
+        made = self.administer('POST', '/projects', {'project': {'name': name, 'domain_id': 'default', **more}})
+        if is_demos:
+            self.grant(made['project']['id'])
+        return made['project']['id']
+
+    def grant(self, project, method='PUT'):
+        self.administer(method, f'/projects/{project}/users/{self.user}/roles/{self.member}')
+
+
+@pytest.fixture(scope='module')
+def keystone(service):              # noqa: F811
+    return Keystone(service[1])
+
+
+@pytest.fixture(scope='module')
+def projects(keystone):
+    """Name -> id: blue and red (tagged) are demo's, foreign is not."""
+    return {'blue': keystone.project('blue', tags=['colour']), 'red': keystone.project('red', tags=['colour', 'warm']),
+            'foreign': keystone.project('foreign', is_demos=False, tags=['colour'])}
+
+
+def queried(sets, query, status=200):
+    found = sets('POST', '/preview', {'name': 'query', 'template': TEMPLATE, 'member_query': query}, status)
+    return sorted(each['name'] for each in found['preview']['members']) if status == 200 else found['error']['message']
+
+
+def test_projects_by_query_are_those_of_the_caller(sets, projects):
+    assert queried(sets, {'projects': 'all'}) == ['blue', 'demo', 'red']
+    assert queried(sets, {'projects': {'tags': ['colour']}}) == ['blue', 'red']
+    assert queried(sets, {'projects': {'tags': ['colour', 'warm']}}) == ['red']
+    assert queried(sets, {'projects': {'parent_id': 'default', 'except': [projects['blue']]}}) == ['demo', 'red']
+    assert queried(sets, {'projects': {'tags': ['colour']}, 'regions': 'all'}) == ['blue.RegionOne', 'red.RegionOne']
+    assert 'finds no project' in queried(sets, {'projects': {'domain_id': 'another'}}, 400)
+    assert 'finds no project' in queried(sets, {'projects': {'parent_id': projects['foreign']}}, 400)
+
+
+def test_the_life_of_a_set_of_projects(sets, projects, keystone, login):        # noqa: F811
+    base = login[0]['orchestration'].rpartition('/')[0]
+    tokens = {name: keystone.log_in('demo', {'id': projects[name]})[0] for name in ('blue', 'red')}
+
+    def stacks(name):
+        status, _, found = send('GET', f'{base}/{projects[name]}/stacks', token=tokens[name])
+        assert status == 200, found
+        return [each['stack_name'] for each in found['stacks']]
+
+    sets('POST', '', {'name': 'projects', 'template': TEMPLATE, 'member_query': {'projects': {'tags': ['colour']}},
+                      'overrides': {'red': {'text': 'warm'}}}, 201)
+    assert sets.ended('projects')['members'] == {'current': 2}, sets('GET', '/projects/members')
+    assert {each['name']: each['project_id'] for each in sets('GET', '/projects/members')['members']} == {
+        name: projects[name] for name in ('blue', 'red')}
+    assert all(len(stacks(name)) == 1 and stacks(name)[0].startswith('projects-set-') for name in ('blue', 'red'))
+    assert sets('POST', '/projects/drift')['drift']['summary'] == {'same': 2}
+    change = {'parameters': {'text': 'cold'}}
+    assert sets('POST', '/projects/preview', change)['preview']['summary'] == {'update': 1, 'none': 1}
+    sets('PATCH', '/projects', change, 202)
+    assert sets.ended('projects')['members'] == {'current': 2}, sets('GET', '/projects/members')
+    keystone.grant(projects['blue'], 'DELETE')
+    try:
+        again = {'member_query': {'projects': {'tags': ['colour']}}}
+        sets('PATCH', '/projects', again, 202)
+        found = sets.ended('projects')
+        assert found['status'] == 'UPDATE_FAILED' and found['members'] == {'current': 1, 'failed': 1}
+    finally:
+        keystone.grant(projects['blue'])
+    tokens['blue'] = keystone.log_in('demo', {'id': projects['blue']})[0]
+    assert len(stacks('blue')) == 1
+    sets('PATCH', '/projects', {}, 202)
+    assert sets.ended('projects')['members'] == {'current': 1} and not stacks('blue')
+    sets('DELETE', '/projects', status=204)
+    eventually('the end of the stack', lambda: not stacks('red'))
+
+
+def test_a_project_without_a_role_is_out_of_reach(sets, projects, keystone):
+    """By a list of members: its stack fails, and nothing is there."""
+    body = {'name': 'foreign', 'template': TEMPLATE, 'failure_tolerance': 1,
+            'members': [{'name': 'own'}, {'name': 'foreign', 'project_id': projects['foreign']}]}
+    assert {each['name']: each['reason'] is None for each in sets('POST', '/preview', body)['preview'][
+        'members']} == {'own': True, 'foreign': False}
+    sets('POST', '', body, 201)
+    sets.ended('foreign')
+    assert sets.states('foreign') == {'own': 'current', 'foreign': 'failed'}
+    sets('DELETE', '/foreign', status=204)
+    body['members'][1]['credential_secret_id'], body['name'] = 'x', 'both'
+    assert 'give no project_id' in sets('POST', '', body, 400)['error']['message']
+
+
 @pytest.mark.parametrize('change, text', [
     ({'members': [{'region_name': 'Nowhere'}]}, 'the region "Nowhere" cannot be reached'),
     ({'members': [{'name': 'a'}, {'name': 'a', 'region_name': 'RegionOne'}]}, 'two members of the name a'),

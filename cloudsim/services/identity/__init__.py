@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cloudsim.messages import Call, Identity
 from cloudsim.service import Route, Service
@@ -12,6 +12,9 @@ from cloudsim.services.identity.assignments import Assignments
 from cloudsim.services.identity.catalog import Catalog
 from cloudsim.services.identity.tokens import Tokens
 from cloudsim.store import Table
+
+if TYPE_CHECKING:
+    from cloudsim.cloud import Cloud
 
 
 class IdentityService(Service):
@@ -45,10 +48,14 @@ class IdentityService(Service):
     def of_token(self, token: str | None) -> Identity | None:
         return self.tokens.identity(token)
 
-    def add_outside(self, urls: dict[str, str]) -> None:
-        """Puts services that run elsewhere into the catalog; see `Cloud.outside`."""
-        self.cloud.outside.update(urls)
-        seeds.fill_outside(self, self.cloud.nobody(self), urls)
+    def add_region(self, region: Cloud) -> None:
+        """Puts a region and its services into the catalog."""
+        seeds.fill_region(self, region)
+
+    def add_outside(self, region: Cloud, urls: dict[str, str]) -> None:
+        """Puts services of a region that run elsewhere into the catalog; see `Cloud.outside`."""
+        region.outside.update(urls)
+        seeds.fill_outside(self, region)
 
 
 SERVICE = IdentityService

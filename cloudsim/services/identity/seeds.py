@@ -8,6 +8,7 @@ from cloudsim.messages import Call
 from cloudsim.store import Thing
 
 if TYPE_CHECKING:
+    from cloudsim.cloud import Cloud
     from cloudsim.services.identity import IdentityService
 
 ROLES = ('admin', 'manager', 'member', 'reader', 'service', 'heat_stack_owner', 'heat_stack_user', 'creator',
@@ -45,31 +46,37 @@ def fill(service: IdentityService, call: Call) -> None:
         for place, roles in places.items():
             for role in roles:
                 service.assignments.add(f'{place.split("/")[0]}/{ids[place]}', f'users/{user.id}', ids[f'roles/{role}'])
-    put('regions', '', cloud.settings.region).data.pop('name')
-    for each in cloud.services.values():
+
+
+def fill_region(service: IdentityService, region: Cloud) -> None:
+    """A region with the endpoints of its services. All regions have the identity service of the first."""
+    name, regions = region.settings.region, service.collection('regions')
+    if regions.table.get(name) is None:
+        regions.table.add(Thing(name, None, {**regions.kind.blank(), 'id': name}, {}))
+    for each in region.services.values():
         for at, kind in enumerate(each.description.types):
             title = each.description.title + ('' if at == 0 else f'-{kind}')
-            endpoint(service, kind, title, f'{cloud.url}/{each.name}{each.description.endpoint}')
-    fill_outside(service, call, cloud.outside)
+            endpoint(service, region, kind, title, f'{each.cloud.url}/{each.name}{each.description.endpoint}')
+    fill_outside(service, region)
 
 
-def fill_outside(service: IdentityService, call: Call, urls: dict[str, str]) -> None:
-    for kind, url in urls.items():
-        endpoint(service, kind, kind, url)
+def fill_outside(service: IdentityService, region: Cloud) -> None:
+    for kind, url in region.outside.items():
+        endpoint(service, region, kind, kind, url)
 
 
-def endpoint(service: IdentityService, kind: str, name: str, url: str) -> None:
-    """A service with its three endpoints."""
-    cloud = service.cloud
-    id = cloud.seed_id(f'services/{kind}')
+def endpoint(service: IdentityService, region: Cloud, kind: str, name: str, url: str) -> None:
+    """A service with its three endpoints in a region."""
+    id = service.cloud.seed_id(f'services/{kind}')
     services, endpoints = service.collection('services').table, service.collection('endpoints').table
     if services.get(id) is None:
         services.add(Thing(id, None, {'id': id, 'type': kind, 'name': name, 'enabled': True, 'description': ''}, {}))
     for interface in ('public', 'internal', 'admin'):
-        own = cloud.seed_id(f'endpoints/{kind}/{interface}')
+        own = region.seed_id(f'endpoints/{kind}/{interface}')
         old = endpoints.get(own)
         if old is not None:
             endpoints.remove(old)
         endpoints.add(Thing(own, None, {
-            'id': own, 'interface': interface, 'service_id': id, 'region_id': cloud.settings.region,
-            'region': cloud.settings.region, 'url': url, 'enabled': True}, {}))
+            'id': own, 'interface': interface, 'service_id': id, 'region_id': region.settings.region,
+            'region': region.settings.region, 'url': url, 'enabled': True}, {}))
+    service.catalog.forget()

@@ -28,7 +28,7 @@ class ImageService(Service):
                      'additionalProperties': {'type': 'string'}, 'links': []}
 
     def seed(self, call: Call) -> None:
-        call.project_id = call.cloud.seed_id('projects/admin')
+        call.project_id = call.cloud.first.seed_id('projects/admin')
         image = self.collection('images').make(call, {
             'name': 'cirros', 'disk_format': 'raw', 'container_format': 'bare', 'visibility': 'public'},
             id=call.cloud.seed_id('images/cirros', dashes=True))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def fill(service: NetworkService, call: Call) -> None:
-    owner = call.cloud.seed_id('projects/admin')
+    owner = call.cloud.first.seed_id('projects/admin')
 
     def put(kind: str, **given: Any) -> Thing:
         id = call.cloud.seed_id(f'{kind}/{given["name"]}', dashes=True)
@@ -37,4 +37,4 @@ def fill(service: NetworkService, call: Call) -> None:
     for kind, binary in (('L3 agent', 'neutron-l3-agent'), ('DHCP agent', 'neutron-dhcp-agent')):
         agents.make(call, {'agent_type': kind, 'binary': binary, 'host': 'network-1'},
                     id=call.cloud.seed_id(f'agents/{binary}', dashes=True))
-    service.collection('security-groups').default(call.cloud.seed_id('projects/demo'))
+    service.collection('security-groups').default(call.cloud.first.seed_id('projects/demo'))

@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from heatlite.api import finding, links, stack_set_bodies, stack_set_views, views
 from heatlite.api.query import Query, natural
+from heatlite.api.stack_set_queries import Places
 from heatlite.api.stack_set_views import Inside
 from heatlite.api.wsgi import Created, Request
 from heatlite.common import exception
@@ -93,7 +94,7 @@ def _operation(found: StoredRevision) -> View:
 # --- changes ---------------------------------------------------------------------------------------------
 
 def create(req: Request) -> Created:
-    made = req.call(stack_set_bodies.create(req.require_json(), Limits.of(req.conf), lambda: _regions(req)))
+    made = req.call(stack_set_bodies.create(req.require_json(), Limits.of(req.conf), _places(req)))
     url = f"{req.base}/{made['tenant']}/stack_sets/{made['stack_id']}"
     return Created(url, {'stack_set': {'id': made['stack_id'], 'name': made['stack_name'], 'links': [links.link(url)]}})
 
@@ -102,7 +103,7 @@ def update(req: Request, stack_set: str) -> None:
     """Change a set. What the body does not name is kept; members that have failed are tried again."""
     found, stored = _idle(req, stack_set)
     message = stack_set_bodies.update(req.require_json(), found.id, _settings(stored), Limits.of(req.conf),
-                                      lambda: _regions(req))
+                                      _places(req))
     _check_removals(_settings(stored), stack_set_bodies.merged(_parameters(stored), message))
     req.call(message)
 
@@ -125,7 +126,7 @@ def stop(req: Request, stack_set: str) -> None:
 # --- questions to the members ------------------------------------------------------------------------------
 
 def preview_new(req: Request) -> View:
-    message = stack_set_bodies.create(req.require_json(), Limits.of(req.conf), lambda: _regions(req))
+    message = stack_set_bodies.create(req.require_json(), Limits.of(req.conf), _places(req))
     req.call(messages.CheckCreate(**vars(message)))
     return _previewed(req, message.stack_name, {}, message, {}, Inside.empty())
 
@@ -137,7 +138,7 @@ def preview(req: Request, stack_set: str) -> View:
         stored = _stored(tx, found)
         inside = _inside(tx, found)
     before = _settings(stored)
-    message = stack_set_bodies.update(req.require_json(), found.id, before, Limits.of(req.conf), lambda: _regions(req))
+    message = stack_set_bodies.update(req.require_json(), found.id, before, Limits.of(req.conf), _places(req))
     req.call(messages.CheckUpdate(**vars(message)))
     registry = {**(stored.environment.get(environments.REGISTRY) or {}), **message.environment[environments.REGISTRY]}
     return _previewed(req, found.name, _parameters(stored), message, {**stored.files}, inside, before, registry)
@@ -239,9 +240,9 @@ def _check_removals(before: Mapping[str, Any], after: Mapping[str, Any]) -> None
             'One update cannot change on_removal and remove members (%s): change on_removal first.') % ', '.join(gone))
 
 
-def _regions(req: Request) -> list[str]:
-    found: list[str] = req.call(messages.ListRegions())
-    return found
+def _places(req: Request) -> Places:
+    """The answers of the cloud to the caller, for a query."""
+    return Places(lambda: req.call(messages.ListRegions()), req.call)
 
 
 def _url(req: Request, found: Stack | stacks.Identity) -> str:

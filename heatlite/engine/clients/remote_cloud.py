@@ -9,28 +9,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import context as contexts
-from heatlite.common import exception
+from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
+from heatlite.engine.clients import sessions
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
 
 
 def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
-            ca_cert: str | None = None, insecure: bool = False) -> contexts.RequestContext:
-    """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, the user that this names.
+            ca_cert: str | None = None, insecure: bool = False, project: str | None = None) -> contexts.RequestContext:
+    """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, the user that this names; with the id of
+    a `project`, the caller there, by a token that Keystone gives for the caller's own.
 
-    `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`.
+    `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`, and
+    where there is no token of the caller to exchange.
     """
     if login is None:
         found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
-        auth = None
+        auth = None if project is None else _in_project(caller, project)
     else:
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
         auth = _plugin(_read(login))
     if auth is not None or ca_cert or insecure:
         found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure)
     if auth is not None:
-        found.project_id = found.keystone_session.get_project_id()
+        found.project_id = project or found.keystone_session.get_project_id()
     return found
 
 
@@ -43,6 +46,16 @@ def _read(login: str | bytes) -> Mapping[str, Any]:
         raise exception.Error(_('The secret with the credential must be a JSON map with "%(type)s" and "%(values)s"')
                               % {'type': TYPE, 'values': VALUES})
     return found
+
+
+def _in_project(caller: contexts.RequestContext, project: str) -> Any:
+    """The caller in another project, as far as the caller's token goes: a trust is for one project."""
+    if caller.trust_id and not caller.auth_token:
+        raise exception.Error(_('The stack acts in project %s by the token of the request, which is over. An update '
+                                'tries again') % project)
+    from keystoneauth1.identity import v3
+    session = caller.keystone_session
+    return v3.Token(netutils.keystone_v3(sessions.auth_url(caller)), session.get_token(), project_id=project)
 
 
 def _plugin(login: Mapping[str, Any]) -> Any:

@@ -41,9 +41,34 @@ class Authority:
             method=None, created_at=now)
         if not context.auth_token or not self._needs_a_service(definition):
             return found
-        if cfg.CONF.deferred_auth_method == 'password':
-            return self._with_password(context, found)
-        return self._with_trust(context, found)
+        has_password = cfg.CONF.deferred_auth_method == 'password'
+        made = self._with_password(context, found) if has_password else self._with_trust(context, found)
+        return self.with_token(context, definition, made) or made
+
+    def with_token(self, context: RequestContext, definition: StackDefinition,
+                   stored: Credentials) -> Credentials | None:
+        """Return `stored` with the token of the request for the time of its action, or None if the stack needs none.
+
+        Stacks in other projects and regions need it: Keystone exchanges no token of a trust, and makes no further trust
+        for one."""
+        if not context.auth_token or not self._needs_token(definition):
+            return None
+        method, token = crypt.encrypt(context.auth_token)
+
+        def again(secret: str | None) -> str | None:
+            return None if secret is None else crypt.encrypt(crypt.decrypt(stored.method, secret))[1]
+
+        return replace(stored, method=method, token=token, trust_id=again(stored.trust_id),
+                       password=again(stored.password))
+
+    def _needs_token(self, definition: StackDefinition) -> bool:
+        for type_name, names in definition.names_by_type.items():
+            try:
+                if self._registry.resolve(type_name, names[0], definition.environment).keeps_token:
+                    return True
+            except exception.HeatException:
+                continue                            # the use of the type reports the error
+        return False
 
     def is_of(self, stored: Credentials | None, context: RequestContext) -> bool:
         """Whether the stored credentials are the caller's; otherwise an update stores new ones."""

@@ -10,6 +10,7 @@ from heatlite.common import exception
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, leases, snapshots, stacks, templates
 from heatlite.db.connection import Database
+from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Recorder
@@ -65,6 +66,8 @@ class CleanUp:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
             self._recorder.remove_old(tx, leased.row)
             templates.prune(tx, leased.id)
+            if self._has_token(leased):
+                credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
             if self._most_events:
                 events.purge_over(tx, leased.id, self._most_events)
 
@@ -73,6 +76,12 @@ class CleanUp:
         except exception.DatabaseUnavailable as error:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
+    @staticmethod
+    def _has_token(leased: LeasedStack) -> bool:
+        return leased.row.owner_id is None and leased.row.credentials_id is not None and any(
+            row.type in ACTING_BY_TOKEN for row in leased.rows.values())
+
     def _leaves_something(self, leased: LeasedStack) -> bool:
-        """Whether there may be a former template, or more events than allowed."""
-        return leased.row.generation > 1 or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1)
+        """Whether there may be a former template, a token, or more events than allowed."""
+        return (leased.row.generation > 1 or self._has_token(leased)
+                or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1))

@@ -167,13 +167,13 @@ class StepExecutor:
                 self._done(step, row.id, work, action)
                 return commands.HandlerReturned(step, None, done=True, unsupported=action is Action.CHECK,
                                                 fingerprint=work.fingerprint)
-            work.handle = (unknown_creates.create(self._leased, resource, handler, work.is_away, self.records.holders)
+            work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
+                                                  self.records.holders)
                            if action is Action.CREATE else handler(*arguments))
             self._is_back(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
                 self._store_handle(row, work.handle)    # the first check may do a part of the work already
-            delay = self._ask_whether_done(resource, work, action)
-            if delay:
+            if self._first_check(resource, work, action):
                 return commands.HandlerReturned(step, plain(work.handle))
             self._done(step, row.id, work, action)
             return commands.HandlerReturned(step, None, done=True, fingerprint=work.fingerprint)
@@ -245,6 +245,7 @@ class StepExecutor:
                 work.handle = handle
             before = _as_text(work.handle)
             delay = self._ask_whether_done(resource, work, action)
+            work.away_since = None
             if delay:
                 if before is not None and _as_text(work.handle) != before:
                     self._store_handle(row, work.handle)
@@ -255,13 +256,24 @@ class StepExecutor:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
-            if is_away(error) and action is not Action.CHECK:
+            if is_away(error) and action is not Action.CHECK and self._is_patient(self.contexts.begin(step)):
                 repeats.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
                             '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
                 work = self.contexts.begin(step)
+                work.away_since = work.away_since or self._runtime.now()
                 self._note_wait(row, work, checked, AWAY_TURNS * self._turn(work))
                 return commands.CheckReturned(step, False, AWAY_TURNS)
             return self._failure(step, row, self._prepared(step, error), action)
+
+    def _first_check(self, resource: Resource, work: StepContext, action: Action) -> int:
+        """As `_ask_whether_done`, right after the handler. A service that does not answer now has done its work, so the
+        next check asks again, and the handler is not called again."""
+        try:
+            return self._ask_whether_done(resource, work, action)
+        except Exception as error:
+            if not is_away(error) or action is Action.CHECK:
+                raise
+            return AWAY_TURNS
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, action: Action) -> int:
         """0, or the number of turns until the next question."""
@@ -329,6 +341,9 @@ class StepExecutor:
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
+            if is_away(error):                      # the handler is called, waits, and looks for the object first
+                self.contexts.begin(step).away_since = self._runtime.now()
+                return commands.Recovered(step, commands.Outcome.RETRY)
             return self._failure(step, row, error, row.action)
 
     # --- interrupting -----------------------------------------------------------------------------------
@@ -402,21 +417,28 @@ class StepExecutor:
         work = self.contexts.get(step)
         if work is None or work.resource is None:
             return False
-        return action is not Action.CREATE or unknown_creates.may_repeat(work.resource)     # else as after a crash
+        is_safe = action is not Action.CREATE or unknown_creates.may_repeat(work.resource)  # else as after a crash
+        return is_safe and self._is_patient(work)
+
+    def _is_patient(self, work: StepContext) -> bool:
+        """Whether the type waits longer for the service, which has just not answered."""
+        patience = work.resource.away_patience if work.resource is not None else None
+        return patience is None or work.away_since is None or (
+            self._runtime.now() - work.away_since).total_seconds() < patience
 
     def _away(self, step: Step, row: ResourceState, error: Exception, action: Action) -> commands.Away:
         failure = exception.ResourceFailure(error, row, action)
         work = self.contexts.begin(step)
-        if not work.is_away:                        # one line for each outage, not for each try
-            work.is_away = True
+        if work.away_since is None:                 # one line for each outage, not for each try
+            work.away_since = self._runtime.now()
             repeats.log(LOG, logging.WARNING, ('away', type(error)), '%s of %s in stack %s waits for a service that '
                         'does not answer: %s', action, row.name, self._leased.id, failure.message)
         self._note_wait(row, work, f'handle_{action.lower()}', AWAY_PATIENCE)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
     def _is_back(self, work: StepContext, row: ResourceState, action: Action) -> None:
-        if work.is_away:
-            work.is_away = False
+        if work.away_since is not None:
+            work.away_since = None
             repeats.log(LOG, logging.INFO, 'back', '%s of %s in stack %s goes on: the service answers again', action,
                         row.name, self._leased.id)
 

@@ -22,9 +22,8 @@ CANONICAL = json.JSONEncoder(sort_keys=True, default=str, separators=(',', ':'))
 class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
-    __slots__ = ('as_stored', 'cause', 'columns', 'data', 'definition', 'difference', 'error', 'fingerprint',
-                 'first_check', 'handle',
-                 'is_away', 'metadata', 'resource', 'storing', 'undoing', 'waits')
+    __slots__ = ('as_stored', 'away_since', 'cause', 'columns', 'data', 'definition', 'difference', 'error',
+                 'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'storing', 'undoing', 'waits')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
@@ -37,7 +36,7 @@ class StepContext:
         self.difference: diff.UpdateArguments | None = None    # of an update
         self.handle: Any = NO_HANDLE                    # return value of the handler, plain JSON or not
         self.undoing = False
-        self.is_away = False                            # the service did not answer the last call
+        self.away_since: datetime | None = None         # since then the service has answered no call
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
         self.first_check: datetime | None = None        # when a check first found that it is not done

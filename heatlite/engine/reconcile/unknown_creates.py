@@ -78,7 +78,8 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders) -> bool
 def find(leased: LeasedStack, resource: Resource) -> bool:
     """Look for an object of an interrupted or failed create, and store its id. Returns whether there is one.
 
-    Ignores the object of another row: a replacement may have the same name.
+    Ignores the object of another row: a replacement may have the same name. Raises the error of a service that is away:
+    a delete that did not look would leave the object.
     """
     if not hasattr(resource, 'find_existing'):
         return False
@@ -87,6 +88,8 @@ def find(leased: LeasedStack, resource: Resource) -> bool:
     except exception.DatabaseUnavailable:
         raise
     except Exception as error:
+        if is_away(error):
+            raise
         defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name, leased.id)
         return False
     if found is None or any(row.physical_id == str(found) and row.type == resource.type()

@@ -13,7 +13,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, stacks, templates
+from heatlite.db import credentials, stack_sets, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
@@ -68,12 +68,12 @@ class StackActions:
                    plan=plan.reference if plan is not None else None)
 
     def _renewed(self, context: RequestContext, stack_id: str) -> Credentials | None:
-        """Return credentials in place of those of a restored stack, whose trust may have been deleted with the stack
-        since the backup; None for any other stack, and where none can be made: the delete is tried with the old ones.
-        """
+        """Return credentials in place of the stored ones: of a restored stack, whose trust may have been deleted with
+        the stack since the backup, and of one that acts by the token of the request. None for any other stack, and
+        where none can be made: the delete is tried with the old ones."""
         with self._database.reader() as tx:
             row = self._stored.found(tx, stack_id, context)
-            if row.restored_from is None:
+            if row.restored_from is None and not self._acts_by_token(tx, row, context):
                 return None
             stored = templates.get(tx, row.template_id)
         try:
@@ -83,6 +83,15 @@ class StackActions:
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
             return None
+
+    @staticmethod
+    def _acts_by_token(tx: Connection, row: stacks.Stack, context: RequestContext) -> bool:
+        """Whether the stack is the caller's and needs the token of the request."""
+        if not context.auth_token or row.owner_id is not None or not stack_sets.acts_by_token(tx, row.id):
+            return False
+        stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+        return stored is not None and stored.trust_id is not None and (
+            stored.user_id, stored.project_id) == (context.user_id, context.project_id)
 
     def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, Previewed]:
         """Return the present row, and what a delete would do."""

@@ -56,6 +56,22 @@ class StackSets:
         return sorted({region for endpoints in found.values() for each in endpoints
                        if (region := each.get('region_id') or each.get('region'))})
 
+    def projects(self, context: RequestContext, message: messages.ListProjects) -> list[dict[str, str]]:
+        """Return id and name of the projects in which the caller has a role, as Keystone tells every user about itself.
+
+        Raises HTTPBadRequest without a login, HTTPServiceUnavailable if Keystone does not answer."""
+        try:
+            found = clients.of(context).client('keystone').client.projects.own()
+        except exception.AuthorizationFailure:
+            raise exception.HTTPBadRequest(_('The projects cannot be read: there is no login to a cloud.')) from None
+        except services.ClientException as error:
+            repeats.log(LOG, logging.INFO, type(error).__name__, 'Reading the projects of the caller: %s: %s',
+                        type(error).__name__, error)
+            raise exception.HTTPServiceUnavailable(
+                _('The projects cannot be read: Keystone does not list them.')) from error
+        meant = ({'id': str(each['id']), 'name': str(each['name'])} for each in found if _is_meant(each, message))
+        return sorted(meant, key=lambda each: (each['name'], each['id']))
+
     def preview(self, context: RequestContext, message: messages.PreviewStackSet) -> list[Answer]:
         """Return for each member {name, changes, reason}: numbers of resources by what an update would do to them, or
         why that is not known."""
@@ -102,7 +118,7 @@ class StackSets:
             try:
                 heat = plugin.elsewhere(member.get('region_name') or context.region_name,
                                         member.get('credential_secret_id'), member.get('ca_cert'),
-                                        bool(member.get('insecure')))
+                                        bool(member.get('insecure')), member.get('project_id'))
                 return ask(heat, member)
             except services.HTTPClientError as error:       # of the member's service, about the member's stack
                 return {'reason': str(error.message or error).partition('\n')[0]}
@@ -114,3 +130,9 @@ class StackSets:
         context.check_in_time(self._runtime.now())
         return [{'name': member['name'], **unknown, 'reason': question.failure or None, **question.answer({})}
                 for member, question in zip(every, asked, strict=True)]
+
+
+def _is_meant(project: Mapping[str, Any], wanted: messages.ListProjects) -> bool:
+    return bool(project.get('enabled', True)) and not project.get('is_domain') and (
+        wanted.domain_id in (None, project.get('domain_id')) and wanted.parent_id in (None, project.get('parent_id'))
+        and set(wanted.tags) <= set(project.get('tags') or ()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Connection
@@ -66,7 +67,8 @@ class StackUpdates:
         content = Content.of(definition)
         renewed = self.renewed_authority(context, row, definition, self._runtime.now())
 
-        def requested(tx: Connection, current: stacks.Stack) -> dict[str, Any]:
+        def requested(tx: Connection, current: stacks.Stack,
+                      renewed: credentials.Credentials | None = renewed) -> dict[str, Any]:
             """Check the request again, store what belongs to it, and return the columns that it changes."""
             context.check_in_time(self._runtime.now())
             guarding.check_lock(tx, current)
@@ -87,7 +89,8 @@ class StackUpdates:
 
         digest = None if message.converge else self._unchanged.settled(row, definition, content)
         if digest is not None:
-            ended = self._unchanged.accept(row, digest, requested)
+            tokenless = None if renewed is None else replace(renewed, token=None)     # no action follows
+            ended = self._unchanged.accept(row, digest, partial(requested, renewed=tokenless))
             if ended is not None:
                 return dict(identity(ended))
         before = self._checked(context, row, stored, definition)
@@ -192,7 +195,7 @@ class StackUpdates:
             renewed = self._authority.record(context, definition, now)
             return None if renewed is None else replace(renewed, id=stored.id)
         if stored is not None and stored.trust_id and is_own:
-            return None
+            return self._authority.with_token(context, definition, stored)
         if stored is not None and not context.auth_token and is_own:
             return None
         return self._authority.record(context, definition, now)

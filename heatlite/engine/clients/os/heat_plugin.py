@@ -88,17 +88,20 @@ class HeatClientPlugin(service.ServicePlugin):
         return self.ORCHESTRATION
 
     def elsewhere(self, region: str | None, secret: str | None = None, ca_cert: str | None = None,
-                  insecure: bool = False) -> Any:
-        """The client of another region, or, with the id of a `secret` that holds a login, of another cloud.
+                  insecure: bool = False, project: str | None = None) -> Any:
+        """The client of another region or `project`, or, with the id of a `secret` with a login, of another cloud.
 
         `ca_cert`: text. Kept as long as this plug-in. Raises EntityNotFound, Error, keystoneauth1's errors.
         """
-        if region == self.context.region_name and not (secret or ca_cert or insecure):
+        if project == self.context.project_id:
+            project = None
+        if region == self.context.region_name and not (secret or ca_cert or insecure or project):
             return self.client()
-        wanted = (region, secret, ca_cert, insecure)
+        wanted = (region, secret, ca_cert, insecure, project)
         if wanted not in self._elsewhere:
             login = self.clients.client_plugin('barbican').get_secret_payload_by_ref(secret) if secret else None
-            there = remote_cloud.context(self.context, region, login=login, ca_cert=ca_cert, insecure=insecure)
+            there = remote_cloud.context(self.context, region, login=login, ca_cert=ca_cert,
+                                         insecure=insecure, project=project)
             self._elsewhere[wanted] = clients.of(there).client(CLIENT_NAME)
         return self._elsewhere[wanted]
 

@@ -44,6 +44,11 @@ class Things(Collection):
 class Projects(Things):
     path, key, plural = '/projects', 'project', 'projects'
 
+    def own(self) -> builtins.list[dict[str, Any]]:
+        """Those in which the user of the token has a role. Needs no right."""
+        found: builtins.list[dict[str, Any]] = self.http.get('/auth/projects').json()[self.plural]
+        return found
+
 
 class Domains(Things):
     path, key, plural = '/domains', 'domain', 'domains'

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from oslo_config import cfg
+
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -25,22 +27,32 @@ class RemoteStack(resource.Resource):
     default_client_name = 'heat'
     entity = 'stacks'
     sends_files = True
+    keeps_token = True
 
     PROPERTIES = (CONTEXT, TEMPLATE, TIMEOUT, PARAMETERS) = ('context', 'template', 'timeout', 'parameters')
-    _CONTEXT_KEYS = (REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE) = (
-        'region_name', 'credential_secret_id', 'ca_cert', 'insecure')
+    _CONTEXT_KEYS = (REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE, PROJECT_ID) = (
+        'region_name', 'credential_secret_id', 'ca_cert', 'insecure', 'project_id')
     ATTRIBUTES = (NAME_ATTR, OUTPUTS) = ('stack_name', 'outputs')
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
+    @property
+    def away_patience(self) -> float | None:        # type: ignore[override]
+        """Bounded for members of stack sets: others do not wait for one whose service is away."""
+        return float(cfg.CONF.stack_set_patience) if SET_MEMBER in self.t.metadata() else None
+
     def heat(self) -> Any:
         """The API of the region, and of the cloud, that `context` names. May ask Barbican, and another Keystone."""
         where = self.properties[self.CONTEXT] or {}
         return self.client_plugin().elsewhere(
             self._region(), where.get(self.CREDENTIAL_SECRET_ID), where.get(self.CA_CERT),
-            bool(where.get(self.SSL_INSECURE)))
+            bool(where.get(self.SSL_INSECURE)), where.get(self.PROJECT_ID))
+
+    def client(self, name: str | None = None, version: str | None = None) -> Any:
+        """For what all types do with their object, such as looking at it: it is where `context` says."""
+        return self.heat() if name in (None, self.default_client_name) else super().client(name, version)
 
     def _region(self) -> str | None:
         found: str | None = (self.properties[self.CONTEXT] or {}).get(self.REGION_NAME)
@@ -52,6 +64,10 @@ class RemoteStack(resource.Resource):
         """Asks over there. A template that depends on other resources is not known yet, and is not sent. Members of
         stack sets ask when their turn comes: a place that refuses one is not to refuse the set."""
         super().validate()
+        where = self.properties[self.CONTEXT]
+        if is_known(where) and where and where.get(self.PROJECT_ID) and where.get(self.CREDENTIAL_SECRET_ID):
+            raise exception.StackValidationFailed(message=_(
+                'A credential names its project: give no project_id with it.'))
         needed = (self.CONTEXT, self.TEMPLATE, self.PARAMETERS)
         waits = self.t.deferred.intersection(needed) or not all(is_known(self.properties[name]) for name in needed)
         if waits or not getattr(self.stack, 'strict_validate', True) or SET_MEMBER in self.t.metadata():
@@ -209,9 +225,9 @@ class RemoteStack(resource.Resource):
 
     def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
                                      before_props: Any) -> bool:
-        """Another region is another stack."""
+        """Another region, and another project, is another stack."""
         old, new = before_props[self.CONTEXT] or {}, after_props[self.CONTEXT] or {}
-        return old.get(self.REGION_NAME) != new.get(self.REGION_NAME)
+        return any(old.get(name) != new.get(name) for name in (self.REGION_NAME, self.PROJECT_ID))
 
     # --- attributes ---------------------------------------------------------------------------------------
 

@@ -34,11 +34,12 @@ class StackSet(members.Group):
                   ON_REMOVAL) = (
         'members', 'template', 'parameters', 'overrides', 'timeout', 'max_concurrent', 'failure_tolerance',
         'region_order', 'on_removal')
-    _MEMBER_KEYS = (MEMBER_NAME, REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE) = (
-        'name', 'region_name', 'credential_secret_id', 'ca_cert', 'insecure')
+    _MEMBER_KEYS = (MEMBER_NAME, REGION_NAME, CREDENTIAL_SECRET_ID, CA_CERT, SSL_INSECURE, PROJECT_ID) = (
+        'name', 'region_name', 'credential_secret_id', 'ca_cert', 'insecure', 'project_id')
     ATTRIBUTES = (REFS, REFS_MAP, ATTR_ATTRIBUTES, STATES) = ('refs', 'refs_map', 'attributes', 'states')
 
     MAPPED = (ATTR_ATTRIBUTES,)
+    keeps_token = True
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
@@ -54,8 +55,11 @@ class StackSet(members.Group):
             return
         given = self._given()
         _refuse_twice([name for name, _member in given], _('The stack set has two members of the name %s.'))
-        places: dict[tuple[str, str | None], str] = {}
+        places: dict[tuple[str | None, ...], str] = {}
         for name, member in given:
+            if member.get(self.PROJECT_ID) and member.get(self.CREDENTIAL_SECRET_ID):
+                raise _wrong(_('Member %s of the stack set: a credential names its project, give no project_id with '
+                               'it.') % name)
             other = places.setdefault(self._where(member), name)
             if other != name:
                 raise _wrong(_('Members %(one)s and %(other)s of the stack set are in the same place.') % {
@@ -86,9 +90,11 @@ class StackSet(members.Group):
             found.append((str(name), member))
         return found
 
-    def _where(self, member: Mapping[str, Any]) -> tuple[str, str | None]:
-        """The region, and the credential, if the member has one of its own."""
-        return self._region(member), member.get(self.CREDENTIAL_SECRET_ID)
+    def _where(self, member: Mapping[str, Any]) -> tuple[str | None, ...]:
+        """The region, the credential, if the member has one of its own, and the project, if not."""
+        secret = member.get(self.CREDENTIAL_SECRET_ID)
+        project = None if secret else member.get(self.PROJECT_ID) or self.context.project_id
+        return self._region(member), secret, project
 
     def _region(self, member: Mapping[str, Any]) -> str:
         return str(member.get(self.REGION_NAME) or self.context.region_name or '')
@@ -160,7 +166,7 @@ class StackSet(members.Group):
     def _definition(self, name: str, member: Mapping[str, Any], before: Sequence[str]) -> dict[str, Any]:
         context = {
             self.REGION_NAME: self._region(member) or None, self.SSL_INSECURE: bool(member.get(self.SSL_INSECURE)),
-            **{key: member.get(key) for key in (self.CREDENTIAL_SECRET_ID, self.CA_CERT)}}
+            **{key: member.get(key) for key in (self.CREDENTIAL_SECRET_ID, self.CA_CERT, self.PROJECT_ID)}}
         found: dict[str, Any] = {
             'type': remote_stack.NAME, 'deletion_policy': POLICIES[self.properties[self.ON_REMOVAL]],
             'properties': {
