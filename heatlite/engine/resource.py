@@ -24,6 +24,9 @@ from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
 
+# Methods by which a type may ask for an update or a replacement although nothing has changed.
+DECIDING = frozenset({'_needs_update', 'needs_replace'})
+
 DELETION_POLICY = (DELETE, RETAIN, SNAPSHOT) = rsrc_defn.DELETION_POLICIES
 
 __all__ = [
@@ -48,6 +51,12 @@ class Resource(Legacy, Importing):
 
     To store state, use `resource_id_set`, `data_set` and `metadata_set`.
     """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        own = vars(cls)
+        if 'always_inspected' not in own and not own.keys().isdisjoint(DECIDING):
+            cls.always_inspected = True
 
     # --- called by the engine -----------------------------------------------------------------------------
 

@@ -52,7 +52,9 @@ class State:
     away_patience: float | None = None      # seconds to wait for a service that does not answer; None: any time
     poll_interval: ClassVar[float | None] = None        # seconds between two checks; None: the engine's interval
     keeps_token: ClassVar[bool] = False                 # acts by the token of the request as long as its action lasts
-    always_inspected: ClassVar[bool] = False            # may need an update although its definition is unchanged
+    # May need an update although its definition is unchanged. True for each class that decides by itself whether it
+    # needs one (`_needs_update`, `needs_replace`), unless it says otherwise: each update of its stack asks it.
+    always_inspected: ClassVar[bool] = False
     sends_files: ClassVar[bool] = False                 # its calls carry the files of its stack, so they are part of it
     parallel_signals: ClassVar[bool] = False            # several signals may be handled at the same time
     signal_mark: str | None = None                      # unique id of the signal being handled

@@ -66,7 +66,7 @@ class CleanUp:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
             self._recorder.remove_old(tx, leased.row)
             templates.prune(tx, leased.id)
-            if self._has_token(leased):
+            if self._may_have_token(leased):
                 credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
             if self._most_events:
                 events.purge_over(tx, leased.id, self._most_events)
@@ -77,11 +77,16 @@ class CleanUp:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
     @staticmethod
-    def _has_token(leased: LeasedStack) -> bool:
-        return leased.row.owner_id is None and leased.row.credentials_id is not None and any(
-            row.type in ACTING_BY_TOKEN for row in leased.rows.values())
+    def _may_have_token(leased: LeasedStack) -> bool:
+        """Whether the token of the request may be stored. After an update the types that used it may be gone."""
+        if leased.row.owner_id is not None or leased.row.credentials_id is None:
+            return False
+        try:
+            return leased.row.generation > 1 or not leased.definition.names_by_type.keys().isdisjoint(ACTING_BY_TOKEN)
+        except exception.HeatException:             # of a definition that nothing can be made of
+            return False
 
     def _leaves_something(self, leased: LeasedStack) -> bool:
         """Whether there may be a former template, a token, or more events than allowed."""
-        return (leased.row.generation > 1 or self._has_token(leased)
+        return (leased.row.generation > 1 or self._may_have_token(leased)
                 or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1))

@@ -12,6 +12,7 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.decide import Verdict
@@ -75,7 +76,7 @@ def may_equal(old: Any, new: Any) -> bool:
 
 
 def _decides_by_values(kind: type[Resource]) -> bool:
-    if kind.always_inspected:               # with a nested stack: updated in any case
+    if issubclass(kind, StackResource):     # updated in any case
         return False
     return any(getattr(kind, name) is not getattr(Resource, name) for name in BY_VALUES)
 

@@ -41,6 +41,8 @@ class NoneResource(resource.Resource):
     def handle_create(self) -> None:
         self.resource_id_set(self.runtime.uuid())
 
+    always_inspected = False
+
     def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
                       check_init_complete: bool = True) -> bool:
         return False

@@ -174,6 +174,8 @@ class Port(neutron.NeutronResource):
 
     # --- replacing ----------------------------------------------------------------------------------------
 
+    always_inspected = False                # the policy decides about updates that look at the port
+
     def needs_replace(self, after_props: Any) -> bool:
         return bool(after_props.get(self.REPLACEMENT_POLICY) == 'REPLACE_ALWAYS')
 
