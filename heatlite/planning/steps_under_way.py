@@ -39,12 +39,14 @@ class StepsUnderWay:
         self.busy: dict[int, Step] = {}             # row -> the step that works on it
         self._blocked: dict[int, list[Step]] = {}   # row -> steps that wait for the busy one to end
         self.inspecting: set[Step] = set()
+        self.unanswered: set[Step] = set()          # their first call has not returned: it waits, or is under way
 
     def of(self, step: Step) -> StepState:
         """Return the state of the step, which begins now if there is none."""
         state = self._states.get(step)
         if state is None:
             state = self._states[step] = StepState(step)
+            self.unanswered.add(step)
         return state
 
     def occupy(self, step: Step, row_id: int) -> StepState:
@@ -65,12 +67,14 @@ class StepsUnderWay:
 
     def block(self, step: Step, row_id: int) -> Step:
         """Make `step` wait for the busy step of that row, which is returned."""
+        self.unanswered.discard(step)
         self._blocked.setdefault(row_id, []).append(step)
         return self.busy[row_id]
 
     def end(self, step: Step) -> Iterable[Step]:
         """Note that the step has ended. Returns the steps that waited for its row."""
         state = self._states.pop(step, None)
+        self.unanswered.discard(step)
         if state is None or self.busy.get(state.row_id) != step:
             return ()
         del self.busy[state.row_id]
@@ -81,3 +85,4 @@ class StepsUnderWay:
         self.inspecting.clear()
         self._blocked.clear()
         self._states = {step: self._states[step] for step in self.busy.values()}
+        self.unanswered &= self._states.keys()

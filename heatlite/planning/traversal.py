@@ -55,6 +55,9 @@ from heatlite.planning.walk import Walk
 NewUuid = Callable[[str, int | None, int], str]
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
+# Steps that have begun and whose first call has not returned: what an engine keeps for a step is then a part of the
+# stack only. Many more than calls run at once, so that none waits for the next to begin.
+MOST_UNANSWERED = 4000
 
 
 class Traversal:
@@ -204,6 +207,8 @@ class Traversal:
     def handle(self, event: Event, now: datetime) -> list[Command]:
         if not self._is_awaited(event):
             return self._advance(now)
+        if isinstance(event, HandlerReturned | CheckReturned | Away | Failed):
+            self._steps.unanswered.discard(event.step)
         match event:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
                 commands: list[Command] = [self._call(step)]
@@ -444,6 +449,7 @@ class Traversal:
 
     def _hold(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
         """Hold the step. After an action the row stays busy, so steps that wait for it do not start."""
+        self._steps.unanswered.discard(step)
         return [self._breakpoints.hold(step, self._of(step), row, hook)]
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
@@ -489,11 +495,17 @@ class Traversal:
         return []
 
     def _advance(self, now: datetime) -> list[Command]:
-        """Start the steps that have become ready. A loop, as a chain may be longer than the recursion limit."""
+        """Start steps that have become ready, as many as may wait for their first call (MOST_UNANSWERED). A loop, as a
+        chain may be longer than the recursion limit."""
         commands: list[Command] = []
-        while self._ready:
+        while self._ready and self._has_room():
             commands += self._start(self._ready.popleft(), now)
         return commands + self._end()
+
+    def _has_room(self) -> bool:
+        under_way = self._steps
+        return (len(under_way.unanswered) < MOST_UNANSWERED or self._ending.is_stopped
+                or not (under_way.busy or under_way.inspecting))        # else nothing would start the next one
 
     # --- decisions --------------------------------------------------------------------------------------
 

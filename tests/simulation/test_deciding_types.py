@@ -1,5 +1,7 @@
-"""Types that decide by themselves whether they need an update are asked by each update of their stack, as in Heat: plug-ins
-update, or replace, resources whose definition is as it was."""
+"""Types that decide by themselves whether they need an update are asked by each update of their stack.
+
+As in Heat, types of plug-ins update, or replace, resources whose definition is as it was.
+"""
 
 from __future__ import annotations
 
