@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from heatlite.common import turns
@@ -41,7 +42,7 @@ class Influence:
         registry = sections[REGISTRY]
         self._files = files
         self._environment = repr(_ordered([registry, sections[DEFAULTS], sections[SINKS]]))
-        self._mapped = dict(_mappings(environment))
+        self._mapped = _mappings(environment)
         self._known = frozenset(files) | frozenset(self._mapped)
         # Names that are no single word of a text, and what may be in use under any name.
         self._always = {name for name in self._known if not _is_sought(name)}
@@ -130,6 +131,7 @@ def _reading(files: Files, name: str) -> tuple[frozenset[str] | None, frozenset[
     return files.readings[name]
 
 
+@lru_cache(4096)
 def _is_sought(name: str) -> bool:
     return any(each in name for each in SPECIAL) and '*' not in name and WORD.fullmatch(name) is not None
 
@@ -162,16 +164,14 @@ def _texts(value: Any) -> tuple[set[str], set[str]]:
     return texts, types
 
 
-def _mappings(environment: Environment) -> Iterator[tuple[str, str]]:
-    """Yield (name, target) of all entries that map a type name to another name or to a template, the user's last."""
-    levels = []
+def _mappings(environment: Environment) -> dict[str, str]:
+    """Return {name: target} of the entries that map a type name to another name or to a template; the user's prevail."""
+    found: dict[str, str] = {}
     level: registries.Registry | None = environment.registry
     while level is not None:
-        levels.append(level)
+        found = {**level.mappings, **found}
         level = level.behind
-    for each in reversed(levels):
-        yield from ((name, target) for name, target in each.entries.items()
-                    if isinstance(target, str) and name != registries.BASE_URL)
+    return found
 
 
 def _ordered(value: Any) -> Any:

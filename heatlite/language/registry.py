@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from heatlite.common import exception, turns
@@ -57,6 +58,11 @@ class Registry:
         self._wildcards = sorted(
             key for key, value in self.entries.items()
             if key.endswith('*') and isinstance(value, str) and not is_template_name(value))
+
+    @cached_property
+    def mappings(self) -> Mapping[str, str]:
+        """The entries of this level that map a type name to another name or to a template."""
+        return {name: target for name, target in self.entries.items() if isinstance(target, str) and name != BASE_URL}
 
     def resolve(self, type_name: str, resource_name: str | None = None) -> Any:
         """The target alone. Raises as `find`."""
