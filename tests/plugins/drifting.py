@@ -33,7 +33,8 @@ UNTRIED = frozenset({('AWS::EC2::Instance', 'NetworkInterfaces'), ('AWS::EC2::In
 ALSO = {                            # what else a change of a property changes in the cloud
     ('OS::Nova::HostAggregate', 'availability_zone'): frozenset({'metadata'}),
     ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'}),
-    ('OS::Designate::Zone', 'primaries'): frozenset({'masters'})}
+    ('OS::Designate::Zone', 'primaries'): frozenset({'masters'}),
+    ('OS::Octavia::L7Rule', 'type'): frozenset({'key'})}
 KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of the row as before the change
 
 
