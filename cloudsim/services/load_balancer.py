@@ -280,6 +280,11 @@ class L7Policies(Part):
 
 
 class L7Rules(Part):
+    def changing(self, call: Call, thing: Thing, changes: dict[str, Any]) -> None:
+        super().changing(call, thing, changes)
+        if {**thing.data, **changes}['type'] in ('HOST_NAME', 'PATH', 'FILE_TYPE'):
+            changes['key'] = None
+
     def root_of(self, call: Call, thing: Thing) -> Thing:
         root: Thing = self.service.collection('l7policies').table.get(thing.hidden['parent']).hidden['root']
         return root

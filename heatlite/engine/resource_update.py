@@ -11,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import properties as property_set
 from heatlite.engine.resource_reading import Reading
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.language.translation import sources
 from heatlite.planning import drift
 
 
@@ -186,8 +187,12 @@ class Updates(Reading):
         return self.with_live(comparison, drifted) if drifted else comparison
 
     def with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:
-        """Return the comparison with these values in the old definition."""
-        before = comparison.before.freeze(properties={**comparison.before_props.resolved_data(), **live})
+        """Return the comparison with these values in the old definition; what another property said for one of them
+        is left out, as both may not be given."""
+        given = comparison.before_props.resolved_data()
+        moved = sources(self.translation_rules(comparison.before_props), live)
+        before = comparison.before.freeze(properties={
+            **{name: value for name, value in given.items() if name not in moved}, **live})
         before_props = before.properties(self._schemata(), self.context)
         self.translate_properties(before_props, ignore_resolve_error=True)
         return Comparison(before, comparison.after, before_props, comparison.after_props)

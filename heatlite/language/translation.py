@@ -7,7 +7,7 @@ Rules change the given values before coercion. Removed values become `schema.ERA
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from heatlite.common import exception
@@ -86,6 +86,18 @@ def moved(rules: Sequence[TranslationRule], names: frozenset[str]) -> frozenset[
     """`names` of properties, and those to which rules move the values of one of them."""
     return names | {rule.translation_path[0] for rule in rules
                     if (rule.value_path[0] if rule.value_path else rule.value_name) in names}
+
+
+def sources(rules: Sequence[TranslationRule], names: Collection[str]) -> frozenset[str]:
+    """Names of the properties whose whole values rules move to one of `names`."""
+    found = set()
+    for rule in rules:
+        if rule.rule == REPLACE and len(rule.translation_path) == 1 and rule.translation_path[0] in names:
+            if rule.value_name is not None and not rule.custom_value_path:
+                found.add(rule.value_name)
+            elif rule.value_path is not None and len(rule.value_path) == 1:
+                found.add(rule.value_path[0])
+    return frozenset(found)
 
 
 def _apply_one(rule: TranslationRule, values: dict[str, Any], path: tuple[Any, ...],

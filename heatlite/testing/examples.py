@@ -14,7 +14,7 @@ SIMULATED = 'simulated'
 LOADER = getattr(yaml, 'CSafeLoader', yaml.SafeLoader)         # the first is ten times as fast
 FILE_WORDS = frozenset({'cloud', 'stand_in', 'types', 'named'})
 TYPE_WORDS = frozenset({'properties', 'update', 'replace', 'needs', 'beside', 'environment', 'leaves', 'changes'})
-CHANGE_WORDS = frozenset({'to', 'from', 'with', 'needs', 'replaces', 'untried', 'unlike', 'leaves'})
+CHANGE_WORDS = frozenset({'to', 'from', 'with', 'needs', 'replaces', 'untried', 'unlike', 'leaves', 'again'})
 
 
 class ExamplesError(Exception):
@@ -35,8 +35,8 @@ class Example:
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Property -> how it is changed alone, where that is not made from the schema: `to` and `from`, its values; `with`,
     other properties before and after; `needs`, further resources; `replaces`, why a change replaces the resource;
-    `unlike`, fields in which the changed object differs from one made anew;
-    `leaves`, kinds of objects that stay until the resource is deleted; `untried`, why the change is not tried."""
+    `again`, why each later update does it again; `unlike`, fields in which the changed object differs from a
+    new one; `leaves`, kinds of objects that stay until it is deleted; `untried`, why the change is not tried."""
 
 
 @dataclass(frozen=True)

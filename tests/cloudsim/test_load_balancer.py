@@ -79,6 +79,13 @@ def test_monitors_policies_rules(sim, octavia, tree, make):
     sim.advance()
     shown = octavia.get(f'/v2/lbaas/l7policies/{policy}').json()['l7policy']
     assert [each['id'] for each in shown['rules']] == [rule['id']]
+    place = f'/v2/lbaas/l7policies/{policy}/rules/{rule["id"]}'
+    keys = []
+    for change in ({'type': 'HEADER', 'key': 'X-Lamp'}, {'value': '/y'}, {'type': 'PATH'}):
+        octavia.put(place, json={'rule': change})
+        sim.advance()
+        keys.append(octavia.get(place).json()['rule']['key'])
+    assert keys == ['X-Lamp', 'X-Lamp', None]
 
 
 def test_openstacksdk_walks_it(sim, seed):

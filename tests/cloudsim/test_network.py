@@ -117,6 +117,24 @@ def test_subnets_from_a_pool(network, make):
     assert status(network.delete(f'/v2.0/subnetpools/{pool}')) == (409, 'SubnetPoolInUse')
 
 
+def test_a_pool_joins_adjacent_prefixes_and_never_shrinks(network, make):
+    pool = make(network, '/v2.0/subnetpools', 'subnetpool', name='p', prefixes=['10.77.0.0/16', '10.76.0.0/16'])
+    assert pool['prefixes'] == ['10.76.0.0/15']
+
+    def put(*prefixes):
+        return network.put(f'/v2.0/subnetpools/{pool["id"]}', json={'subnetpool': {'prefixes': list(prefixes)}})
+
+    assert put('10.79.0.0/16', '10.76.0.0/15', '10.78.0.0/16').json()['subnetpool']['prefixes'] == ['10.76.0.0/14']
+    assert status(put('10.76.0.0/15')) == (400, 'IllegalSubnetPoolPrefixUpdate')
+
+
+@pytest.mark.parametrize('prefixes, kind', [([], 'EmptySubnetPoolPrefixList'),
+                                            (['10.74.0.0/16', '2001:db8::/48'], 'PrefixVersionMismatch')])
+def test_prefixes_of_a_pool_are_of_one_version(network, prefixes, kind):
+    answer = network.post('/v2.0/subnetpools', json={'subnetpool': {'name': 'p', 'prefixes': prefixes}})
+    assert status(answer) == (400, kind)
+
+
 @pytest.mark.parametrize('fields, gateway, first', [
     ({}, '10.9.1.1', '10.9.1.2'), ({'gateway_ip': None}, None, '10.9.1.1'),
     ({'gateway_ip': '10.9.1.254'}, '10.9.1.254', '10.9.1.1'),
@@ -163,6 +181,12 @@ def test_trunks(network, make, plain):
     assert shown['trunk_details'] == {
         'trunk_id': trunk, 'sub_ports': [{**sub['sub_ports'][0], 'mac_address': sub_port['mac_address']}]}
     assert 'trunk_details' not in sub_port
+    network.put(f'/v2.0/trunks/{trunk}', json={'trunk': {'admin_state_up': False}})
+    for refused in (network.put(f'/v2.0/trunks/{trunk}/remove_subports', json=sub),
+                    network.put(f'/v2.0/trunks/{trunk}/add_subports', json=sub),
+                    network.delete(f'/v2.0/trunks/{trunk}')):
+        assert status(refused) == (409, 'TrunkDisabled')
+    network.put(f'/v2.0/trunks/{trunk}', json={'trunk': {'admin_state_up': True}})
     network.put(f'/v2.0/trunks/{trunk}/remove_subports', json=sub)
     assert network.delete(f'/v2.0/trunks/{trunk}').status_code == 204
 

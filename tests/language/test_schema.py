@@ -181,6 +181,16 @@ def test_contradictory_rules_are_refused(rule):
         TranslationRule(None, **rule)
 
 
+def test_sources_are_the_properties_whose_values_are_moved():
+    rules = [TranslationRule(None, 'Replace', ['masters'], value_name='primaries'),
+             TranslationRule(None, 'Replace', ['net'], value_path=['old_net']),
+             TranslationRule(None, 'Replace', ['part'], value_name='whole', custom_value_path=['part']),
+             TranslationRule(None, 'Replace', ['nets', 'id'], value_name='name'),
+             TranslationRule(None, 'Add', ['masters'], value_name='more')]
+    assert translation.sources(rules, {'masters', 'part', 'nets', 'id'}) == {'primaries'}
+    assert translation.sources(rules, {'net': 'x'}) == {'old_net'}
+
+
 def test_rules_of_one_path_run_in_their_order():
     rules = [TranslationRule(None, 'Resolve', ['nets', 'id'], client_plugin='neutron', finder='find', entity='network'),
              TranslationRule(None, 'Replace', ['nets', 'id'], value_name='name'),

@@ -32,7 +32,9 @@ WIDTH = 100                         # characters of a line of the page
 UNTRIED = frozenset({('AWS::EC2::Instance', 'NetworkInterfaces'), ('AWS::EC2::Instance', 'SubnetId')})
 ALSO = {                            # what else a change of a property changes in the cloud
     ('OS::Nova::HostAggregate', 'availability_zone'): frozenset({'metadata'}),
-    ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'})}
+    ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'}),
+    ('OS::Designate::Zone', 'primaries'): frozenset({'masters'}),
+    ('OS::Octavia::L7Rule', 'type'): frozenset({'key'})}
 KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of the row as before the change
 
 

@@ -11,6 +11,7 @@ from cloudsim.services.network import (
     extensions,
     floating_ips,
     networks,
+    pools,
     ports,
     qos,
     quotas,
@@ -25,7 +26,8 @@ from cloudsim.services.network import (
 
 class NetworkService(Service):
     classes = {
-        'networks': networks.Networks, 'subnets': subnets.Subnets, 'ports': ports.Ports, 'routers': routers.Routers,
+        'networks': networks.Networks, 'subnets': subnets.Subnets, 'subnetpools': pools.SubnetPools,
+        'ports': ports.Ports, 'routers': routers.Routers,
         'floatingips': floating_ips.FloatingIps, 'port_forwardings': floating_ips.PortForwardings,
         'security-groups': security_groups.SecurityGroups, 'security-group-rules': security_groups.Rules,
         'policies': qos.Policies, 'bandwidth_limit_rules': qos.Rules, 'dscp_marking_rules': qos.Rules,

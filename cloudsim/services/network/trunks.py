@@ -34,14 +34,14 @@ class Trunks(NeutronCollection):
                                f'use on trunk {trunk.id}.', 'DuplicateSubPort')
 
     def add(self, call: Call, id: str) -> Any:
-        trunk = self.get(call, id)
+        trunk = self.enabled(call, id)
         said = call.json.get('sub_ports') or []
         self.check_ports(call, trunk, said)
         self.table.change(trunk, sub_ports=trunk['sub_ports'] + said)
         return 200, self.view(call, trunk)
 
     def remove(self, call: Call, id: str) -> Any:
-        trunk = self.get(call, id)
+        trunk = self.enabled(call, id)
         for each in call.json.get('sub_ports') or []:
             if all(one['port_id'] != each['port_id'] for one in trunk['sub_ports']):
                 raise NotFound('SubPort', each['port_id'])
@@ -49,7 +49,17 @@ class Trunks(NeutronCollection):
                                                 if one['port_id'] != each['port_id']])
         return 200, self.view(call, trunk)
 
+    def enabled(self, call: Call, id: str) -> Thing:
+        trunk = self.get(call, id)
+        self.check_enabled(trunk)
+        return trunk
+
+    def check_enabled(self, trunk: Thing) -> None:
+        if not trunk['admin_state_up']:
+            raise Conflict(f'Trunk {trunk.id} is currently disabled.', 'TrunkDisabled')
+
     def leaving(self, call: Call, thing: Thing) -> None:
+        self.check_enabled(thing)
         port = self.service.thing('ports', thing['port_id'])
         if port is not None and port['binding:host_id']:
             raise Conflict(f'Trunk {thing.id} is currently in use.', 'TrunkInUse')

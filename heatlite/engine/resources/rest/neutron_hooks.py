@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -53,14 +53,25 @@ def subnet_modes(resource: Any) -> None:
 
 @hook
 def prefixes_only_grow(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
-    if changed.get('prefixes') is not None:
-        wanted = [ipaddress.ip_network(prefix, strict=False) for prefix in changed['prefixes']]
-        for prefix in resource.properties['prefixes']:
-            old = ipaddress.ip_network(prefix, strict=False)
-            if not any(old.version == new.version and old.subnet_of(new) for new in wanted):  # type: ignore[arg-type]
-                raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
-                             % {'key': 'prefixes', 'new': changed['prefixes'], 'old': resource.properties['prefixes']})
+    new, old = changed.get('prefixes'), resource.properties['prefixes']
+    if new is not None and joined([*old, *new]) != joined(new):
+        raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
+                     % {'key': 'prefixes', 'new': new, 'old': old})
     return calls
+
+
+@hook
+def prefixes_as_written(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Neutron joins prefixes that are next to each other, and sorts them."""
+    given, now = wanted.get('prefixes'), found.get('prefixes')
+    return {'prefixes': given} if given and now and joined(given) == joined(now) else {}
+
+
+def joined(prefixes: Iterable[str]) -> list[Any]:
+    """The fewest networks with the same addresses, in their order."""
+    networks = [ipaddress.ip_network(each, strict=False) for each in prefixes]
+    return [network for version in (4, 6) for network in ipaddress.collapse_addresses(
+        each for each in networks if each.version == version)]      # type: ignore[type-var]
 
 
 @hook

@@ -13,6 +13,7 @@ from heatlite.engine.resources.aws.ec2 import vpc
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
 
 TYPE, ASSOCIATION_TYPE = 'AWS::EC2::RouteTable', 'AWS::EC2::SubnetRouteTableAssociation'
+INTERFACES = 'network:router_interface'         # how the owner of a router's port in a subnet begins
 
 
 class RouteTable(resource.Resource):
@@ -60,7 +61,10 @@ class SubnetRouteTableAssociation(resource.Resource):
     PROPERTIES = (ROUTE_TABLE_ID, SUBNET_ID) = ('RouteTableId', 'SubnetId')
 
     def handle_create(self) -> None:
-        self._move(self._default_router(), self.properties[self.ROUTE_TABLE_ID])
+        target = self.properties[self.ROUTE_TABLE_ID]
+        for source in self._routers() - {target}:       # the VPC's own, or that of an association which this replaces
+            self._leave(source)
+        self._join(target)
         self.resource_id_set(self.physical_resource_name())     # there is nothing of its own
 
     def find_existing(self) -> None:
@@ -68,24 +72,31 @@ class SubnetRouteTableAssociation(resource.Resource):
 
     def handle_delete(self) -> None:
         with self.client_plugin().ignore_not_found:
-            self._move(self.properties[self.ROUTE_TABLE_ID], self._default_router())
+            self._leave(self.properties[self.ROUTE_TABLE_ID])
+            default = self._default_router()
+            if default and not self._routers():
+                self._join(default)
 
     def _default_router(self) -> str | None:
         network = self.client_plugin().network_id_from_subnet_id(self.properties[self.SUBNET_ID])
         router = vpc.router_for_vpc(self.client(), network)
         return str(router['id']) if router else None
 
-    def _move(self, source: str | None, target: str | None) -> None:
-        body = {'subnet_id': self.properties[self.SUBNET_ID]}
-        if source and self._is_in(source):
+    def _leave(self, router: str) -> None:
+        if router in self._routers():
             with self.client_plugin().ignore_not_found:
-                self.client().remove_interface_router(source, body)
-        if target and not self._is_in(target):
-            self.client().add_interface_router(target, body)
+                self.client().remove_interface_router(router, {'subnet_id': self.properties[self.SUBNET_ID]})
 
-    def _is_in(self, router: str) -> bool:
-        ports = self.client().list_ports(device_id=router)['ports']
-        return any(ip['subnet_id'] == self.properties[self.SUBNET_ID] for port in ports for ip in port['fixed_ips'])
+    def _join(self, router: str) -> None:
+        if router not in self._routers():
+            self.client().add_interface_router(router, {'subnet_id': self.properties[self.SUBNET_ID]})
+
+    def _routers(self) -> set[str]:
+        """The one that is the gateway of the subnet, if there is one."""
+        subnet = self.client().show_subnet(self.properties[self.SUBNET_ID])['subnet']
+        ports = self.client().list_ports(fixed_ips=f'subnet_id={subnet["id"]}')['ports']
+        return {str(port['device_id']) for port in ports if str(port['device_owner']).startswith(INTERFACES)
+                and any(ip['ip_address'] == subnet['gateway_ip'] for ip in port['fixed_ips'])}
 
 
 def resource_mapping() -> dict[str, type[resource.Resource]]:

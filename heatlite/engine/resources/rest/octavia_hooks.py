@@ -1,0 +1,16 @@
+"""What data cannot say of the types in octavia.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from heatlite.engine.resources.rest.hooks import hook
+
+KEYED = ('HEADER', 'COOKIE')
+
+
+@hook
+def key_where_it_counts(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+    """Octavia takes the key away from an updated rule of a type that has no use for it."""
+    return {} if wanted.get('key') is None or wanted.get('type') in KEYED else {'key': wanted['key']}
