@@ -165,7 +165,7 @@ def _texts(value: Any) -> tuple[set[str], set[str]]:
 
 
 def _mappings(environment: Environment) -> dict[str, str]:
-    """Return {name: target} of the entries that map a type name to another name or to a template; the user's prevail."""
+    """Return {name: target} of entries that map a type name to another name or to a template; the user's prevail."""
     found: dict[str, str] = {}
     level: registries.Registry | None = environment.registry
     while level is not None:
