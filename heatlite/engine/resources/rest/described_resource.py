@@ -140,8 +140,15 @@ class Described(resource.Resource):
         return wait is None or wait.is_over(self.shown(fresh=True))
 
     def _may_ask_again(self, action: str, error: Exception) -> bool:
-        """The service is busy with something else and says so: not an error, for as long as the stack's time allows."""
-        return service.status_of(error) in self.description.retry.get(action, ())
+        """The service is busy with something else and says so: not an error, for as long as the stack's time allows.
+
+        A replacement that conflicts with what it replaces would wait for ever: the old thing goes when the new one is
+        there."""
+        what = self.description
+        if service.status_of(error) not in what.retry.get(action, ()):
+            return False
+        can_stay = action == 'create' and self.replaces is not None and bool(what.busy_says)
+        return not can_stay or any(text in str(error) for text in what.busy_says)
 
     # --- several calls ------------------------------------------------------------------------------------
 

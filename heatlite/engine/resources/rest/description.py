@@ -22,7 +22,7 @@ WORDS = frozenset({
     'service_type', 'create', 'then', 'finish', 'update', 'patch', 'delete', 'before_delete', 'show', 'body',
     'constants', 'nulls', 'update_nulls', 'send', 'spread', 'find', 'fold', 'wait', 'gone', 'retry', 'follow',
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
-    'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'properties', 'extension',
+    'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
     'name_limit', 'mark', 'support'})
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
@@ -70,6 +70,7 @@ class Description:
     waits: Mapping[str, Wait] = field(default_factory=dict)
     gone: Gone | None = None
     retry: Mapping[str, frozenset[int]] = field(default_factory=dict)     # by action: ask again at the next turn
+    busy_says: frozenset[str] = frozenset()     # texts of such an answer that will be another one in any case
     follow: tuple[Follow, ...] = ()
     attributes: Mapping[str, Any] = field(default_factory=dict)
     live: Mapping[str, Any] = field(default_factory=dict)
@@ -247,7 +248,7 @@ _BUILD: dict[str, Any] = {word: build for build, words in {
     _text: 'about path key answer_key plural id client service service_type extension mark microversion',
     _map: 'patch constants find fold attributes live keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
-    frozenset: 'ignore', tuple: 'after', int: 'name_limit', bool: 'replace_first', _as_it_is: 'send existing',
+    frozenset: 'ignore busy_says', tuple: 'after', int: 'name_limit', bool: 'replace_first', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
     waits.waits: 'wait', waits.gone: 'gone',
 }.items() for word in words.split()}
