@@ -34,6 +34,7 @@ class Place:
     def __init__(self, cloud, relays):
         self.cloud, self.relays = cloud, relays
         self.demo = cloud.people['demo']
+        assert self.demo.ec2                    # signs requests also when Keystone is away
         self.old = cloud.create(self.demo, 'old', template(NETS))
         cloud.finished(self.demo, self.old)
         self.slow = cloud.create(self.demo, 'slow', template({f't{number}': {
