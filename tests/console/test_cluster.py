@@ -199,7 +199,7 @@ def test_a_session_that_is_not_renewed_ends_and_leads_back(visit, cloud):
     page = visit('#/types/OS::Heat::Value', at=cloud.url)
     log_in(page, cloud.people['alpha'], stay=False)
     page.get_by_role('heading', name='OS::Heat::Value').wait_for()
-    page.get_by_text(ENDED).wait_for(timeout=4000 * SECONDS)            # nobody touched the page
+    page.get_by_text(ENDED).wait_for(timeout=4000 * SECONDS)            # without any input
     assert page.evaluate(TOKEN) is None
     log_in(page, cloud.people['alpha'])
     page.get_by_role('heading', name='OS::Heat::Value').wait_for()

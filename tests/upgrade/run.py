@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import signal
 import threading
 import time
@@ -13,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.system import logs
 from tests.system.chaos.records import Ledger, Rows, Things
 from tests.system.chaos.users import User
 from tests.system.cluster import Cluster
@@ -126,7 +126,7 @@ def run(seed: int, minutes: float, stacks: int, database_url: str, rabbit_url: s
         _under_load(fleet, _phases(fleet, old, report), minutes * 60, stacks, report)
     finally:
         fleet.stop()
-    report.logs = _errors(folder)
+    report.logs = logs.errors(folder, most=150, by_process=True)
     return report
 
 
@@ -236,15 +236,3 @@ def _reckon(report: Report, fleet: Fleet, people: list[User]) -> None:
         rows = Rows(fleet.database_url)
         report.wrong += [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
         rows.close()
-
-
-def _errors(folder: Path) -> dict[str, int]:
-    """How often each kind of error is in the logs, without what differs."""
-    found: dict[str, int] = {}
-    for log in folder.glob('*.log'):
-        for line in log.read_text(errors='replace').splitlines():
-            told = re.search(r' ERROR (\S+) \[[^]]*\] (.*)', line)
-            if told and not told[1].startswith('oslo'):
-                words = f'{log.stem[:6]} {told[1]}: ' + re.sub(r'[0-9a-f]{8}-[-0-9a-f]{27}|\d+', 'N', told[2])[:150]
-                found[words] = found.get(words, 0) + 1
-    return found

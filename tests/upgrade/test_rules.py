@@ -14,6 +14,14 @@ def column(name, found):
     return found['tables'][table]['columns'][column]
 
 
+def check_refused(reasons_of, now, ways, words):
+    """Break a copy of `now` in that way: one reason says so. `reasons_of(now, broken)`: why it is refused."""
+    broken = copy.deepcopy(now)
+    ways[words](broken)
+    reasons = list(reasons_of(now, broken))
+    assert len(reasons) == 1 and words in reasons[0], reasons
+
+
 def rename(found):
     columns = found['tables']['resource']['columns']
     columns['object_id'] = columns.pop('physical_id')
@@ -40,11 +48,7 @@ SCHEMA = {
 
 @pytest.mark.parametrize('words', SCHEMA)
 def test_a_broken_schema_is_refused(words):
-    now = state.schema()
-    broken = copy.deepcopy(now)
-    SCHEMA[words](broken)
-    reasons = list(rules.schema(now, broken, USED))
-    assert len(reasons) == 1 and words in reasons[0], reasons
+    check_refused(lambda now, broken: rules.schema(now, broken, USED), state.schema(), SCHEMA, words)
 
 
 @pytest.mark.parametrize('change', [
@@ -96,11 +100,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize('words', MESSAGES)
 def test_a_broken_message_is_refused(words):
-    now = state.wire()
-    broken = copy.deepcopy(now)
-    MESSAGES[words](broken)
-    reasons = list(rules.messages(now, broken))
-    assert len(reasons) == 1 and words in reasons[0], reasons
+    check_refused(rules.messages, state.wire(), MESSAGES, words)
 
 
 def test_new_messages_fields_and_errors_are_accepted():
@@ -124,11 +124,7 @@ DOCUMENTS = {
 
 @pytest.mark.parametrize('words', DOCUMENTS)
 def test_a_broken_document_is_refused(words):
-    now = state.durable()
-    broken = copy.deepcopy(now)
-    DOCUMENTS[words](broken)
-    reasons = list(rules.documents(now, broken))
-    assert len(reasons) == 1 and words in reasons[0], reasons
+    check_refused(rules.documents, state.durable(), DOCUMENTS, words)
 
 
 def test_a_document_may_grow():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import statistics
 import tempfile
 import threading
@@ -11,6 +10,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.system import logs
 from tests.system.chaos.faults import Event, Faults
 from tests.system.chaos.node_faults import NodeFaults
 from tests.system.chaos.records import Ledger, Rows, Things
@@ -89,7 +89,7 @@ def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path |
             cluster.stop()
     finally:
         servers.close()
-    report.logs = _errors(folder)
+    report.logs = logs.errors(folder, most=90)
     report.seconds, report.load = time.monotonic() - began, os.getloadavg()[0]
     return report
 
@@ -148,15 +148,3 @@ def _reckon(report: Report, cluster: Cluster, users: list[User]) -> None:
         report.orphaned += sorted(left - set(report.orphaned))
         report.wrong += [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
     rows.close()
-
-
-def _errors(folder: Path) -> dict[str, int]:
-    """How often each kind of error is in the logs: the line before a traceback, without what differs."""
-    found: dict[str, int] = {}
-    for log in folder.glob('*.log'):
-        for line in log.read_text(errors='replace').splitlines():
-            told = re.search(r' ERROR (\S+) \[[^]]*\] (.*)', line)
-            if told and not told[1].startswith('oslo'):
-                words = f'{told[1]}: ' + re.sub(r'[0-9a-f]{8}-[-0-9a-f]{27}|\d+', 'N', told[2])[:90]
-                found[words] = found.get(words, 0) + 1
-    return found

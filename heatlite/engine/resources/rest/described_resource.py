@@ -142,8 +142,8 @@ class Described(resource.Resource):
     def _may_ask_again(self, action: str, error: Exception) -> bool:
         """The service is busy with something else and says so: not an error, for as long as the stack's time allows.
 
-        A replacement that conflicts with what it replaces would wait for ever: the old thing goes when the new one is
-        there."""
+        A replacement that conflicts with what it replaces would wait for ever: the old object is deleted after its
+        replacement was made."""
         what = self.description
         if service.status_of(error) not in what.retry.get(action, ()):
             return False
