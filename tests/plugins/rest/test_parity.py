@@ -7,6 +7,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
+from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import attributes, properties
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.catalogue import source
@@ -110,6 +111,11 @@ def test_what_templates_depend_on_has_not_changed(known):
     """A property that vanished or became required breaks templates that are in use. A change that is meant:
     `python -m tests.plugins.faces` writes the file anew."""
     assert {name: faces.digest(known.resolve(name, 'r')) for name in FACTS} == faces.stored()
+
+
+def test_the_database_knows_the_types_that_act_by_the_token_of_a_request(known):
+    """It looks for them by name, where the engine asks their classes."""
+    assert {name for name in FACTS if known.resolve(name, 'r').keeps_token} == ACTING_BY_TOKEN
 
 
 def test_a_list_has_all_that_is_not_hidden_and_whose_service_is_there(known, cloud):
