@@ -19,6 +19,7 @@ from heatlite.common.limits import Limits
 
 TEMPLATE = 'heat_template_version: 2018-08-31\n'
 SECRET = 'CANARY'
+BOMB = gzip.compress(b'#' * 200_000_000, 1)       # takes as long as a request may: made once, before any
 
 
 class Server(http.server.BaseHTTPRequestHandler):
@@ -31,7 +32,7 @@ class Server(http.server.BaseHTTPRequestHandler):
             case '/long':
                 self.answer(200, b'#' * 600_000)
             case '/bomb':
-                self.answer(200, gzip.compress(b'#' * 200_000_000, 1), Content_Encoding='gzip')
+                self.answer(200, BOMB, Content_Encoding='gzip')
             case '/odd':
                 self.answer(200, b'x', Content_Encoding='br')
             case '/no-gzip':

@@ -43,14 +43,19 @@ PROJECTS = 100
 CLIENTS = 64                    # as many requests as an engine answers at a time, unless configured
 NAMES = {'datapoints': 'datapoints, 1000 a request', 'requests_of_one': 'requests of one datapoint',
          'rules': 'rules evaluated'}
-SERVER = ('mariadbd', 'mysqld')
+
+
+def servers_at(port: int | None) -> list[psutil.Process]:
+    """The database server: processes on this machine that listen at `port`, of those this user may look at."""
+    found = {each.pid for each in psutil.net_connections('tcp')
+             if each.status == psutil.CONN_LISTEN and each.laddr.port == port and each.pid}
+    return [psutil.Process(each) for each in sorted(found)]
 
 
 @contextmanager
-def metered(figures: dict[str, float], name: str, count: int) -> Iterator[None]:
-    """Adds how many a second there were, and how busy the processes have been, in CPUs."""
-    here = psutil.Process()
-    servers = [each for each in psutil.process_iter(['name']) if each.info['name'] in SERVER]
+def metered(figures: dict[str, float], name: str, count: int, database: Database) -> Iterator[None]:
+    """Adds how many a second there were, and how busy this process and the server have been, in CPUs."""
+    here, servers = psutil.Process(), servers_at(database.url.port)
 
     def used() -> tuple[float, float]:
         return (sum(here.cpu_times()[:2]), sum(sum(each.cpu_times()[:2]) for each in servers))
@@ -132,7 +137,7 @@ def _row(number: int, end: int, at: datetime, encode: Callable[[object], str]) -
 
 def rules(database: Database, count: int, end: int, figures: dict[str, float]) -> None:
     """How long it takes until all of them are evaluated, once they are due at the same time."""
-    with engine(database), watched(figures, 'rules'), metered(figures, 'rules', count):
+    with engine(database), watched(figures, 'rules'), metered(figures, 'rules', count, database):
         with database.writer() as tx:
             tx.exec_driver_sql('UPDATE alarm SET due_at = %s', (float(end),))
             for shard in range(shards.COUNT):
@@ -170,9 +175,9 @@ def measure(url: str, seconds: float, count: int) -> dict[str, float]:
         with engine(sealed) as service:
             datapoints(service, PROJECTS, 1000, 8)              # the metrics themselves
             requests = int(seconds * 10)
-            with watched(figures, 'datapoints'), metered(figures, 'datapoints', requests * 1000):
+            with watched(figures, 'datapoints'), metered(figures, 'datapoints', requests * 1000, sealed):
                 datapoints(service, requests, 1000, 8)
-            with metered(figures, 'requests_of_one', 3000):
+            with metered(figures, 'requests_of_one', 3000, sealed):
                 datapoints(service, 3000, 1, CLIENTS)
         end = int(time.time()) // 60 * 60 - 60
         make_rules(sealed, count, end)

@@ -52,7 +52,8 @@ def _table(table: sa.Table) -> State:
 
 def wire() -> State:
     """{calls: {method: {fields: {name: {type, default}}, reads, answer}}, errors: {name: {code, bases}}}. A field
-    without a default is required."""
+    without a default is required. Errors are those which the package defines: the names that foreign plug-ins may ask
+    for are added to its module when the first of them is loaded."""
     found = {}
     for method, message in sorted(MESSAGES.items()):
         fields = {}
@@ -65,7 +66,8 @@ def wire() -> State:
                   base.__name__ for base in kind.__mro__[1:]
                   if issubclass(base, exception.HeatException) and base is not exception.HeatException]}
               for name, kind in sorted(vars(exception).items())
-              if isinstance(kind, type) and issubclass(kind, exception.HeatException) and kind.__name__ == name}
+              if isinstance(kind, type) and issubclass(kind, exception.HeatException)
+              and (kind.__module__, kind.__name__) == (exception.__name__, name)}
     return {'calls': found, 'errors': errors}
 
 
