@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -65,10 +65,19 @@ def insert(tx: sa.Connection, new: StoredPlan, permissions: Mapping[Path, Permis
         for path, each in permissions.items()])
 
 
-def show(tx: sa.Connection, plan_id: str, project_id: str, for_update: bool = False) -> StoredPlan | None:
+def show(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | None:
     """The plan, if it belongs to the project. By primary key."""
-    query = sa.select(*COLUMNS).where(plan.c.id == plan_id, plan.c.project_id == project_id)
-    row = tx.execute(query.with_for_update() if for_update else query).first()
+    return _found(tx, COLUMNS, plan_id, project_id)
+
+
+def listed(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | None:
+    """As `show`, as in lists: whoever acts on a plan need not read what it shows, which grows with the stack."""
+    return _found(tx, LISTED, plan_id, project_id)
+
+
+def _found(tx: sa.Connection, columns: Sequence[sa.ColumnElement[Any]], plan_id: str,
+           project_id: str) -> StoredPlan | None:
+    row = tx.execute(sa.select(*columns).where(plan.c.id == plan_id, plan.c.project_id == project_id)).first()
     return None if row is None else _read(row)
 
 

@@ -41,10 +41,12 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
     return exception.HTTPBadRequest(_('Template not in valid format: %s') % error)
 
 
-def from_mapping(document: Mapping[str, Any], limits: Limits = NO_LIMITS, source: str = ROOT,
+def from_mapping(document: Mapping[str, Any], limits: Limits | None = NO_LIMITS, source: str = ROOT,
                  text: str | None = None) -> Template:
-    """Makes a template from data; `text`, if given, serves to look up positions."""
-    documents.check_size(document, limits)
+    """Makes a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
+    found within them before."""
+    if limits is not None:
+        documents.check_size(document, limits)
     return Template(dict(document), source=source, text=text)
 
 

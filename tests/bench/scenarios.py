@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import tempfile
 import threading
 import time
@@ -24,6 +25,7 @@ from tests.system.chaos.records import Rows
 from tests.system.processes import ask, eventually
 
 NOOP = {'type': 'OS::Heat::None'}
+ROUNDS = 3                              # of what is done in turns
 Figures = dict[str, float]
 
 
@@ -171,7 +173,7 @@ def tree(backend: str, smaller: int) -> Figures:
 
 
 def planned(backend: str, smaller: int) -> Figures:
-    """Plans of one large stack, of a change and of none, and the same update directly and by its plan."""
+    """Plans of one large stack, of a change and of none, and updates by such plans and directly in turns: medians."""
     count = 10000 // smaller
     figures: Figures = {}
     with deployment(backend) as found:
@@ -181,17 +183,23 @@ def planned(backend: str, smaller: int) -> Figures:
             raise SystemExit(f'a plan: {status} {answer}')
         figures |= {'plan_create_seconds': meter.wall, 'plan_create_cpu': meter.cpu}
         url, _lived = lives(found, 'flat', flat(count), count)
-        for changed, name in ((0, 'nothing'), (1, 'one')):
-            with deployments.Meter(found) as meter:
-                _status, answer = ask('POST', f'{url}/plans', {'template': flat(count, changed=changed)})
-            figures |= {f'plan_{name}_seconds': meter.wall, f'plan_{name}_cpu': meter.cpu}
-            with deployments.Meter(found) as meter:
-                ask('POST', f"{found.url}/plans/{answer['plan']['id']}/apply")
-                _ended(url)
-            figures[f'apply_{name}_cpu'] = meter.cpu
-            with deployments.Meter(found) as meter:
-                act(found, 'PUT', url, {'template': flat(count, changed=2 * changed)})
-            figures[f'update_{name}_cpu'] = meter.cpu
+        for each, name in ((0, 'nothing'), (1, 'one')):
+            rounds: dict[str, list[float]] = {
+                key: [] for key in ('plan_seconds', 'plan_cpu', 'apply_cpu', 'update_cpu')}
+            for number in range(0, 2 * ROUNDS, 2):
+                wanted = flat(count, changed=each * (number + 1))
+                with deployments.Meter(found) as meter:
+                    _status, answer = ask('POST', f'{url}/plans', {'template': wanted})
+                rounds['plan_seconds'].append(meter.wall)
+                rounds['plan_cpu'].append(meter.cpu)
+                with deployments.Meter(found) as meter:
+                    ask('POST', f"{found.url}/plans/{answer['plan']['id']}/apply")
+                    _ended(url)
+                rounds['apply_cpu'].append(meter.cpu)
+                with deployments.Meter(found) as meter:
+                    act(found, 'PUT', url, {'template': flat(count, changed=each * (number + 2))})
+                rounds['update_cpu'].append(meter.cpu)
+            figures |= {key.replace('_', f'_{name}_'): statistics.median(costs) for key, costs in rounds.items()}
     return figures
 
 

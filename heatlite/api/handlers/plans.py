@@ -5,6 +5,7 @@ Visible only in the stack's own project, even for admins.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import Connection
@@ -86,11 +87,12 @@ def delete(req: Request, plan_id: str) -> None:
 
 def _known(req: Request, plan_id: str) -> str:
     with req.db.reader() as tx:
-        return _plan(req, tx, plan_id).id
+        return _plan(req, tx, plan_id, plans.listed).id
 
 
-def _plan(req: Request, tx: Connection, plan_id: str) -> StoredPlan:
-    found = plans.show(tx, plan_id, finding.own_project(req))
+def _plan(req: Request, tx: Connection, plan_id: str,
+          read: Callable[[Connection, str, str], StoredPlan | None] = plans.show) -> StoredPlan:
+    found = read(tx, plan_id, finding.own_project(req))
     if found is None:
         raise exception.EntityNotFound(entity='Plan', name=plan_id)
     note(plan_id=found.id, stack_id=found.stack_id, stack_name=found.stack_name)

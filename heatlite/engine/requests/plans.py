@@ -214,7 +214,7 @@ class Plans:
             return guards.of(tx, row.root_id).protections
 
     def _found(self, tx: Connection, context: RequestContext, plan_id: str) -> StoredPlan:
-        found = plans.show(tx, plan_id, context.project_id) if context.project_id is not None else None
+        found = plans.listed(tx, plan_id, context.project_id) if context.project_id is not None else None
         if found is None:
             raise exception.EntityNotFound(entity='Plan', name=plan_id)
         return found

@@ -21,11 +21,14 @@ from heatlite.rpc import messages
 Update = TypeVar('Update', bound=messages.UpdateStack)
 
 
-def define(message: messages.Source, whose: StackIdentity, operator: Registry, limits: Limits) -> StackDefinition:
-    """Build the definition. Checks only versions and environment files. Raises HTTPBadRequest without a template."""
+def define(message: messages.Source, whose: StackIdentity, operator: Registry, limits: Limits,
+           is_planned: bool = False) -> StackDefinition:
+    """Build the definition. Checks only versions and environment files, and the size of the template unless it is
+    that of a plan (`is_planned`), which was checked when the plan was made. Raises HTTPBadRequest without a template.
+    """
     if message.template is None:
         raise exception.HTTPBadRequest('No template specified')
-    template = templates.from_mapping(message.template, limits, text=message.template_text)
+    template = templates.from_mapping(message.template, None if is_planned else limits, text=message.template_text)
     sections = message.environment
     if message.environment_files:
         merged = merging.merge_files(message.environment_files, message.files,

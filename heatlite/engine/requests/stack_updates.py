@@ -63,7 +63,7 @@ class StackUpdates:
             protections = guarding.check_lock(tx, row).protections
         check_updatable(row)
         self._stored.check_rights(row.id, context)
-        definition = self.redefine(row, stored, message)
+        definition = self.redefine(row, stored, message, is_planned=plan is not None)
         content = Content.of(definition)
         renewed = self.renewed_authority(context, row, definition, self._runtime.now())
 
@@ -171,14 +171,14 @@ class StackUpdates:
         return before
 
     def redefine(self, row: stacks.Stack, stored: templates.Template,
-                 message: messages.UpdateStack) -> StackDefinition:
-        """Build the definition that an update brings, without checks."""
+                 message: messages.UpdateStack, is_planned: bool = False) -> StackDefinition:
+        """Build the definition that an update brings, without checks. `is_planned`: see `sources.define`."""
         if message.existing:
             message = sources.over_existing(message, stored)
         if message.files == stored.files:           # unchanged files need no second row
             message = replace(message, files=stored.files)
         return sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
-                              self._limits)
+                              self._limits, is_planned)
 
     def renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                           now: datetime) -> credentials.Credentials | None:

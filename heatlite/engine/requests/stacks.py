@@ -53,7 +53,7 @@ class Stacks:
         stored. `plan`: the plan that the request applies."""
         self._quotas.check_planned(plan)
         now = self._runtime.now()
-        row, definition = self._checked(context, message, now)
+        row, definition = self._checked(context, message, now, is_planned=plan is not None)
         note(stack_id=row.id, stack_name=row.name)
         if definition.environment.has_imports():    # refused here, and not when others have been imported already
             self._foresight.of_create(context, row, definition)
@@ -88,14 +88,15 @@ class Stacks:
         definition = self.define(message, StackIdentity('validate', None, context.project_id or ''))
         return validation.described(definition, self._registry, context, message)
 
-    def _checked(self, context: RequestContext, message: messages.CreateStack,
-                 now: datetime) -> tuple[stacks.Stack, StackDefinition]:
+    def _checked(self, context: RequestContext, message: messages.CreateStack, now: datetime, *,
+                 is_planned: bool = False) -> tuple[stacks.Stack, StackDefinition]:
         """Return the row and the definition of a new stack, after all checks of its request."""
         if message.adopt is not None and not self._quotas.quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
         stack_id = self._runtime.uuid()
         self.check_name_free(context, message.stack_name)
-        definition = self.define(message, StackIdentity(message.stack_name, stack_id, context.owning_project()))
+        definition = self.define(
+            message, StackIdentity(message.stack_name, stack_id, context.owning_project()), is_planned)
         self._quotas.check_stacks(context, definition.identity.project_id)
         check_name(message.stack_name)
         self._quotas.check_size(definition)
@@ -120,9 +121,9 @@ class Stacks:
                 context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, revision=1)
 
-    def define(self, message: messages.Source, whose: StackIdentity) -> StackDefinition:
-        """Build the definition of a new stack, without checks."""
-        return sources.define(message, whose, self._registry.operator, self._limits)
+    def define(self, message: messages.Source, whose: StackIdentity, is_planned: bool = False) -> StackDefinition:
+        """Build the definition of a new stack, without checks. `is_planned`: see `sources.define`."""
+        return sources.define(message, whose, self._registry.operator, self._limits, is_planned)
 
     def check_name_free(self, context: RequestContext, name: str) -> None:
         """Raise StackExists if a live stack of the caller's project has this name."""
