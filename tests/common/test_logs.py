@@ -45,7 +45,7 @@ def test_one_record_is_one_line(conf, text, project, why):
     assert first.partition('] ')[0].count(' ') == 8
 
 
-@given(ANY_TEXT)
+@given(ANY_TEXT.filter(lambda text: 'secret' not in text))     # constants of this file are among what is drawn
 def test_json_is_one_line(conf, text):
     line = logs.JsonFormatter().format(record('%s failed', text, error=ValueError(text), context=RequestContext(
         project_id=text, overwrite=False, password='secret')))
