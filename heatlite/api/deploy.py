@@ -24,7 +24,7 @@ from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import addresses, audit, exception, frames, health
+from heatlite.common import addresses, audit, exception, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Database
@@ -59,7 +59,6 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
-        frames.roomy,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
         partial(CrossOrigin, conf=conf),

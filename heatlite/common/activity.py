@@ -13,6 +13,7 @@ import struct
 SIZE = 64
 LENGTH = 36                             # of a stack's id
 NOTHING = bytes(LENGTH)
+MARKS = ('stack_id', 'stack_mark')      # attributes of a green thread: the stack it works for, and its mark
 _TURN = struct.Struct('d')
 _TURN_AT = 40
 

@@ -1,7 +1,7 @@
 """The runtime of production: eventlet's threads, the wall clock, the system's randomness.
 
-Besides `http_server`, the only file whose code runs in the thread library's loop. Programs import it after
-`runtime.patch`.
+Besides `http_server` and `green_workers`, the only file whose code runs in the thread library's loop. Programs import
+it after `runtime.patch`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,11 @@ import eventlet
 import greenlet
 from eventlet import hubs, patcher
 
-from heatlite.common import activity, frames, turns
+from heatlite.common import activity, green_workers, turns
 from heatlite.common.runtime import EPOCH, Flag, Thread
 
 TURN = 0.01                     # seconds that a green thread may work before the others run
+STACK, MARK = activity.MARKS
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, by RFC 4122
 
 
@@ -160,16 +161,6 @@ class GreenFlag:
         return waiter.is_released or self._set
 
 
-class GreenThread:
-    __slots__ = ('_thread',)
-
-    def __init__(self, thread: Any) -> None:
-        self._thread = thread
-
-    def kill(self) -> None:
-        self._thread.kill()
-
-
 class GreenRuntime:
     """The runtime of production: wall clock, the system's randomness, eventlet's threads."""
 
@@ -187,7 +178,7 @@ class GreenRuntime:
         eventlet.sleep(seconds)
 
     def spawn(self, function: Callable[..., Any], *args: Any) -> Thread:
-        return GreenThread(eventlet.spawn(frames.with_room, function, *args))
+        return green_workers.spawn(function, *args)
 
     def spawn_os_thread(self, function: Callable[[], Any]) -> None:
         patcher.original('threading').Thread(target=function, daemon=True).start()
@@ -201,16 +192,16 @@ class GreenRuntime:
         mark, nothing = record.mark, activity.NOTHING
 
         def switched(_event: str, threads: tuple[Any, Any]) -> None:
-            mark(threads[1].__dict__.get('stack_mark', nothing))
+            mark(threads[1].__dict__.get(MARK, nothing))
 
         greenlet.settrace(switched)
 
     def serve(self, stack_id: str | None) -> str | None:
         thread = greenlet.getcurrent().__dict__
-        before: str | None = thread.get('stack_id')
-        thread['stack_id'], thread['stack_mark'] = stack_id, activity.mark_of(stack_id)
+        before: str | None = thread.get(STACK)
+        thread[STACK], thread[MARK] = stack_id, activity.mark_of(stack_id)
         if self._activity is not None:
-            self._activity.mark(thread['stack_mark'])
+            self._activity.mark(thread[MARK])
         return before
 
     def turned(self, is_last: bool = False) -> None:

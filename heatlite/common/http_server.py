@@ -28,7 +28,7 @@ from eventlet import event as green_event
 from eventlet import greenio, wsgi
 from eventlet import timeout as green_timeout
 
-from heatlite.common import addresses, health, metrics
+from heatlite.common import addresses, green_workers, health, metrics
 from heatlite.common.limits import RATE, Connections
 
 LOG = logging.getLogger(__name__)
@@ -414,7 +414,7 @@ class HttpServer:
         self._count += 1
         if not self._some.ready():
             self._some.send()
-        connection.thread = eventlet.spawn(self._serve, connection, address)
+        connection.thread = green_workers.spawn(self._serve, connection, address)
 
     def _all(self) -> list[Connection]:
         return [each for connections in self._peers.values() for each in connections.values()]

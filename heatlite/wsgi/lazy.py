@@ -35,7 +35,8 @@ class Lazy:
 
 
 def application(program: str, deploy: str) -> Lazy:
-    """The application that `build(conf, database, engine_client)` of module `deploy` makes.
+    """The application that `build(conf, database, engine_client)` of module `deploy` makes, with room for its frames:
+    the threads of our own server have it already.
 
     Options come from the file in HEATLITE_CONFIG, else from the default places of `program`.
     """
@@ -44,7 +45,7 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception, messaging, tracing
+    from heatlite.common import config, crypt, exception, frames, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
@@ -59,4 +60,4 @@ def _build(program: str, deploy: str) -> _Application:
     template_extensions.install()           # the API lists them
     engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'))
     made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), engines)
-    return made
+    return frames.roomy(made)

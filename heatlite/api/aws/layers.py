@@ -20,7 +20,7 @@ from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
-from heatlite.common import exception, frames, limits
+from heatlite.common import exception, limits
 
 Answer = Callable[[Exception, dict[str, Any]], webob.Response]
 
@@ -37,7 +37,6 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
     conf = services.conf
     deploy.check_lists(conf)
     layers: list[Layer] = [
-        frames.roomy,
         partial(AccessLog, observe=deploy.observe, failed=failed),
         Traces,
         partial(CrossOrigin, conf=conf),
