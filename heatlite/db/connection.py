@@ -312,11 +312,11 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
     engine: sa.Engine = oslo_engines.create_engine(
         with_pooling(url), thread_checkin=False, **{'mysql_sql_mode': 'TRADITIONAL', **options})
     if url.drivername == DRIVERS['mysql']:
-        from heatlite.db import field_descriptions  # the driver is loaded with the first such database
+        from heatlite.db import mysql_connections  # the driver is loaded with the first such database
 
         @sa.event.listens_for(engine, 'do_connect')
         def _connect(_dialect: Any, _record: Any, given: list[Any], named: dict[str, Any]) -> Any:
-            return field_descriptions.Connection(*given, **named)
+            return mysql_connections.Connection(*given, **named)
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, record: Any) -> None:

@@ -38,7 +38,7 @@ def test_a_writer_commits_at_its_end(db):
 def test_a_column_is_described_to_the_driver_once(db):
     if db.dialect != 'mysql':
         pytest.skip('other drivers do not parse what describes a column')
-    from heatlite.db.field_descriptions import described
+    from heatlite.db.mysql_connections import described
 
     with db.writer() as tx:
         stacks.insert(tx, stack('s1'))
