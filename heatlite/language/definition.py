@@ -243,7 +243,8 @@ class StackDefinition:
         if sections[0] != sections[1]:
             return NOTHING_SHARED
         before, now, condition = former.snippets, self.snippets, self.keys.condition
-        others = {name for name, snippet in now.items() if name not in before or snippet != before[name]}
+        others = {name for name, snippet in now.items()
+                  if name not in before or (snippet is not before[name] and snippet != before[name])}
         for name in others & before.keys():
             if any(isinstance(each, Mapping) and condition in each for each in (now[name], before[name])):
                 return NOTHING_SHARED

@@ -62,6 +62,7 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
             found.append(checker.placed(diagnostic))
             if not all or len(found) >= MOST_COMPLAINTS:
                 break
+    definition.known_attributes = None          # the checker, and what it knows of each resource, is not needed again
     return found
 
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from heatlite.language.definition import StackDefinition
 
 NOTHING: frozenset[str] = frozenset()
+NO_PROPERTIES: Mapping[str, Any] = {}
 DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 
@@ -289,7 +290,7 @@ def _parse_resource(resource: ResourceDefinition) -> _Parsed:
     def container(key: str, *, call: bool) -> Any:
         found = part(key)
         if key not in snippet:
-            return {} if key == keys.properties else None
+            return NO_PROPERTIES if key == keys.properties else None
         if isinstance(found, Call) and not call:
             raise exception.StackValidationFailed(
                 error='TypeError', path=resource.path,

@@ -12,8 +12,8 @@ Requires = Mapping[Node, Collection[Node]]
 
 
 def dependents(requires: Requires[Node]) -> dict[Node, list[Node]]:
-    """Return the reversed edges: node -> nodes that need it. Needed nodes without an entry of their own get one."""
-    turned: dict[Node, list[Node]] = {node: [] for node in requires}
+    """Return the reversed edges: node -> nodes that need it, without the nodes that no other one needs."""
+    turned: dict[Node, list[Node]] = {}
     for node, needed in requires.items():
         turns.spend(1 + len(needed) // 8)
         for other in needed:
@@ -34,7 +34,7 @@ def order(requires: Requires[Node]) -> Iterator[Node]:
         node = ready.pop()
         turns.spend(1)
         yield node
-        for other in behind[node]:
+        for other in behind.get(node, ()):
             waiting[other] -= 1
             if not waiting[other]:
                 ready.append(other)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set, ValuesVi
 from datetime import datetime
 
 from heatlite.planning import steps
-from heatlite.planning.states import ResourceState
+from heatlite.planning.states import NO_REQUIREMENTS, ResourceState
 from heatlite.planning.steps import Desired
 
 
@@ -84,14 +84,14 @@ class Rows:
     def is_current(self, row: ResourceState) -> bool:
         return self._number(row.name) == row.id
 
-    def requirements(self, wanted: Desired) -> dict[str, int]:
+    def requirements(self, wanted: Desired) -> Mapping[str, int]:
         """Return the current rows of the resources that `wanted` requires: {name: row number}."""
         found = {}
         for other in wanted.requires:
             number = self._number(other)
             if number is not None:
                 found[other] = number
-        return found
+        return found or NO_REQUIREMENTS
 
     def has_uuid(self, uuid: str) -> bool:
         """Whether a row in memory has that id, or had it before it was removed. Rows that are not read were there

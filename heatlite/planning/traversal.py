@@ -104,7 +104,7 @@ class Traversal:
         """Return the current row of that resource, or None."""
         return self._rows.current(name)
 
-    def requirements(self, name: str) -> dict[str, int]:
+    def requirements(self, name: str) -> Mapping[str, int]:
         """Return the current requirements of that resource: {name: row number}."""
         return self._rows.requirements(self.wanted[name])
 

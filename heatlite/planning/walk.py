@@ -26,7 +26,7 @@ class Walk(Generic[Node]):
         """Mark `node` as done. Returns the steps whose last unfinished requirement it was."""
         self._unfinished -= 1
         started = []
-        for other in self._behind[node]:
+        for other in self._behind.get(node, ()):
             self._waiting[other] -= 1
             if not self._waiting[other]:
                 started.append(other)

@@ -329,8 +329,10 @@ class StepExecutor:
         if action is Action.UPDATE:
             resource.apply_definition(work.wanted())
         kept = self.attributes.read(resource, step.name)
-        self._leased.kept[row_id] = kept
-        if len(kept) > 1 or kept[attribute_cache.REFERENCE] != resource.resource_id:
+        if len(kept) == 1 and kept[attribute_cache.REFERENCE] == resource.resource_id:
+            self._leased.kept.pop(row_id, None)         # the row itself says it
+        else:
+            self._leased.kept[row_id] = kept
             work.columns['attributes'] = {name: value for name, value in kept.items()
                                           if not isinstance(value, Exception)}
 

@@ -27,7 +27,7 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
-from heatlite.planning.states import Event, ResourceState
+from heatlite.planning.states import NO_REQUIREMENTS, Event, ResourceState
 
 StackOwner = Lease | str | None
 """The lease if this engine has it, else the id of the engine that owns the stack, or None."""
@@ -131,7 +131,7 @@ class Acceptance:
         numbers = {name: number for number, name in enumerate(definition.resources, 1)}
         return [ResourceState(id=numbers[name], name=name, uuid=identities.of_row(stack_id, 1, name),
                               type=resource.type,
-                              requires={needed: numbers[needed] for needed in resource.requires},
+                              requires={needed: numbers[needed] for needed in resource.requires} or NO_REQUIREMENTS,
                               template_id=template_id, created_at=now)
                 for name, resource in definition.resources.items()]
 

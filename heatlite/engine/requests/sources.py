@@ -42,6 +42,19 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
     return definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
 
 
+def sharing(stored: StoredTemplate, template: templates.Template) -> StoredTemplate:
+    """Return the stored template with the parts of the new one, `template`, in place of its own equal parts. Those are
+    freed with the argument: a change of a large stack does not hold two copies of what is the same."""
+    return replace(stored, document={
+        name: _shared(section, template.document.get(name)) for name, section in stored.document.items()})
+
+
+def _shared(section: Any, other: Any) -> Any:
+    if not (isinstance(section, dict) and isinstance(other, dict)):
+        return section
+    return {name: other[name] if name in other and other[name] == part else part for name, part in section.items()}
+
+
 def kinds(template: templates.Template, files: Mapping[str, str]) -> dict[str, str]:
     """Return parameter name -> kind, for the template and the templates among the files."""
     found: dict[str, str] = {}

@@ -64,6 +64,7 @@ class StackUpdates:
         check_updatable(row)
         self._stored.check_rights(row.id, context)
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
+        stored = sources.sharing(stored, definition.template)
         content = Content.of(definition)
         renewed = self.renewed_authority(context, row, definition, self._runtime.now())
 
@@ -142,6 +143,7 @@ class StackUpdates:
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
         definition = self.redefine(row, stored, message)
+        stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
         return row, self._foresight.of_update(context, row, definition, before, bool(message.converge), with_causes)
 
