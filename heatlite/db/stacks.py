@@ -55,6 +55,9 @@ class Stack:
     revision: int | None = None
     outcome: str | None = None
     restored_from: datetime | None = None       # when the backup was taken that the stack, or its parent, is from
+    # Whether a root stack has, or had, resources in its tree that act by the token of its requests. None: not known, as
+    # for stacks of release 0.1.0 and of a Heat.
+    acts_by_token: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ _summary = codec.reader(Summary, 'tags')
 
 # The columns that a request may change besides the state.
 REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
-                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username'})
+                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username',
+                       'acts_by_token'})
 ACCEPTED = ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', 'revision', 'outcome')
 SELECTED_AT_ONCE = 500                              # values in one IN list
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`

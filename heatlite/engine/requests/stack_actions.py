@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -75,6 +76,8 @@ class StackActions:
             row = self._stored.found(tx, stack_id, context)
             if row.restored_from is None and not self._acts_by_token(tx, row, context):
                 return None
+            if row.restored_from is None:
+                row = replace(row, acts_by_token=True)
             stored = templates.get(tx, row.template_id)
         try:
             return self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
@@ -87,7 +90,9 @@ class StackActions:
     @staticmethod
     def _acts_by_token(tx: Connection, row: stacks.Stack, context: RequestContext) -> bool:
         """Whether the stack is the caller's and needs the token of the request."""
-        if not context.auth_token or row.owner_id is not None or not stack_sets.acts_by_token(tx, row.id):
+        if not context.auth_token or row.owner_id is not None or row.acts_by_token is False:
+            return False
+        if row.acts_by_token is None and not stack_sets.acts_by_token(tx, row.id):
             return False
         stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
         return stored is not None and stored.trust_id is not None and (
