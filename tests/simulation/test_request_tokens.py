@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
+import sqlalchemy as sa
 
 from heatlite.common.context import RequestContext
+from heatlite.db.tables import credentials
 from heatlite.rpc import messages
 from tests.simulation import statements
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
 
 HOT = {'heat_template_version': '2018-08-31'}
 THING = {'type': 'Sim::Thing', 'properties': {'value': 'v'}}
@@ -57,6 +59,22 @@ def test_a_stack_that_had_a_set_remains_one():
         assert done(cluster, stack_id, 'UPDATE').acts_by_token is True
         cluster.update(stack_id, {**HOT, 'resources': {'r': THING}})
         assert done(cluster, stack_id, 'UPDATE').acts_by_token is True
+
+
+@pytest.mark.parametrize('fails', [False, True])
+def test_a_token_is_forgotten_when_the_action_has_ended(fails):
+    with Cluster(engines=1) as cluster:
+        cluster.context = RequestContext(project_id=cluster.context.project_id, user_id='u', roles=['member'],
+                                         overwrite=False)
+        overrides = {'a': {'fail': True}} if fails else {}
+        stack_id = cluster.create('s', {**HOT, 'resources': {'r': {
+            **SET, 'properties': {**SET['properties'], 'overrides': overrides}}}}, PLACES)
+        with cluster.database.writer() as tx:
+            assert tx.execute(credentials.update().values(token='sealed')).rowcount == 1
+        assert cluster.settle(stack_id).status == ('FAILED' if fails else 'COMPLETE')
+        wait(cluster, 5.0)
+        with cluster.database.reader() as tx:
+            assert list(tx.execute(sa.select(credentials.c.token)).scalars()) == [None]
 
 
 @pytest.mark.parametrize('resource, among', [
