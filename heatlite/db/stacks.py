@@ -386,12 +386,20 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
 
 def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
     """The names of the resources that lead from the root to a stack; () for a root. One SELECT for each level."""
+    return whole_path(tx, nested)[1:]
+
+
+def whole_path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
+    """The name of the root stack, then `path`. One SELECT for each level."""
     names: list[str] = []
-    at: Stack | Identity | None = nested
-    while at is not None and at.owner_id is not None:
+    at: Stack | Identity = nested
+    while at.owner_id is not None:
         names.append(str(at.parent_resource))
-        at = identity(tx, at.owner_id)
-    return tuple(reversed(names))
+        above = identity(tx, at.owner_id)
+        if above is None:
+            return ('', *reversed(names))
+        at = above
+    return (at.name, *reversed(names))
 
 
 def settled_below(tx: sa.Connection, root_id: str, depth: int) -> dict[str, str]:
