@@ -194,6 +194,22 @@ def test_a_token_that_ends_between_two_waves(place):
     place.delete('short', one, two)
 
 
+@pytest.mark.parametrize('way, left', [('force', False), ('release', True)])
+def test_a_delete_in_any_case(place, way, left):
+    """A forced one reaches the other projects as any delete does."""
+    one, name = place.project(place.alpha), f'in-any-case-{way}'
+    place.create(name, {'one': one})
+    found = place.ended(name)
+    assert found['members'] == {'current': 1}, place.members(name)
+    made = place.stacks(one)
+    answer = place.cloud.ask(place.alpha, 'DELETE', f"/stacks/{name}/{found['id']}/{way}")
+    assert answer.status == 202, answer.text
+    eventually('the end of the set', lambda: place.cloud.ask(
+        place.alpha, 'GET', f'/stack_sets/{name}').status == 404)
+    assert place.stacks(one) == (made if left else {})
+    place.no_tokens()
+
+
 def application_credential(place):
     wanted = {'application_credential': {'name': 'set', 'unrestricted': True}}
     path = f'/users/{place.alpha.user_id}/application_credentials'

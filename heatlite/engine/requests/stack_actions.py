@@ -56,17 +56,25 @@ class StackActions:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
 
         `plan`: the plan that the request applies."""
-        renewed = self._renewed(context, message.stack_id)
+        renew = self.renewal(context, message.stack_id)
 
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
-            if renewed is not None and row.credentials_id == renewed.id:
-                credentials.keep(tx, renewed)
+            renew(tx, row)
             return {'request': None}
 
         self.begin(message.stack_id, Action.DELETE, store, context,
                    plan=plan.reference if plan is not None else None)
+
+    def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.Stack], None]:
+        """Make what a delete needs to act, and return a function that stores it with the request."""
+        renewed = self._renewed(context, stack_id)
+
+        def store(tx: Connection, row: stacks.Stack) -> None:
+            if renewed is not None and row.credentials_id == renewed.id:
+                credentials.keep(tx, renewed)
+        return store
 
     def _renewed(self, context: RequestContext, stack_id: str) -> Credentials | None:
         """Return credentials in place of the stored ones: of a restored stack, whose trust may have been deleted with
