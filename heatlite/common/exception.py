@@ -532,10 +532,8 @@ class AuthorizationFailure(HeatException):
         super().__init__(failure_reason=f' {failure_reason}' if failure_reason else '', **kwargs)
 
 
-class ProjectOutOfReach(HeatException):
+class ProjectOutOfReach(Forbidden):
     """Of another project than that of the request."""
-    http_code = 403
-    cfn_code = 'AccessDenied'
     msg_fmt = _('Keystone gives no token for project %(project)s: the token of the request is not valid any more, or '
                 'its user has no role there. %(said)s')
 
