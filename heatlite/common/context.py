@@ -20,17 +20,20 @@ from heatlite.common.tracing import SpanContext
 
 
 class Subject(NamedTuple):
-    """What a thread works for, as far as it is known. `resource`: the name of a resource of the stack."""
+    """What a thread works for, as far as it is known. `resource`: the name of a resource of the stack; `path`: names of
+    the root stack and of the resources that lead from it to a nested one, with slashes."""
 
     stack_id: str | None = None
     stack_name: str | None = None
     plan_id: str | None = None
     resource: str | None = None
+    path: str | None = None
 
     @property
     def resource_path(self) -> str | None:
-        """The names of the stack and the resource. The name of a nested stack begins with those that it is in."""
-        return None if self.resource is None else f'{self.stack_name or self.stack_id or ""}/{self.resource}'
+        """The names from the root stack to the resource."""
+        within = self.path or self.stack_name or self.stack_id or ''
+        return None if self.resource is None else f'{within}/{self.resource}'
 
     def logging_values(self) -> dict[str, str | None]:
         return {'stack_id': self.stack_id, 'stack_name': self.stack_name, 'resource_path': self.resource_path,

@@ -532,6 +532,17 @@ class AuthorizationFailure(HeatException):
         super().__init__(failure_reason=f' {failure_reason}' if failure_reason else '', **kwargs)
 
 
+class ProjectOutOfReach(Forbidden):
+    """Of another project than that of the request."""
+    msg_fmt = _('Keystone gives no token for project %(project)s: the token of the request is not valid any more, or '
+                'its user has no role there. %(said)s')
+
+
+class TokenNotExchangeable(ProjectOutOfReach):
+    msg_fmt = _('Keystone gives no token for project %(project)s in exchange for that of the request, as for tokens of '
+                'trusts, application credentials and EC2 keys: name a credential instead of a project. %(said)s')
+
+
 class NotAuthenticated(HeatException):
     http_code = 401
     msg_fmt = _('You are not authenticated.')

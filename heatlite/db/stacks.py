@@ -55,6 +55,9 @@ class Stack:
     revision: int | None = None
     outcome: str | None = None
     restored_from: datetime | None = None       # when the backup was taken that the stack, or its parent, is from
+    # Whether a root stack has, or had, resources in its tree that act by the token of its requests. None: not known, as
+    # for stacks of release 0.1.0 and of a Heat.
+    acts_by_token: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -148,7 +151,8 @@ _summary = codec.reader(Summary, 'tags')
 
 # The columns that a request may change besides the state.
 REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
-                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username'})
+                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username',
+                       'acts_by_token'})
 ACCEPTED = ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', 'revision', 'outcome')
 SELECTED_AT_ONCE = 500                              # values in one IN list
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
@@ -382,12 +386,20 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
 
 def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
     """The names of the resources that lead from the root to a stack; () for a root. One SELECT for each level."""
+    return whole_path(tx, nested)[1:]
+
+
+def whole_path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
+    """The name of the root stack, then `path`. One SELECT for each level."""
     names: list[str] = []
-    at: Stack | Identity | None = nested
-    while at is not None and at.owner_id is not None:
+    at: Stack | Identity = nested
+    while at.owner_id is not None:
         names.append(str(at.parent_resource))
-        at = identity(tx, at.owner_id)
-    return tuple(reversed(names))
+        above = identity(tx, at.owner_id)
+        if above is None:
+            return ('', *reversed(names))
+        at = above
+    return (at.name, *reversed(names))
 
 
 def settled_below(tx: sa.Connection, root_id: str, depth: int) -> dict[str, str]:

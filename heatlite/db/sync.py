@@ -14,7 +14,7 @@ from heatlite.common.i18n import _
 from heatlite.db.connection import Contention, Database
 from heatlite.db.tables import lease, metadata
 
-HEAD = '0016'                               # the newest revision under migrations/versions
+HEAD = '0017'                               # the newest revision under migrations/versions
 # Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
 # How long a migration waits for a table that a transaction uses: seconds.

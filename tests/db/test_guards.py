@@ -40,3 +40,4 @@ def test_names_and_paths(db):
             state(1, 'server', action=Action.CREATE), state(2, 'server', action=Action.CREATE), state(3, 'new')])
         assert resources.names(tx, ['leaf', 'inner']) == {'leaf': ['server']}
         assert (stacks.path(tx, leaf), stacks.path(tx, root)) == (('group', '0'), ())
+        assert (stacks.whole_path(tx, leaf)[1:], stacks.whole_path(tx, root)) == (('group', '0'), (root.name,))

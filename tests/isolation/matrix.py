@@ -207,6 +207,7 @@ def _queries(route: Route, of: Things, everything: bool) -> Iterator[tuple[tuple
 
 
 TEMPLATE = {'heat_template_version': '2018-08-31'}
+SET = json.dumps({**TEMPLATE, 'resources': {'r': {'type': 'OS::Heat::None'}}})     # of the members
 
 
 def _bodies(route: Route, of: Things, own: Things) -> Iterator[Any]:
@@ -247,8 +248,24 @@ def _bodies(route: Route, of: Things, own: Things) -> Iterator[Any]:
             yield {'reason': of.username}
         case 'snapshots.create':
             yield {'name': 'mine'}
+        case 'stack_sets.create':                                       # refused: the query finds no project
+            for query in _project_queries(of):
+                yield {'name': of.stack_name, 'template': SET, 'member_query': {'projects': query}}
+        case 'stack_sets.preview_new' | 'stack_sets.preview' | 'stack_sets.update':
+            name = {'name': of.stack_name} if openapi.name_of(route) == 'stack_sets.preview_new' else {}
+            yield {**name, 'template': SET, 'members': [{'name': 'm', 'project_id': of.project_id}]}
+            for query in _project_queries(of):
+                yield {**name, 'template': SET, 'member_query': {'projects': query, 'regions': 'all'}}
         case _:
             yield {'template': TEMPLATE}
+
+
+def _project_queries(of: Things) -> Iterator[dict[str, Any]]:
+    """Queries for members of stack sets that find none but projects of the other one."""
+    yield {'parent_id': of.project_id}
+    yield {'domain_id': of.project_id}
+    yield {'tags': [of.project_id]}
+    yield {'parent_id': of.user_project_id, 'except': [of.stack_id]}
 
 
 # --- all of it ----------------------------------------------------------------------------------------------

@@ -92,10 +92,10 @@ def test_each_line_about_a_nested_stack_that_fails_names_what_it_is_about(servic
     paths = {line.get('resource_path') for line in service.about(nested)}
     child = next(line['stack_name'] for line in service.about(nested) if 'CREATE_FAILED' in line['message'])
     assert child.startswith(f'{name}-child-')
-    assert {f'{child}/fails', f'{child}/says'} <= paths
+    assert {f'{name}/child/fails', f'{name}/child/says'} <= paths
     said = [line for line in everything if 'Clumsy says something' in line['message']]       # of a plug-in
     assert [(line['stack_id'], line['resource_path'], line['plan_id']) for line in said] == [
-        (nested, f'{child}/says', plan_id)]
+        (nested, f'{name}/child/says', plan_id)]
     applied = [line for line in everything if f'/plans/{plan_id}/apply 202' in line['message']]
     assert [(line['stack_id'], line['stack_name'], line['plan_id']) for line in applied] == [(stack_id, name, plan_id)]
     assert applied[0]['request_id'] == driven[0]['request_id']

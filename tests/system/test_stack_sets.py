@@ -6,7 +6,7 @@ import pytest
 
 from tests.api import conforming
 from tests.system.processes import eventually
-from tests.system.test_simulated import login, send, service  # noqa: F401 - fixtures
+from tests.system.test_simulated import ended, login, send, service  # noqa: F401 - fixtures
 
 TEMPLATE = """
 heat_template_version: 2018-08-31
@@ -242,6 +242,38 @@ def test_the_life_of_a_set_of_projects(sets, projects, keystone, login):        
     assert sets.ended('projects')['members'] == {'current': 1} and not stacks('blue')
     sets('DELETE', '/projects', status=204)
     eventually('the end of the stack', lambda: not stacks('red'))
+
+
+def test_a_set_inside_a_nested_template(projects, keystone, login):        # noqa: F811
+    """It acts by the token of the request for the stack around it."""
+    url, token = login[0]['orchestration'], login[1]
+    inner = {'heat_template_version': '2018-08-31', 'parameters': {'text': {'type': 'string'}}, 'resources': {
+        'everywhere': {'type': 'OS::Heatlite::StackSet', 'properties': {
+            'members': [{'name': name, 'project_id': projects[name]} for name in ('blue', 'red')],
+            'template': TEMPLATE, 'parameters': {'text': {'get_param': 'text'}}}}}}
+
+    def body(text):
+        return {'files': {'inner.yaml': json.dumps(inner)}, 'template': {
+            'heat_template_version': '2018-08-31', 'resources': {
+                'within': {'type': 'inner.yaml', 'properties': {'text': text}}}}}
+
+    def inside(name):
+        there = f"{url.rpartition('/')[0]}/{projects[name]}/stacks"
+        other = keystone.log_in('demo', {'id': projects[name]})[0]
+        return [send('GET', f"{there}/{each['stack_name']}/{each['id']}", token=other)[2]['stack']['outputs'][0][
+            'output_value'] for each in send('GET', there, token=other)[2]['stacks']]
+
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'around', **body('one')}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/around/{made['stack']['id']}"
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]
+    assert inside('blue') == inside('red') == ['one']
+    assert send('PUT', stack, body('two'), token)[0] == 202
+    assert ended(stack, token) == 'UPDATE_COMPLETE', send('GET', stack, token=token)[2]
+    assert inside('blue') == inside('red') == ['two']
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+    assert inside('blue') == inside('red') == []
 
 
 def test_a_project_without_a_role_is_out_of_reach(sets, projects, keystone):

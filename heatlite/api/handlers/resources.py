@@ -43,10 +43,10 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         for stack in listed:
             rows = by_stack.get(stack.id, [])
             needed_by = required_by(rows)
-            url, parent = finding.url(req, stack), None if stack is top else stack.parent_resource
+            url = finding.url(req, stack)
             for row in current(rows, stack):
                 if _matches(row, wanted):
-                    view = _view(req, url, row, needed_by.get(row.name, ()), parent,
+                    view = _view(req, url, row, needed_by.get(row.name, ()), stack.parent_resource,
                                  nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
                     if wanted.with_detail:
                         view['attributes'] = masks[stack.id](view['attributes'])

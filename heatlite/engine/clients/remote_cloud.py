@@ -8,6 +8,9 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
+from keystoneauth1 import exceptions as services
+from keystoneauth1.identity import v3
+
 from heatlite.common import context as contexts
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
@@ -22,7 +25,7 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     a `project`, the caller there, by a token that Keystone gives for the caller's own.
 
     `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`, and
-    where there is no token of the caller to exchange.
+    where there is no token of the caller to exchange. If Keystone refuses the exchange, the first request raises.
     """
     if login is None:
         found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
@@ -48,14 +51,31 @@ def _read(login: str | bytes) -> Mapping[str, Any]:
     return found
 
 
-def _in_project(caller: contexts.RequestContext, project: str) -> Any:
+def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
     """The caller in another project, as far as the caller's token goes: a trust is for one project."""
     if caller.trust_id and not caller.auth_token:
         raise exception.Error(_('The stack acts in project %s by the token of the request, which is over. An update '
                                 'tries again') % project)
-    from keystoneauth1.identity import v3
-    session = caller.keystone_session
-    return v3.Token(netutils.keystone_v3(sessions.auth_url(caller)), session.get_token(), project_id=project)
+    token = caller.auth_token or caller.keystone_session.get_token()
+    return Exchange(netutils.keystone_v3(sessions.auth_url(caller)), token, project_id=project)
+
+
+class Exchange(v3.Token):
+    """A token of another project for one that there is already."""
+
+    def get_auth_ref(self, session: Any, **kwargs: Any) -> Any:
+        """Raises ProjectOutOfReach, TokenNotExchangeable: Keystone answers 404 to a token that has ended, which is not
+        to be mistaken for the end of a stack."""
+        try:
+            return super().get_auth_ref(session, **kwargs)
+        except services.Forbidden as error:
+            raise exception.TokenNotExchangeable(project=self.project_id, said=_line(error)) from error
+        except (services.Unauthorized, services.NotFound) as error:
+            raise exception.ProjectOutOfReach(project=self.project_id, said=_line(error)) from error
+
+
+def _line(error: services.HttpError) -> str:
+    return str(error.message or error).partition('\n')[0]
 
 
 def _plugin(login: Mapping[str, Any]) -> Any:

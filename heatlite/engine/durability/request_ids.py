@@ -57,10 +57,11 @@ def of_action(row: Stack) -> dict[str, Any]:
     return of(row) if tracing.tracer is None else {**of(row), 'trace': span_of(row)}
 
 
-def subject(row: Stack, resource: str | None = None) -> Subject:
-    """Return what log lines say that they are about: the stack, the plan of its last request, and a resource."""
+def subject(row: Stack, resource: str | None = None, path: str | None = None) -> Subject:
+    """Return what log lines say that they are about: the stack, the plan of its last request, and a resource; `path`:
+    the way from the root to a nested stack."""
     plan: Mapping[str, Any] | None = row.request.get(PLAN) if row.request else None
-    return Subject(row.id, row.name, None if plan is None else str(plan['id']), resource)
+    return Subject(row.id, row.name, None if plan is None else str(plan['id']), resource, path)
 
 
 def bind_to(row: Stack) -> None:

@@ -5,7 +5,10 @@ A trust is made only for stacks that will need one: those with a type that calls
 
 from __future__ import annotations
 
+import json
 import logging
+import re
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 
@@ -17,11 +20,15 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.credentials import Credentials
+from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 
 LOG = logging.getLogger(__name__)
+
+# A type that acts by a token, or a template whose text is not at hand, in the text of a template or an environment.
+NAMED = re.compile(rf'(?:{"|".join(sorted(ACTING_BY_TOKEN))}|TemplateURL)(?![\w:])')
 
 
 class Authority:
@@ -29,9 +36,12 @@ class Authority:
         self._runtime = runtime
         self._registry = registry
 
-    def record(self, context: RequestContext, definition: StackDefinition, now: datetime) -> Credentials | None:
-        """Return the credentials to store with a new stack, or None. Raises Forbidden if Keystone refuses a trust that
-        is needed, MissingCredentialError without a password that is needed."""
+    def record(self, context: RequestContext, definition: StackDefinition, now: datetime,
+               acts_by_token: bool) -> Credentials | None:
+        """Return the credentials to store with a new stack, or None. `acts_by_token`: see `needs_token`.
+
+        Raises Forbidden if Keystone refuses a trust that is needed, MissingCredentialError without a password that is
+        needed."""
         if not context.user_id:
             return None                             # no user: the service's own cloud, if any
         found = Credentials(
@@ -43,16 +53,16 @@ class Authority:
             return found
         has_password = cfg.CONF.deferred_auth_method == 'password'
         made = self._with_password(context, found) if has_password else self._with_trust(context, found)
-        return self.with_token(context, definition, made) or made
+        return self.with_token(context, made) if acts_by_token else made
 
-    def with_token(self, context: RequestContext, definition: StackDefinition,
-                   stored: Credentials) -> Credentials | None:
-        """Return `stored` with the token of the request for the time of its action, or None if the stack needs none.
+    @staticmethod
+    def with_token(context: RequestContext, stored: Credentials) -> Credentials:
+        """Return `stored` with the token of the request for the time of its action.
 
         Stacks in other projects and regions need it: Keystone exchanges no token of a trust, and makes no further trust
         for one."""
-        if not context.auth_token or not self._needs_token(definition):
-            return None
+        if not context.auth_token:
+            return stored
         method, token = crypt.encrypt(context.auth_token)
 
         def again(secret: str | None) -> str | None:
@@ -61,14 +71,22 @@ class Authority:
         return replace(stored, method=method, token=token, trust_id=again(stored.trust_id),
                        password=again(stored.password))
 
-    def _needs_token(self, definition: StackDefinition) -> bool:
+    def needs_token(self, definition: StackDefinition) -> bool:
+        """Whether resources of the stack, or of stacks nested in it, may act by the token of its requests.
+
+        The nested ones are searched for in the texts of templates: what is found may be no type. A template that is
+        not among the files counts as one with such a type; a name that functions compose is not found."""
+        nests = False
         for type_name, names in definition.names_by_type.items():
             try:
-                if self._registry.resolve(type_name, names[0], definition.environment).keeps_token:
-                    return True
+                found = definition.environment.find(type_name, names[0])
+                kind = self._registry.resolve(type_name, names[0], definition.environment)
             except exception.HeatException:
                 continue                            # the use of the type reports the error
-        return False
+            if kind.keeps_token or (found.is_template and str(found.target) not in definition.files):
+                return True
+            nests = nests or hasattr(kind, 'child_template')
+        return nests and any(NAMED.search(text) for text in _texts(definition))
 
     def is_of(self, stored: Credentials | None, context: RequestContext) -> bool:
         """Whether the stored credentials are the caller's; otherwise an update stores new ones."""
@@ -121,3 +139,10 @@ class Authority:
             raise exception.MissingCredentialError(required='X-Auth-Key')
         method, secret = crypt.encrypt(context.password)
         return replace(found, password=secret, method=method)
+
+
+def _texts(definition: StackDefinition) -> Iterator[str]:
+    """Return the texts that may name types of nested stacks."""
+    yield from definition.files.values()
+    for document in (definition.template.document, definition.environment.document()):
+        yield json.dumps(document, default=str)

@@ -10,7 +10,6 @@ from heatlite.common import exception
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, leases, snapshots, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Recorder
@@ -78,13 +77,9 @@ class CleanUp:
 
     @staticmethod
     def _may_have_token(leased: LeasedStack) -> bool:
-        """Whether the token of the request may be stored. After an update the types that used it may be gone."""
-        if leased.row.owner_id is not None or leased.row.credentials_id is None:
-            return False
-        try:
-            return leased.row.generation > 1 or not leased.definition.names_by_type.keys().isdisjoint(ACTING_BY_TOKEN)
-        except exception.HeatException:             # of a definition that nothing can be made of
-            return False
+        """Whether the token of the request may be stored."""
+        row = leased.row
+        return row.owner_id is None and row.credentials_id is not None and row.acts_by_token is not False
 
     def _leaves_something(self, leased: LeasedStack) -> bool:
         """Whether there may be a former template, a token, or more events than allowed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from heatlite.common.context import RequestContext, Subject, bind
@@ -21,8 +21,10 @@ class LeasedStack:
     """The state in memory of one leased stack. Mutable. `row`: the newest row of the stack itself that was read."""
 
     def __init__(self, row: Stack, lease: Lease, definition: StackDefinition, context: RequestContext,
-                 traversal: Traversal) -> None:
+                 traversal: Traversal, path: Sequence[str] = ()) -> None:
+        """`path`: names of the root stack and of the resources that lead to a nested one."""
         self.row = row
+        self.path = tuple(path)
         self.lease = lease
         self.definition = definition
         self.context = context
@@ -38,7 +40,11 @@ class LeasedStack:
         return self.row.id
 
     def subject(self, resource: str | None = None) -> Subject:
-        return request_ids.subject(self.row, resource)
+        return request_ids.subject(self.row, resource, '/'.join(self.path) if self.path else None)
+
+    def path_below(self, resource: str) -> tuple[str, ...]:
+        """Return the `path` of the nested stack of a resource."""
+        return (*(self.path or (self.row.name,)), resource)
 
     def bind(self, resource: str | None = None) -> None:
         """Make log lines of this thread carry the ids of the stack, of its last request, and of a resource."""

@@ -217,9 +217,9 @@ class StackLifecycle:
             self._notify(leased.row, action, status, reason)
             self._inform_plugins(runner, failed=status is Status.FAILED)
             self._runners.poll_parent(leased.row)
-            if not deleted:
-                self._clean_up.after_action(leased)
             LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, action, status, reason)
+        if not deleted and (status is not None or leased.row.status == Status.FAILED):      # reported by `unwind`
+            self._clean_up.after_action(leased)
         return True
 
     def is_telling(self, runner: Runner, status: Status | None) -> bool:

@@ -98,9 +98,10 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         kept = resources.kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
         permissions = planned.permissions(tx, row)
+        path = stacks.whole_path(tx, row)
     held = _held(database, row, target)
     leased = LeasedStack(row, lease, target, context, traversal(
-        runtime, row, target, rows, retry_limit, held, permissions, unread))
+        runtime, row, target, rows, retry_limit, held, permissions, unread), path)
     leased.kept.update(kept)
     if unread is not None:
         leased.unread, unread.kept = unread, leased.kept

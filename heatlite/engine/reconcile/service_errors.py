@@ -17,6 +17,7 @@ FINAL_CONFLICTS = (                         # 409s that a retry of the same crea
     re.compile(r'quota', re.IGNORECASE),            # Neutron: Quota exceeded for resources: ['port'].
     re.compile(r'OverLimit|Maximum number of .* exceeded', re.IGNORECASE),
     re.compile(r'Multiple possible networks found', re.IGNORECASE),         # Nova: name a network
+    re.compile(r'The Stack \(.*\) already exists'),        # Heat: the one of somebody else, or it would have been found
 )
 
 

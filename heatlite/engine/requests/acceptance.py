@@ -5,7 +5,7 @@ If the engine dies after the commit, the sweep finds the stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Protocol
 
@@ -91,8 +91,9 @@ class Acceptance:
 
     def commit_new(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                    rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
-                   plan: Applying | None = None) -> None:
-        """Commit a new stack with its resources `rows`, then drive it here or wake up another engine."""
+                   plan: Applying | None = None, path: Sequence[str] = ()) -> None:
+        """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
+        `LeasedStack`."""
         permissions = EVERYTHING
         content = Content.of(definition)
 
@@ -122,7 +123,7 @@ class Acceptance:
             self._controller.adopt(LeasedStack(
                 row, lease, definition, request_ids.following(context, row),
                 loading.traversal(self._runtime, row, definition, rows, self._retry_limit,
-                                  permissions=permissions)))
+                                  permissions=permissions), path))
 
     def new_resources(self, stack_id: str, definition: StackDefinition, template_id: str,
                       now: datetime) -> list[ResourceState]:

@@ -57,10 +57,12 @@ class ForcedDeletes:
         """Begin a forced delete. Raises what a delete raises, also for protections and locks, and HTTPBadRequest for a
         nested stack."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
+        renew = self._actions.renewal(context, message.stack_id)
 
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             _check_root(row)
             forced_deletes.begin(tx, row.id, due_at)
+            renew(tx, row)
             return {'request': None}
 
         self._actions.begin(message.stack_id, Action.DELETE, store, context)

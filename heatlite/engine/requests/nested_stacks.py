@@ -71,7 +71,8 @@ class NestedStacks:
                 planned.below(parent, resource_name)),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, restored_from=above.restored_from)
         self._acceptance.commit_new(parent.context, row, definition,
-                                    self._acceptance.new_resources(row.id, definition, row.template_id, now), now)
+                                    self._acceptance.new_resources(row.id, definition, row.template_id, now), now,
+                                    path=parent.path_below(resource_name))
         return row
 
     def _new_id(self, resource_uuid: str) -> str:

@@ -283,10 +283,11 @@ class Refactors:
         return wanted
 
     def _authority_of(self, context: RequestContext, each: Concerned, now: datetime) -> credentials.Credentials | None:
-        """Return new credentials for a stack that needs some, as for a create or an update of it."""
+        """Return new credentials for a stack that needs some, as for a create or an update of it. No action follows
+        that needs the token of the request."""
         if each.is_new:
-            return self._authority.record(context, each.definition, now)
-        return self._updates.renewed_authority(context, each.row, each.definition, now)
+            return self._authority.record(context, each.definition, now, acts_by_token=False)
+        return self._updates.renewed_authority(context, replace(each.row, acts_by_token=False), each.definition, now)
 
     # --- the transaction ------------------------------------------------------------------------------------
 
@@ -348,7 +349,9 @@ class Refactors:
         template_id = self._runtime.uuid()
         content = replace(each.content, environment=each.definition.environment.document())
         shown = refactor_checks.outputs_of(each.found)
-        columns: dict[str, Any] = {'outputs': shown, 'request': request_ids.stored(context, None)}
+        columns: dict[str, Any] = {'outputs': shown, 'request': request_ids.stored(context, None),
+                                   'acts_by_token': self._authority.needs_token(each.definition)
+                                   or each.row.acts_by_token}
         if authority is not None:
             columns['credentials_id'] = authority.id
         if current is None:

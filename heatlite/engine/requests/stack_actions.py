@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -55,17 +56,25 @@ class StackActions:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
 
         `plan`: the plan that the request applies."""
-        renewed = self._renewed(context, message.stack_id)
+        renew = self.renewal(context, message.stack_id)
 
         def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
-            if renewed is not None and row.credentials_id == renewed.id:
-                credentials.keep(tx, renewed)
+            renew(tx, row)
             return {'request': None}
 
         self.begin(message.stack_id, Action.DELETE, store, context,
                    plan=plan.reference if plan is not None else None)
+
+    def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.Stack], None]:
+        """Make what a delete needs to act, and return a function that stores it with the request."""
+        renewed = self._renewed(context, stack_id)
+
+        def store(tx: Connection, row: stacks.Stack) -> None:
+            if renewed is not None and row.credentials_id == renewed.id:
+                credentials.keep(tx, renewed)
+        return store
 
     def _renewed(self, context: RequestContext, stack_id: str) -> Credentials | None:
         """Return credentials in place of the stored ones: of a restored stack, whose trust may have been deleted with
@@ -75,6 +84,8 @@ class StackActions:
             row = self._stored.found(tx, stack_id, context)
             if row.restored_from is None and not self._acts_by_token(tx, row, context):
                 return None
+            if row.restored_from is None:
+                row = replace(row, acts_by_token=True)
             stored = templates.get(tx, row.template_id)
         try:
             return self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
@@ -87,7 +98,9 @@ class StackActions:
     @staticmethod
     def _acts_by_token(tx: Connection, row: stacks.Stack, context: RequestContext) -> bool:
         """Whether the stack is the caller's and needs the token of the request."""
-        if not context.auth_token or row.owner_id is not None or not stack_sets.acts_by_token(tx, row.id):
+        if not context.auth_token or row.owner_id is not None or row.acts_by_token is False:
+            return False
+        if row.acts_by_token is None and not stack_sets.acts_by_token(tx, row.id):
             return False
         stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
         return stored is not None and stored.trust_id is not None and (

@@ -66,7 +66,9 @@ class StackUpdates:
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
         stored = sources.sharing(stored, definition.template)
         content = Content.of(definition)
-        renewed = self.renewed_authority(context, row, definition, self._runtime.now())
+        acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
+        renewed = self.renewed_authority(context, replace(row, acts_by_token=acts_by_token), definition,
+                                         self._runtime.now())
 
         def requested(tx: Connection, current: stacks.Stack,
                       renewed: credentials.Credentials | None = renewed) -> dict[str, Any]:
@@ -85,6 +87,7 @@ class StackUpdates:
                 'disable_rollback': (current.disable_rollback if message.disable_rollback is None
                                      else message.disable_rollback),
                 'converge': bool(message.converge),
+                'acts_by_token': acts_by_token or current.acts_by_token,
                 'credentials_id': current.credentials_id if renewed is None else renewed.id,
                 'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
 
@@ -186,7 +189,8 @@ class StackUpdates:
                           now: datetime) -> credentials.Credentials | None:
         """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None.
 
-        Credentials from a backup are renewed, too: their trust may have been deleted with a stack since."""
+        `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
+        their trust may have been deleted with a stack since."""
         if row.owner_id is not None:
             return None
         with self._database.reader() as tx:
@@ -194,10 +198,10 @@ class StackUpdates:
         is_own = self._authority.is_of(stored, context)
         if (stored is not None and is_own and context.auth_token and row.restored_from is not None
                 and stored.created_at <= row.restored_from):
-            renewed = self._authority.record(context, definition, now)
+            renewed = self._authority.record(context, definition, now, bool(row.acts_by_token))
             return None if renewed is None else replace(renewed, id=stored.id)
         if stored is not None and stored.trust_id and is_own:
-            return self._authority.with_token(context, definition, stored)
+            return self._authority.with_token(context, stored) if row.acts_by_token and context.auth_token else None
         if stored is not None and not context.auth_token and is_own:
             return None
-        return self._authority.record(context, definition, now)
+        return self._authority.record(context, definition, now, bool(row.acts_by_token))

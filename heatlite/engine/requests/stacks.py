@@ -57,9 +57,10 @@ class Stacks:
         note(stack_id=row.id, stack_name=row.name)
         if definition.environment.has_imports():    # refused here, and not when others have been imported already
             self._foresight.of_create(context, row, definition)
-        authority = self._authority.record(context, definition, now)
-        row = replace(row, credentials_id=authority.id if authority is not None else None, request=request_ids.stored(
-            context, row.request, plan.reference if plan is not None else None))
+        acts_by_token = self._authority.needs_token(definition)
+        authority = self._authority.record(context, definition, now, acts_by_token)
+        row = replace(row, acts_by_token=acts_by_token, credentials_id=None if authority is None else authority.id,
+                      request=request_ids.stored(context, row.request, plan.reference if plan is not None else None))
         rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
         row = replace(row, next_resource=len(rows) + 1)
         self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)

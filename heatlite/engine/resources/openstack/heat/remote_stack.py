@@ -115,12 +115,15 @@ class RemoteStack(resource.Resource):
         self.resource_id_set(made.id)
 
     def find_existing(self) -> str | None:
-        """Its name is its own."""
+        """Its name is its own. A stack of that name that another user made is none of ours."""
+        heat = self.heat()
         try:
-            return str(self.heat().stacks.get(self.physical_resource_name()).id)
+            found = heat.stacks.get(self.physical_resource_name())
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return None
+        owner, username = found.stack_owner, _username(heat.http.session)
+        return str(found.id) if None in (owner, username) or owner == username else None
 
     def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
@@ -239,6 +242,15 @@ class RemoteStack(resource.Resource):
                 return found.stack_name
             case 'outputs':
                 return {each['output_key']: each['output_value'] for each in found.to_dict().get('outputs') or ()}
+        return None
+
+
+def _username(session: Any) -> str | None:
+    """The name of the user who asks the other service; None: nobody logged in."""
+    log_in = getattr(session.auth, 'get_access', None)
+    try:
+        return None if log_in is None else str(log_in(session).username)
+    except AttributeError:                  # a choice of logins without one
         return None
 
 

@@ -6,6 +6,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from heatlite.engine.resources.openstack.heat import remote_stack
 from heatlite.language.template import Template
 from heatlite.language.unknown import is_known
 from heatlite.planning import waves
+
+LOG = logging.getLogger(__name__)
 
 NAME = 'OS::Heatlite::StackSet'
 TEMPLATE_PARAM, VALUES_PARAM = 'template', 'values'     # of the nested stack
@@ -79,6 +82,7 @@ class StackSet(members.Group):
                 'most': self.tolerance, 'members': len(given)})
         self._check_size(names)
         self._check_regions(given)
+        self._check_token(given)
 
     def _given(self) -> list[tuple[str, Mapping[str, Any]]]:
         """Members with their names. Raises StackValidationFailed for one without a name."""
@@ -129,6 +133,25 @@ class StackSet(members.Group):
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
                     'Member %(name)s of the stack set: the region "%(region)s" cannot be reached: %(reason)s') % {
                         'name': name, 'region': region, 'reason': said}) from error
+
+    def _check_token(self, given: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+        """Asks for a token of one of the other projects. Raises StackValidationFailed if that of the request cannot be
+        exchanged at all; a project in which the caller has no role is the failure of its member."""
+        if not getattr(self.stack, 'strict_validate', True) or (self.context.trust_id and not self.context.auth_token):
+            return
+        for name, member in given:
+            project = member.get(self.PROJECT_ID)
+            if project in (None, self.context.project_id):
+                continue
+            try:
+                self.client_plugin('heat').elsewhere(
+                    self._region(member) or None, project=project).http.get_endpoint()
+            except exception.TokenNotExchangeable as error:
+                raise exception.StackValidationFailed(elsewhere=True, message=_(
+                    'Member %(name)s of the stack set: %(reason)s') % {'name': name, 'reason': error}) from error
+            except Exception as error:
+                LOG.debug('Project %s is the matter of its member: %s', project, error)
+            return
 
     # --- members ------------------------------------------------------------------------------------------
 
