@@ -395,6 +395,10 @@ CLIENTS: list[Opt] = [
     BoolOpt('insecure', default=False, help='Do not check certificates.'),
     FloatOpt('timeout', default=60.0, min=1.0, help='Seconds without a byte after which a service is given up.'),
     IntOpt('max_requests', default=64, min=1, help='Requests to one service that may run at once in a process.'),
+    IntOpt('max_answer_size', default=33554432, min=1,
+           help='Most bytes of one answer of a service; a longer one is refused as if the service were not there.'),
+    IntOpt('max_answer_time', default=300, min=1,
+           help='Most seconds from the headers of an answer to its end, however steadily it arrives.'),
 ]
 CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat', 'ironic', 'keystone', 'magnum',
                 'manila', 'mistral', 'neutron', 'nova', 'octavia', 'openstack', 'swift', 'trove', 'vitrage', 'zaqar',

@@ -19,7 +19,7 @@ from oslo_log import log
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
-from heatlite.engine.clients import call_metrics, call_spans
+from heatlite.engine.clients import bounded, call_metrics, call_spans
 
 LOG = log.getLogger(__name__)
 
@@ -35,7 +35,7 @@ def session(context: Any) -> Any:
     """A session for `context`. Raises AuthorizationFailure when nothing says how to log in.
 
     Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
-    longer than [clients] timeout for the next byte.
+    longer than [clients] timeout for the next byte; answers are bounded (see `bounded`).
     """
     if len(_discovered) > LARGEST_DISCOVERY:
         _discovered.clear()
@@ -64,8 +64,9 @@ class Session(keystone_session.Session):
 
 @functools.cache
 def _transport() -> requests.Session:
-    """Connections to all services. Cookies are refused: they would mix up callers."""
+    """Connections to all services. Cookies are refused: they would mix up callers. Answers are bounded."""
     found = requests.Session()
+    found.hooks['response'].append(bounded.read)
     found.cookies.set_policy(cookiejar.DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ('http://', 'https://'):
         found.mount(scheme, keystone_session.TCPKeepAliveAdapter(
