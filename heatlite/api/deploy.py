@@ -20,6 +20,7 @@ from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.protection import Protection
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -60,6 +61,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
         frames.roomy,
+        Protection,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
         partial(CrossOrigin, conf=conf),
