@@ -155,7 +155,8 @@ def test_an_answer_without_a_body(ask):
 def test_an_answer_that_is_too_long(ask, path):
     tracemalloc.start()
     try:
-        with pytest.raises(exceptions.ConnectFailure, match='longer than 1000000 bytes .option .clients. max_answer_size'):
+        with pytest.raises(exceptions.ConnectFailure,
+                           match='longer than 1000000 bytes .option .clients. max_answer_size'):
             ask(path)
         assert tracemalloc.get_traced_memory()[1] < 30 * SIZE
     finally:

@@ -47,7 +47,7 @@ def read(response: requests.Response, *, stream: bool = False, clock: Callable[[
     except requests.exceptions.RequestException:
         response.raw.close()
         raise
-    response._content, response._content_consumed = bytes(found), True      # type: ignore[attr-defined] # as it does
+    response._content, response._content_consumed = bytes(found), True      # as its own reading does
 
 
 @contextmanager
