@@ -96,6 +96,11 @@ BEHAVIOUR: list[Opt] = [
                 help='Further keys with which stored values are decrypted and none is encrypted, each exactly 32 '
                      'characters, one line each: the next key before auth_encryption_key is changed, the former one '
                      'until all values are encrypted again.'),
+    StrOpt('auth_encryption_key_id',
+           help='Id of a secret in the key manager of [key_manager] (castellan) whose text is the key, instead of '
+                'auth_encryption_key. Read at the start of each process; needs the extra key-manager.'),
+    ListOpt('auth_decryption_key_ids', default=[],
+            help='The same for further keys with which stored values are decrypted, beside auth_decryption_keys.'),
     StrOpt('default_software_config_transport', default='POLL_SERVER_CFN',
            choices=['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'],
            help='How servers fetch their software configuration unless the template says.'),

@@ -14,7 +14,7 @@ from oslo_db import exception as db_exception
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.files import APIS
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import crypt, exception
+from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
 from heatlite.db import sealing, sync, tables
 from heatlite.db.connection import CLOCKS, _normal
@@ -261,6 +261,7 @@ def storage(site: Site) -> Iterator[Finding]:
 
 
 def key_fits(site: Site) -> Iterator[Finding]:
+    key_manager.load(site.conf, site.timeout)              # if the check of it is left out
     try:
         sealing.check_keys(site.database, crypt.keyring(site.conf))
     except exception.InvalidEncryptionKey:
