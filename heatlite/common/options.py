@@ -43,7 +43,8 @@ LIMITS: list[Opt] = [
     ListOpt('template_fetch_deny', default=FETCH_DENY,
             help='Addresses, networks and hosts (files.example.com, *.example.com) from which no template is fetched. '
                  'What a name stands for is looked at: IPv4 addresses within IPv6 ones are IPv4 addresses. Requests '
-                 'that follow from alarms are not sent there, either.'),
+                 'that follow from alarms, and those with a login of a user at another cloud, are not sent '
+                 'there, either.'),
     ListOpt('template_fetch_allow', default=[],
             help='Exceptions from template_fetch_deny, of the same form.'),
     IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),

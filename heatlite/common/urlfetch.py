@@ -213,6 +213,14 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
 
 # --- permitted addresses -----------------------------------------------------------------------------------
 
+def connected(host: str, port: int, seconds: float) -> socket.socket:
+    """A connection to a permitted address of the host. Raises OSError; TimeoutError after so many seconds."""
+    try:
+        return _connect(host, port, time.monotonic() + seconds, is_trusted=False)
+    except _Broken as error:
+        raise OSError(f'{host}: {error}') from None
+
+
 def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.socket:
     is_permitted = (lambda address: True) if is_trusted else _permission(host)
     broken: Exception = _Broken('the name has no address')

@@ -271,15 +271,18 @@ def _flows(_door: Door, entry: Entry) -> Proof:
 
 
 def _urls(door: Door, _entry: Entry) -> Proof:
-    if has_url(door):
-        tests = (f'{API}test_template_url.py::test_what_is_not_asked_unless_it_is_allowed',
-                 f'{API}test_template_url.py::test_a_name_that_stands_for_something_else_a_moment_later',
-                 f'{SECURITY}test_urls.py::test_a_url_inside_is_not_asked')
-        if door.api is Api.CLOUDWATCH:
-            tests = ('tests/common/test_post.py::test_an_address_that_is_denied_is_not_asked',
-                     'tests/simulation/test_alarms.py::test_an_action_that_is_refused')
-        return Proof('``template_fetch_deny``', tests)
-    return Proof('no part of the request is a URL that the service asks')
+    if not has_url(door):
+        return Proof('no part of the request is a URL that the service asks')
+    if door.api is Api.CLOUDWATCH:
+        return Proof('``template_fetch_deny``', (
+            'tests/common/test_post.py::test_an_address_that_is_denied_is_not_asked',
+            'tests/simulation/test_alarms.py::test_an_action_that_is_refused'))
+    return Proof('``template_fetch_deny``, also for logins at other clouds, which templates name', (
+        f'{API}test_template_url.py::test_what_is_not_asked_unless_it_is_allowed',
+        f'{API}test_template_url.py::test_a_name_that_stands_for_something_else_a_moment_later',
+        *(f'{SECURITY}test_urls.py::{name}' for name in (
+            'test_a_url_inside_is_not_asked', 'test_a_keystone_inside_is_not_asked',
+            'test_a_catalogue_that_leads_inside', 'test_a_redirect_that_leads_inside'))))
 
 
 def has_url(door: Door) -> bool:

@@ -1,11 +1,19 @@
 """Every URL in a request: nothing inside the network of the service is asked, nothing of it is told."""
 
+import http.server
+import json
 import socket
+import threading
 from urllib.parse import urlencode
 
 import pytest
+from keystoneauth1.exceptions import ClientException
+from oslo_config import cfg
 
 from heatlite.api import openapi
+from heatlite.common import config
+from heatlite.common.context import RequestContext
+from heatlite.engine.clients import remote_cloud
 from tests.isolation import here
 from tests.security import table
 from tests.security.doors import DOORS, FORM, Api, Asked, asked, ids, usual
@@ -72,3 +80,91 @@ def test_a_url_inside_is_not_asked(place, inside, door):
 
 def test_they_are_many():
     assert len(WITH_TEMPLATES) > 10
+
+
+# --- the login of a remote stack: its Keystone, and whatever that one says ------------------------------------
+
+def login(url):
+    return json.dumps({'auth_type': 'v3password', 'auth': {
+        'auth_url': url, 'username': 'u', 'password': 'p', 'user_domain_id': 'default', 'project_name': 'p',
+        'project_domain_id': 'default'}})
+
+
+@pytest.fixture
+def caller():
+    config.register(cfg.CONF)
+    cfg.CONF.set_override('timeout', 5, group='clients')
+    yield RequestContext(project_id='p', overwrite=False)
+    cfg.CONF.clear_override('timeout', group='clients')
+    cfg.CONF.clear_override('template_fetch_allow')
+
+
+@pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '[::ffff:127.0.0.1]', '0'])
+def test_a_keystone_inside_is_not_asked(inside, caller, host):
+    with pytest.raises(ClientException) as refused:
+        remote_cloud.context(caller, 'r', login=login(f'http://{host}:{inside[0]}/v3'))
+    assert 'template_fetch_deny' in str(refused.value)
+
+
+class Elsewhere(http.server.BaseHTTPRequestHandler):
+    """A Keystone of the attacker, whose catalogue, or whose redirects, lead into the network of the service."""
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers['Content-Length']))
+        if self.server.moves:
+            self.send_response(307)
+            self.send_header('Location', f'http://127.0.0.9:{self.server.target}/v3/auth/tokens')
+            self.end_headers()
+            return
+        body = json.dumps({'token': {
+            'methods': ['password'], 'expires_at': '2099-01-01T00:00:00.000000Z',
+            'issued_at': '2020-01-01T00:00:00.000000Z',
+            'user': {'id': 'u', 'name': 'u', 'domain': {'id': 'default', 'name': 'Default'}},
+            'project': {'id': 'p', 'name': 'p', 'domain': {'id': 'default', 'name': 'Default'}}, 'roles': [],
+            'catalog': [{'type': 'orchestration', 'name': 'heat', 'id': 'i', 'endpoints': [{
+                'interface': 'public', 'region': 'r', 'region_id': 'r', 'id': 'e',
+                'url': f'http://127.0.0.9:{self.server.target}/v1'}]}]}}).encode()
+        self.send_response(201)
+        self.send_header('X-Subject-Token', 't')
+        self.send_header('Content-Length', str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_what):
+        pass
+
+
+@pytest.fixture
+def elsewhere():
+    """(its URL, the port that it leads to, the server). The address of it may be asked, that of the target not."""
+    with socket.create_server(('127.0.0.9', 0)) as listening, http.server.ThreadingHTTPServer(
+            ('127.0.0.1', 0), Elsewhere) as server:
+        listening.setblocking(False)
+        server.target, server.moves = listening.getsockname()[1], False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f'http://127.0.0.1:{server.server_port}/v3', server
+        server.shutdown()
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+
+
+def test_a_catalogue_that_leads_inside(elsewhere, caller):
+    cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
+    made = remote_cloud.context(caller, 'r', login=login(elsewhere[0]))
+    assert made.project_id == 'p'                       # the address that is allowed is asked
+    with pytest.raises(ClientException, match='template_fetch_deny'):
+        made.keystone_session.get('/stacks', endpoint_filter={'service_type': 'orchestration', 'region_name': 'r'})
+
+
+def test_a_redirect_that_leads_inside(elsewhere, caller):
+    cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
+    elsewhere[1].moves = True
+    with pytest.raises(ClientException, match='template_fetch_deny'):
+        remote_cloud.context(caller, 'r', login=login(elsewhere[0]))
+
+
+def test_a_proxy_is_not_used(elsewhere, caller, monkeypatch):
+    """It would look up names by itself."""
+    monkeypatch.setenv('http_proxy', 'http://127.0.0.1:1')
+    cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
+    assert remote_cloud.context(caller, 'r', login=login(elsewhere[0])).project_id == 'p'

@@ -8,10 +8,13 @@ import weakref
 from collections.abc import Mapping
 from typing import Any
 
+from keystoneauth1.session import TCPKeepAliveAdapter
+from requests.adapters import HTTPAdapter
+
 from heatlite.common import context as contexts
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
-from heatlite.engine.clients import sessions
+from heatlite.engine.clients import guarded, sessions
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
 
@@ -21,8 +24,9 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, the user that this names; with the id of
     a `project`, the caller there, by a token that Keystone gives for the caller's own.
 
-    `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`, and
-    where there is no token of the caller to exchange.
+    `ca_cert`: text of the certificates to trust; None: those of this machine. A login, and what its Keystone names,
+    lead only to addresses that users may name (see `guarded`). Raises Error for a wrong `login`, and where there is no
+    token of the caller to exchange.
     """
     if login is None:
         found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
@@ -31,7 +35,9 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
         auth = _plugin(_read(login))
     if auth is not None or ca_cert or insecure:
-        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure)
+        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure,
+                                              guarded.GuardedAdapter() if login is not None else
+                                              TCPKeepAliveAdapter())
     if auth is not None:
         found.project_id = project or found.keystone_session.get_project_id()
     return found
@@ -64,11 +70,12 @@ def _plugin(login: Mapping[str, Any]) -> Any:
     return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
 
 
-def _session(auth: Any, ca_cert: str | None, insecure: bool) -> Any:
-    """With connections of its own: the shared ones trust other certificates."""
+def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: HTTPAdapter) -> Any:
+    """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from keystoneauth1 import session
     from oslo_config import cfg
-    found = session.Session(auth=auth, verify=not insecure, app_name='heatlite', timeout=cfg.CONF.clients.timeout)
+    found = session.Session(auth=auth, session=sessions.transport(adapter), verify=not insecure, app_name='heatlite',
+                            timeout=cfg.CONF.clients.timeout)
     if ca_cert and not insecure:
         file = tempfile.NamedTemporaryFile('w', suffix='.pem')      # noqa: SIM115 - it lives as long as the session
         file.write(ca_cert)

@@ -16,6 +16,7 @@ from keystoneauth1.identity import generic
 from oslo_config import cfg
 from oslo_context import context as contexts
 from oslo_log import log
+from requests.adapters import HTTPAdapter
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
@@ -64,13 +65,18 @@ class Session(keystone_session.Session):
 
 @functools.cache
 def _transport() -> requests.Session:
-    """Connections to all services. Cookies are refused: they would mix up callers. Answers are bounded."""
+    """Connections to all services of the cloud."""
+    return transport(keystone_session.TCPKeepAliveAdapter(
+        pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+
+
+def transport(adapter: HTTPAdapter) -> requests.Session:
+    """Connections through `adapter`. Cookies are refused: they would mix up callers. Answers are bounded."""
     found = requests.Session()
     found.hooks['response'].append(bounded.read)
     found.cookies.set_policy(cookiejar.DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ('http://', 'https://'):
-        found.mount(scheme, keystone_session.TCPKeepAliveAdapter(
-            pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+        found.mount(scheme, adapter)
     return found
 
 
