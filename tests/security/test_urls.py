@@ -7,11 +7,12 @@ import threading
 from urllib.parse import urlencode
 
 import pytest
+from keystoneauth1 import loading
 from keystoneauth1.exceptions import ClientException
 from oslo_config import cfg
 
 from heatlite.api import openapi
-from heatlite.common import config
+from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import remote_cloud
 from tests.isolation import here
@@ -104,6 +105,17 @@ def test_a_keystone_inside_is_not_asked(inside, caller, host):
     with pytest.raises(ClientException) as refused:
         remote_cloud.context(caller, 'r', login=login(f'http://{host}:{inside[0]}/v3'))
     assert 'template_fetch_deny' in str(refused.value)
+
+
+@pytest.mark.parametrize('kind', ['v3websso', 'v3oidcdeviceauthz', 'v3kerberos', 'nothing', 5, None, ['v3password']])
+def test_a_login_that_waits_for_a_person_or_uses_this_host(inside, caller, kind):
+    url = f'http://127.0.0.1:{inside[0]}/v3'
+    with pytest.raises(exception.Error, match='The secret with the credential'):
+        remote_cloud.context(caller, 'r', login=json.dumps({'auth_type': kind, 'auth': {'auth_url': url}}))
+
+
+def test_every_possible_login_exists():
+    assert set(loading.get_available_plugin_names()) >= remote_cloud.LOGINS
 
 
 class Elsewhere(http.server.BaseHTTPRequestHandler):

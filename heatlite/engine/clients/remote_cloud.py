@@ -17,6 +17,11 @@ from heatlite.common.i18n import _
 from heatlite.engine.clients import guarded, sessions
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
+# Those that need no person at a browser, for whom they would wait here, and nothing of this host, such as a ticket.
+LOGINS = frozenset({
+    'admin_token', 'http_basic', 'none', 'password', 'token', 'v2password', 'v2token', 'v3applicationcredential',
+    'v3multifactor', 'v3oauth2clientcredential', 'v3oidcaccesstoken', 'v3oidcauthcode', 'v3oidcclientcredentials',
+    'v3oidcpassword', 'v3password', 'v3token', 'v3totp'})
 
 
 def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
@@ -51,6 +56,10 @@ def _read(login: str | bytes) -> Mapping[str, Any]:
     if not isinstance(found, Mapping) or not isinstance(found.get(VALUES), Mapping) or TYPE not in found:
         raise exception.Error(_('The secret with the credential must be a JSON map with "%(type)s" and "%(values)s"')
                               % {'type': TYPE, 'values': VALUES})
+    if not isinstance(found[TYPE], str) or found[TYPE] not in LOGINS:
+        raise exception.Error(
+            _('The secret with the credential has "%(type)s": "%(found)s"; possible are: %(known)s') % {
+                'type': TYPE, 'found': str(found[TYPE])[:80], 'known': ', '.join(sorted(LOGINS))})
     return found
 
 
@@ -65,7 +74,7 @@ def _in_project(caller: contexts.RequestContext, project: str) -> Any:
 
 
 def _plugin(login: Mapping[str, Any]) -> Any:
-    """Raises keystoneauth1's NoMatchingPlugin, MissingRequiredOptions."""
+    """Raises keystoneauth1's MissingRequiredOptions."""
     from keystoneauth1 import loading
     return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
 
