@@ -9,12 +9,13 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import crypt, exception, key_manager
-from heatlite.db import tables
+from heatlite.db import sealing, tables
 from heatlite.db.connection import Database
 from tests.api import in_process, rows
 from tests.architecture.source import ROOT
 from tests.cloudsim.conftest import process, sim  # noqa: F401
 from tests.system.options import write
+from tests.system.processes import Program, ask
 
 KEY, FORMER = 'k' * 32, 'f' * 32
 UNKNOWN = '00000000-0000-4000-8000-000000000000'
@@ -171,6 +172,28 @@ def test_a_program_does_not_start_without_its_key(file, tmp_path, program):
     assert ended.returncode != 0
     assert f'The secret {UNKNOWN} (option auth_encryption_key_id) could not be read' in ended.stderr
     assert 'Traceback' not in ended.stderr
+
+
+def test_a_program_serves_with_its_key(store, file, tmp_path):
+    """heatlite-all makes no key of its own then; what it stores is encrypted with that of the key manager."""
+    path, state = file(store(KEY)), tmp_path / 'state'
+    program = Program(tmp_path / 'log', '--config-file', path, '--state-dir', state, '--port', '0', '--set',
+                      f'database.connection=sqlite:///{state}/heatlite.sqlite', module='heatlite.cmd.all_in_one')
+    try:
+        said = program.process.stdout.readline().split()
+        assert said, program.log.read_text()
+        status, _body = ask('POST', f'{said[-1]}/v1/admin/stacks', {
+            'stack_name': 'a', 'template': {'heat_template_version': '2018-08-31'}})
+        assert status == 201
+    finally:
+        program.kill()
+    assert not (state / 'encryption-key').exists()
+    database = Database(f'sqlite:///{state}/heatlite.sqlite')
+    sealing.check_keys(database, crypt.Keyring(KEY))
+    with pytest.raises(exception.InvalidEncryptionKey):
+        sealing.check_keys(database, crypt.Keyring(FORMER))
+    database.close()
+    assert KEY not in program.log.read_text()
 
 
 @pytest.mark.parametrize('is_there, status', [(True, 'ok'), (False, 'FAILED')])
