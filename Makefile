@@ -17,6 +17,7 @@
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
 #   make dist           the source distribution and the wheel, in dist/
 #   make deb            the Debian package, in build/deb/ (apt install debhelper python3-venv python3-sphinx)
+#   make bom            the bill of materials in build/, as CycloneDX; make audit asks OSV for known vulnerabilities
 #   make clean          removes what these made
 
 SHELL := bash
@@ -34,7 +35,7 @@ JOBS ?= auto
 SERVE ?=
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist deb clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist deb bom audit clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -113,10 +114,16 @@ deb: dist
 	@cd build/deb/heatlite-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
 	@ls build/deb/*.deb
 
+bom: $(VENV)/.bom
+	@$(BIN)/python tools/bom.py build/heatlite-$(VERSION).cdx.json
+
+audit: $(VENV)/.bom
+	@$(BIN)/python tools/audit.py
+
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[dist,postgres,test,lint,docs]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[bom,dist,postgres,test,lint,docs]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt
@@ -138,6 +145,10 @@ $(VENV)/.docs: setup.cfg pyproject.toml constraints.txt
 
 $(VENV)/.dist: setup.cfg pyproject.toml constraints.txt
 	@$(call install,.[dist])
+
+$(VENV)/.bom: setup.cfg pyproject.toml constraints.txt
+	@$(call install,.[client$(comma)key-manager$(comma)language-server$(comma)memcached$(comma)policies$(comma)postgres$(comma)traces$(comma)wsgi$(comma)bom])
+	@touch $(VENV)/.runtime
 
 comma := ,
 define install

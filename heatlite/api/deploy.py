@@ -20,6 +20,7 @@ from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.protection import Protection
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -59,6 +60,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
+        Protection,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
         partial(CrossOrigin, conf=conf),

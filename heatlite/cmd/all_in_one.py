@@ -61,6 +61,7 @@ def load(arguments: Sequence[str]) -> Any:
     config.register_database(conf)
     conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
     alone(state)
+    keys.load(conf)
     if not conf.auth_encryption_key:
         conf.set_override('auth_encryption_key', key(state))
     keys.check(conf)

@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from heatlite.common import exception, options, settings
+from heatlite.common import exception, key_manager, options, settings
 from heatlite.common.i18n import _
 
 ERROR, WARNING = 'error', 'warning'
 LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with options for the login at Keystone
 LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'oslo.cache',
-             'oslo.concurrency', 'keystonemiddleware.auth_token')
+             'oslo.concurrency', 'keystonemiddleware.auth_token', 'castellan.config')
 KEY_LENGTH = 32
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 
@@ -65,8 +65,11 @@ def register_libraries(conf: Any) -> None:
 
 
 def _needed(conf: Any) -> Iterator[tuple[str, str]]:
-    if not conf.auth_encryption_key:
+    if not conf.auth_encryption_key and not conf.auth_encryption_key_id:
         yield WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it.')
+    if key_manager.is_used(conf) and importlib.util.find_spec('castellan') is None:
+        yield ERROR, _('[DEFAULT] %s is set, and the extra "key-manager" of heatlite is not installed.') % (
+            key_manager.CURRENT if conf.auth_encryption_key_id else key_manager.OTHERS)
     for option, keys in (('auth_encryption_key', [conf.auth_encryption_key or '']),
                          ('auth_decryption_keys', conf.auth_decryption_keys)):
         for length in {len(key) for key in keys if key} - {KEY_LENGTH}:

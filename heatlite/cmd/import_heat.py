@@ -42,7 +42,7 @@ def run(conf: Any, database: Database, show: Show) -> int:
     from heatlite.takeover.transfer import Transfer, Wishes
 
     command = conf.command
-    parts.share(conf)                       # resource types read the options of the process
+    keys.load(parts.share(conf))            # resource types read the options of the process
     theirs = configuration.load(command.heat_config, conf)
     sync.check(database)
     keys.check(conf)

@@ -10,10 +10,23 @@ from typing import Any
 LOG = logging.getLogger(__name__)
 
 
+def load(conf: Any) -> None:
+    """Reads keys that the options name by ids. Raises SystemExit with one line if the key manager does not give them.
+
+    Harmless after the first time.
+    """
+    from heatlite.common import exception, key_manager
+    try:
+        key_manager.load(conf)
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
+
+
 def check(conf: Any) -> None:
     """Raises SystemExit with one line if an encryption key is invalid: for the start of every program that needs
     them."""
     from heatlite.common import crypt, exception
+    load(conf)
     try:
         crypt.check_keys(conf)
     except exception.HeatException as error:

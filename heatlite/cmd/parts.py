@@ -32,10 +32,11 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 def database(conf: Any) -> Any:
     """The database of [database] connection, connected on first use.
 
-    Raises SystemExit if the option is unset or invalid.
+    Raises SystemExit if the option is unset or invalid, or its keys cannot be read.
     """
     from heatlite.common import exception
     from heatlite.db.connection import Database
+    keys.load(conf)
     try:
         return Database.from_options(conf)
     except exception.HeatException as error:

@@ -20,6 +20,13 @@ LIBRARIES: dict[str, str] = {
         'wsgi_server_debug',
     'audit_middleware_notifications':
         'driver topics transport_url use_oslo_messaging',
+    'barbican':
+        'auth_endpoint barbican_api_version barbican_endpoint barbican_endpoint_type barbican_region_name '
+        'cafile certfile collect_timing insecure keyfile number_of_retries retry_delay '
+        'send_service_user_token split_loggers timeout tls_ciphers tls_min_version verify_ssl verify_ssl_path',
+    'barbican_service_user':
+        'auth_section auth_type cafile certfile collect_timing insecure keyfile split_loggers timeout '
+        'tls_ciphers tls_min_version',
     'cache':
         'backend backend_argument backend_expiration_time config_prefix dead_timeout debug_cache_backend '
         'enable_retry_client enable_socket_keepalive enabled expiration_time hashclient_dead_timeout '
@@ -47,6 +54,10 @@ LIBRARIES: dict[str, str] = {
     'healthcheck':
         'allowed_source_ranges backends detailed disable_by_file_path disable_by_file_paths '
         'enable_by_file_paths ignore_proxied_requests',
+    'key_manager':
+        'auth_type auth_url backend domain_id domain_name password project_domain_id project_domain_name '
+        'project_id project_name reauthenticate token trust_id user_domain_id user_domain_name user_id '
+        'username',
     'keystone_authtoken':
         'application_credential_id application_credential_name application_credential_secret auth_plugin '
         'auth_section auth_type auth_url auth_version cache cafile certfile collect_timing default_domain_id '
@@ -94,6 +105,9 @@ LIBRARIES: dict[str, str] = {
         'domain_name endpoint insecure keyfile password project_domain_id project_domain_name project_id '
         'project_name split_loggers system_scope tenant_id tenant_name timeout tls_ciphers tls_min_version '
         'token trust_id user_domain_id user_domain_name user_id user_name username',
+    'vault':
+        'approle_role_id approle_secret_id auth_method auth_path kv_mountpoint kv_path kv_version namespace '
+        'root_token_id ssl_ca_crt_file timeout token_file token_role use_ssl vault_url',
 }
 
 # Options of Heat, of present and former releases, without a meaning here. Accepted silently.

@@ -43,7 +43,8 @@ LIMITS: list[Opt] = [
     ListOpt('template_fetch_deny', default=FETCH_DENY,
             help='Addresses, networks and hosts (files.example.com, *.example.com) from which no template is fetched. '
                  'What a name stands for is looked at: IPv4 addresses within IPv6 ones are IPv4 addresses. Requests '
-                 'that follow from alarms are not sent there, either.'),
+                 'that follow from alarms, and those with a login of a user at another cloud, are not sent '
+                 'there, either.'),
     ListOpt('template_fetch_allow', default=[],
             help='Exceptions from template_fetch_deny, of the same form.'),
     IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
@@ -96,6 +97,11 @@ BEHAVIOUR: list[Opt] = [
                 help='Further keys with which stored values are decrypted and none is encrypted, each exactly 32 '
                      'characters, one line each: the next key before auth_encryption_key is changed, the former one '
                      'until all values are encrypted again.'),
+    StrOpt('auth_encryption_key_id',
+           help='Id of a secret in the key manager of [key_manager] (castellan) whose text is the key, instead of '
+                'auth_encryption_key. Read at the start of each process; needs the extra key-manager.'),
+    ListOpt('auth_decryption_key_ids', default=[],
+            help='The same for further keys with which stored values are decrypted, beside auth_decryption_keys.'),
     StrOpt('default_software_config_transport', default='POLL_SERVER_CFN',
            choices=['POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE'],
            help='How servers fetch their software configuration unless the template says.'),
@@ -395,6 +401,10 @@ CLIENTS: list[Opt] = [
     BoolOpt('insecure', default=False, help='Do not check certificates.'),
     FloatOpt('timeout', default=60.0, min=1.0, help='Seconds without a byte after which a service is given up.'),
     IntOpt('max_requests', default=64, min=1, help='Requests to one service that may run at once in a process.'),
+    IntOpt('max_answer_size', default=33554432, min=1,
+           help='Most bytes of one answer of a service; a longer one is refused as if the service were not there.'),
+    IntOpt('max_answer_time', default=300, min=1,
+           help='Most seconds from the headers of an answer to its end, however steadily it arrives.'),
 ]
 CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat', 'ironic', 'keystone', 'magnum',
                 'manila', 'mistral', 'neutron', 'nova', 'octavia', 'openstack', 'swift', 'trove', 'vitrage', 'zaqar',

@@ -213,6 +213,19 @@ def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
 
 # --- permitted addresses -----------------------------------------------------------------------------------
 
+def connected(host: str, port: int, seconds: float) -> socket.socket:
+    """A connection to a permitted address of the host. Raises OSError; TimeoutError after so many seconds.
+
+    The error for an address that is not permitted does not say so, as for a name that has none: names of the network of
+    the service are not to be learnt. The log has the reason.
+    """
+    try:
+        return _connect(host, port, time.monotonic() + seconds, is_trusted=False)
+    except (_Broken, socket.gaierror) as error:
+        LOG.info('No connection to %s: %s', host, error)
+        raise OSError('the host cannot be reached') from None
+
+
 def _connect(host: str, port: int, deadline: float, is_trusted: bool) -> socket.socket:
     is_permitted = (lambda address: True) if is_trusted else _permission(host)
     broken: Exception = _Broken('the name has no address')

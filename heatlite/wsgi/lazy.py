@@ -45,13 +45,14 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception, frames, messaging, tracing
+    from heatlite.common import config, crypt, exception, frames, key_manager, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc.client import BrokerClient
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
     try:
+        key_manager.load(conf)
         crypt.check_keys(conf)
         tracing.start(conf, program.removeprefix('heatlite-'))
     except exception.HeatException as error:

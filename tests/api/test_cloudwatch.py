@@ -394,7 +394,8 @@ def test_another_project_sees_and_changes_nothing(app, name):
     assert mine.ask('DeleteAlarms', {'AlarmNames': [name]}).code == 'ResourceNotFound'
     assert mine.ask('SetAlarmState', {'AlarmName': name, 'StateValue': 'ALARM', 'StateReason': ''}
                     ).code == 'ResourceNotFound'
-    ok(mine.ask('DisableAlarmActions', {'AlarmNames': [name]}))
+    for switch in ('Disable', 'Enable', 'Disable'):
+        ok(mine.ask(f'{switch}AlarmActions', {'AlarmNames': [name]}))
     ok(mine.ask('PutMetricAlarm', alarm(name, Threshold=6)))             # a name is one of its project
     ok(put(mine, name, 1, Dimensions=[{'Name': 'AlarmName', 'Value': name}]))
     ok(mine.ask('DeleteAlarms', {'AlarmNames': [name]}))

@@ -10,8 +10,8 @@ from packaging.requirements import Requirement
 from tests.architecture import source
 
 # Of extras, for those who asked for them.
-OPTIONAL = frozenset({'cel_expr_python', 'cliff', 'heatclient', 'lsprotocol', 'opentelemetry', 'osc_lib', 'psycopg2',
-                      'pygls', 'pytest'})
+OPTIONAL = frozenset({'castellan', 'cel_expr_python', 'cliff', 'heatclient', 'lsprotocol', 'opentelemetry', 'osc_lib',
+                      'psycopg2', 'pygls', 'pytest'})
 OWN = frozenset({source.PACKAGE, 'cloudsim', 'heat'})
 BY_NAME = {'pymysql': 'the driver in URLs of databases'}
 

@@ -42,12 +42,14 @@ def shared(tmp_path_factory):
     key_file(folder / 'other-key.pem', ec.generate_private_key(ec.SECP256R1()))
     Database(f'sqlite:///{folder}/empty.sqlite').close()
     (folder / 'empty.sqlite').touch()
-    for name, version in (('good', sync.HEAD), ('old', '0001'), ('new', '9999')):
+    for name, version in (('good', sync.HEAD), ('old', '0001'), ('new', '9999'), ('far', '9999')):
         made = Database(f'sqlite:///{folder}/{name}.sqlite', seal=lambda text: crypt.seal(text, KEY))
         sync.up(made)
         with made.writer() as tx:
             stacks.insert(tx, stack(parameters={'password': 'x'}))
             tx.execute(sync.VERSION_TABLE.update().values(version_num=version))
+            for table, column in (('guard', 'lock'), ('stack', 'tags')) if name == 'far' else ():
+                tx.exec_driver_sql(f'ALTER TABLE {table} DROP COLUMN "{column}"')
         made.close()
     return folder
 

@@ -156,7 +156,8 @@ class Place:
         self.app = in_process.build(conf, self.database, self.engine)
         self.cfn = deploy.build(conf, self.database, self.engine, identity=in_process.Verified)
         self.statements: list[str] = []
-        sa.event.listen(self.database.engine, 'before_cursor_execute', self._note)
+        for engine in (self.database.engine, self.database._reading):      # they have pools of their own
+            sa.event.listen(engine, 'before_cursor_execute', self._note)
 
     def _note(self, _connection: Any, _cursor: Any, statement: str, *_more: Any) -> None:
         self.statements.append(statement)

@@ -43,7 +43,8 @@ Interval = tuple[datetime, datetime]
 
 @contextmanager
 def started(folder: Path) -> Iterator[Killed]:
-    with TwoRegions(folder, engines=3, action_retry_limit=0, rpc_response_timeout=10, clients__timeout=15) as regions:
+    with TwoRegions(folder, engines=3, action_retry_limit=0, rpc_response_timeout=10, clients__timeout=15,
+                    template_fetch_allow='127.0.0.1') as regions:
         for region in (ONE, TWO):
             regions.cloud(region, 'PUT', 'settings', {'work': WORK})
         yield Killed(regions)

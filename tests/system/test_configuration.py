@@ -132,7 +132,7 @@ def test_the_table_of_foreign_options_is_complete():
     from importlib import metadata
     for point in metadata.entry_points(group='oslo.config.opts'):
         if point.name in ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware',
-                          'keystonemiddleware.auth_token'):
+                          'keystonemiddleware.auth_token', 'castellan.config'):
             for group, opts in point.load()():
                 known = foreign_options.LIBRARIES[getattr(group, 'name', group) or 'DEFAULT'].split()
                 assert not {opt.dest for opt in opts} - set(known)

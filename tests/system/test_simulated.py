@@ -18,6 +18,7 @@ def service(tmp_path_factory):
     folder = tmp_path_factory.mktemp('simulated')
     program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0', '--cloud', 'simulated',
                       '--auth', 'keystone', '--set', 'plans.check_timeout=1',
+                      '--set', 'template_fetch_allow=127.0.0.1',        # for logins at this cloud
                       module='heatlite.cmd.all_in_one')
     said = [program.process.stdout.readline().split() for _ in range(2)]
     assert said[1], program.log.read_text()

@@ -118,6 +118,8 @@ def documents(former: State, now: State) -> Iterator[str]:
             yield f'{kind}: {word} is gone, but stored'
         for word in sorted(set(found) - set(words)):
             yield f'{kind}: {word} is new, and the former release fails on it'
+    for key in sorted(set(former['keys']) - set(now['keys'])):
+        yield f'resource_data: {key} is gone, but stored'
 
 
 def _shape(place: str, before: Any, after: Any) -> Iterator[str]:

@@ -11,19 +11,24 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import sqlalchemy as sa
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.db import sync
 from heatlite.db.forced_deletes import Left
 from heatlite.db.guards import Lock
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import exports, imports, loading, nesting, planned, step_context
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.planning import alarms, drift, plan, protection, replacement, revisions, ruling, states, waiting
 from heatlite.rpc import messages
 from heatlite.rpc.server import MESSAGES
+from tests.upgrade import data_keys
 
 RELEASES = Path(__file__).with_name('releases')
 PARTS = ('schema', 'messages', 'documents')
@@ -113,9 +118,46 @@ def documents() -> Mapping[str, Document]:
         'resource.cause': Document(
             replacement.ReplacementCause(next(iter(replacement.Reason)), 'what', 'by', 'at').to_json(),
             replacement.ReplacementCause.from_json),
+        'resource.definition': Document(
+            {'metadata': {'a': 1}, 'depends_on': ['a'], 'deletion_policy': 'Retain', 'update_policy': {'b': {}},
+             'description': 'x', 'external_id': 'id'}, _of_definition),
         'resource.waits': Document(waiting.Wait('call', 1.5, NOW, NOW, 'answer').to_json(), waiting.Wait.from_json),
+        'signal.request': Document(
+            {name: _REQUEST[name] for name in (*request_ids.NAMES, request_ids.TRACE)}, _of_signal),
+        'software_config.config': Document(
+            {'config': 'x', 'inputs': [], 'outputs': [], 'options': {}},
+            lambda found: tuple(found[name] for name in ('config', 'inputs', 'outputs', 'options'))),
+        'stack.request': Document(_REQUEST, _of_request),
         'resource.handle, calls': Document(
             Call('GET', '/x', {'a': 1}, {'h': 'v'}, {'q': 1}, (404,), 's', '1.2', 'answer').stored(), Call.read)}
+
+
+_REQUEST = {
+    'request_id': 'req-1', 'global_request_id': 'req-2', request_ids.PLAN: planned.reference('id', ('group', 'a')),
+    request_ids.TRACE: {'traceparent': f'00-{"a" * 32}-{"b" * 16}-01'},
+    **exports.ABANDONING, **imports.UNDOING, 'adopt': {'a': {'resource_id': 'id'}}, 'restore': 'id', 'snapshot': 'id',
+    'facade': {name: {} for name in ('metadata', 'deletion_policy', 'update_policy')}}
+
+
+def _of_request(found: Mapping[str, Any]) -> Any:
+    """What an engine reads of the request of a stack: for its ids, plan, snapshot, facade and for what it is done."""
+    row: Any = SimpleNamespace(id='id', name='name', project_id='p', generation=1, action=states.Action.DELETE,
+                               status=states.Status.IN_PROGRESS, request=found)
+    facade = loading.facade(row)
+    assert isinstance(facade, nesting.StoredFacade)
+    return (request_ids.of(row), request_ids.subject(row), request_ids.asked_by(row), planned.of(row),
+            exports.is_abandoned(row), imports._is_undoing(row),
+            [facade.part(name) for name in ('metadata', 'deletion_policy', 'update_policy')],
+            [found[name] for name in ('adopt', 'restore', 'snapshot')])
+
+
+def _of_definition(found: Mapping[str, Any]) -> Any:
+    return step_context.definition_of('name', {**found, 'type': 'T', 'properties': {}}).render_hot()
+
+
+def _of_signal(found: Mapping[str, Any]) -> Any:
+    made = request_ids.of_signal(RequestContext(overwrite=False), found)
+    return made.request_id, made.global_request_id
 
 
 def _rule(metric: alarms.Metric, names: Mapping[str, Any]) -> Any:
@@ -136,9 +178,29 @@ WORDS: tuple[type[StrEnum], ...] = (
 
 
 def durable() -> State:
-    """{documents: {name: sample}, words: {enumeration: [word]}}: what rows hold beside plain columns."""
+    """{documents: {name: sample}, words: {enumeration: [word]}, keys: names of values that resource types keep}: what
+    rows hold beside plain columns."""
     return {'documents': {name: _plain(found.sample) for name, found in sorted(documents().items())},
-            'words': {kind.__name__: sorted(map(str, kind)) for kind in WORDS}}
+            'words': {kind.__name__: sorted(map(str, kind)) for kind in WORDS}, 'keys': data_keys.found()}
+
+
+# Columns of texts that have no sample: why not.
+WITHOUT_SAMPLE: Mapping[str, tuple[str, ...]] = {
+    'a plain text': (
+        'alarm.reason', 'alarm_history.summary', 'credentials.auth_url', 'credentials.password', 'credentials.token',
+        'credentials.trust_id', 'event.reason', 'resource.reason', 'snapshot.reason',
+        'software_deployment.status_reason', 'stack.description', 'stack.reason'),
+    'what a user wrote, or is shown: described by the API': (
+        'alarm.reason_data', 'alarm_history.data', 'alarm_webhook.body', 'alarm_webhook.url', 'files.content',
+        'metric.dimensions', 'plan.summary', 'revision.parameters', 'signal.details', 'snapshot.data',
+        'software_deployment.input_values', 'software_deployment.output_values', 'stack.outputs', 'stack.parameters',
+        'stack.tags', 'template.document', 'template.environment'),
+    'the fields of messages, which are compared as such': ('plan.request',),
+    'values by names of the template': ('resource.requires',),
+    'what resource types keep; their keys are compared': (
+        'event.properties', 'resource.attributes', 'resource.metadata', 'resource.properties',
+        'resource_data.value'),
+    'an error, of those that are compared': ('signal_error.error',)}
 
 
 def current() -> State:

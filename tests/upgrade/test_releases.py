@@ -7,9 +7,9 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
 from heatlite.common import exception
-from heatlite.db import sync
+from heatlite.db import sync, tables
 from tests.db.conftest import kind, make_database
-from tests.upgrade import rules, state, statements
+from tests.upgrade import data_keys, rules, state, statements
 
 __all__ = ['kind', 'make_database']
 SUPPORTED = state.names()[-2:]
@@ -42,6 +42,31 @@ def test_its_documents_are_read(former):
     read = state.documents()
     for name, sample in former['documents']['documents'].items():
         assert read[name].read(sample) == read[name].read(json.loads(json.dumps(read[name].sample))), name
+
+
+def test_every_column_of_texts_has_a_sample_or_a_reason():
+    texts = {f'{table.name}.{column.name}' for table in tables.metadata.tables.values() for column in table.c
+             if isinstance(column.type, sa.Text)}
+    sampled = {name.partition(',')[0] for name in state.documents()}
+    without = [name for names in state.WITHOUT_SAMPLE.values() for name in names]
+    assert len(without) == len(set(without))
+    assert (sampled - {'signal.request'}) | set(without) == texts
+    assert sampled.isdisjoint(without)
+
+
+@pytest.mark.parametrize('source, found', [
+    ("self.data_set('a', 1)", ['a']), ("KEY = 'b'\nself.data_set(KEY, 1)", ['b']),
+    ("class T:\n    X, Y = 'c', 'd'\n    def f(self):\n        return self.data().get(self.Y)", ['d']),
+    ("self.data()['e']", ['e']), ("'f' in self.data()", ['f']), ("data['g'] = self.data", []),
+    ("self.data_set(computed(), 1)", [])])
+def test_keys_of_values_are_found(tmp_path, source, found):
+    (tmp_path / 'module.py').write_text(source)
+    assert data_keys.found(tmp_path) == found
+
+
+def test_keys_of_described_types_are_found(tmp_path):
+    (tmp_path / 'types.yaml').write_text('T:\n  keep:\n    h: {redact: true}\n    i: {}\n')
+    assert data_keys.found(tmp_path) == ['h', 'i']
 
 
 def test_documents_of_the_next_release_are_read():

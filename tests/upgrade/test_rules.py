@@ -118,6 +118,10 @@ DOCUMENTS = {
         0].pop('finding'),
     'document guard.lock, reason: str becomes list': lambda found: found['documents']['guard.lock'].update(reason=[]),
     'Status: FAILED is gone': lambda found: found['words']['Status'].remove('FAILED'),
+    'document stack.request: restore is gone': lambda found: found['documents']['stack.request'].pop('restore'),
+    'document stack.request, plan: is_open is gone': lambda found: found['documents']['stack.request']['plan'].pop(
+        'is_open'),
+    'resource_data: private_key is gone, but stored': lambda found: found['keys'].remove('private_key'),
     'Status: PAUSED is new': lambda found: found['words']['Status'].append('PAUSED'),
 }
 
@@ -132,4 +136,5 @@ def test_a_document_may_grow():
     new = copy.deepcopy(now)
     new['documents']['guard.lock']['colour'] = 'red'
     new['words']['Colour'] = ['red']
+    new['keys'].append('colour')
     assert list(rules.documents(now, new)) == []

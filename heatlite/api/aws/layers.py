@@ -17,6 +17,7 @@ from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.protection import Protection
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -37,6 +38,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
     conf = services.conf
     deploy.check_lists(conf)
     layers: list[Layer] = [
+        Protection,
         partial(AccessLog, observe=deploy.observe, failed=failed),
         Traces,
         partial(CrossOrigin, conf=conf),

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.cmd import check_config
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import crypt, exception
+from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
 
 
@@ -19,8 +19,23 @@ def options(site: Site) -> Iterator[Finding]:
                       FAILED if level == check_config.ERROR else WARNING)
 
 
+def keys_elsewhere(site: Site) -> Iterator[Finding]:
+    try:
+        key_manager.load(site.conf, site.timeout)
+    except exception.HeatException as error:
+        yield Finding(
+            _('The key manager has the keys that auth_encryption_key_id and auth_decryption_key_ids name.'), str(error),
+            _('Compare the ids, the login and the backend in [key_manager] with those of another host; the user needs '
+              'the right to read these secrets.'))
+
+
+def without_keys_elsewhere(site: Site) -> str:
+    return '' if key_manager.is_used(site.conf) else _('[DEFAULT] auth_encryption_key_id is not set.')
+
+
 def key(site: Site) -> Iterator[Finding]:
     try:
+        key_manager.load(site.conf, site.timeout)          # if the check of it is left out
         crypt.check_keys(site.conf)
     except exception.HeatException as error:
         yield Finding(
@@ -78,6 +93,7 @@ def contradictions(site: Site) -> Iterator[Finding]:
 
 CHECKS = (
     Check('configuration', _('options have known names and valid values'), options),
-    Check('encryption-key', _('auth_encryption_key is set'), key),
+    Check('key-manager', _('the key manager has the encryption keys'), keys_elsewhere, (), without_keys_elsewhere),
+    Check('encryption-key', _('auth_encryption_key is set'), key, ('key-manager',)),
     Check('limits', _('time-outs and limits do not contradict each other'), contradictions),
 )

@@ -14,7 +14,7 @@ from oslo_db import exception as db_exception
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.files import APIS
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import crypt, exception
+from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
 from heatlite.db import sealing, sync, tables
 from heatlite.db.connection import CLOCKS, _normal
@@ -223,13 +223,34 @@ def schema(site: Site) -> Iterator[Finding]:
     if found == sync.HEAD:
         return
     if found is not None and found > sync.HEAD:
-        yield Finding(_('The tables have version %s, which this release supports.') % sync.HEAD,
-                      _('They have version %s, of a newer release.') % found,
-                      _('Install the same release of heatlite on all hosts.'))
+        yield _newer(found, missing_columns(site.database))
         return
     yield Finding(_('The tables have version %s.') % sync.HEAD,
                   _('They have version %s.') % found if found else _('There are no tables.'),
                   _('Run heatlite-manage db_sync.'))
+
+
+def _newer(found: str, missing: Sequence[str]) -> Finding:
+    """The schema of a newer release: as it is during an upgrade, as long as it has all that this release uses."""
+    if missing:
+        return Finding(_('The tables have all columns that this release uses (version %s).') % sync.HEAD,
+                       _('They have version %(found)s, of a newer release, and lack %(columns)s.') % {
+                           'found': found, 'columns': ', '.join(missing[:5])},
+                       _('Install the release of the other hosts: this one is too old for the database.'))
+    return Finding(_('The tables have version %s.') % sync.HEAD,
+                   _('They have version %s, of a newer release: this release works with it while hosts are upgraded.')
+                   % found,
+                   _('Complete the upgrade on this host, as docs/operators/upgrade.rst says.'), WARNING)
+
+
+def missing_columns(database: Database) -> list[str]:
+    """Columns of this release, TABLE.COLUMN, that the database does not have."""
+    with database.reader() as tx:
+        inspected = sa.inspect(tx)
+        there = {name: {column['name'] for column in inspected.get_columns(name)}
+                 for name in inspected.get_table_names() if name in tables.metadata.tables}
+    return [f'{name}.{column.name}' for name, table in tables.metadata.tables.items() for column in table.c
+            if column.name not in there.get(name, ())]
 
 
 def storage(site: Site) -> Iterator[Finding]:
@@ -261,6 +282,7 @@ def storage(site: Site) -> Iterator[Finding]:
 
 
 def key_fits(site: Site) -> Iterator[Finding]:
+    key_manager.load(site.conf, site.timeout)              # if the check of it is left out
     try:
         sealing.check_keys(site.database, crypt.keyring(site.conf))
     except exception.InvalidEncryptionKey:

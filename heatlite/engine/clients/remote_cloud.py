@@ -10,13 +10,20 @@ from typing import Any
 
 from keystoneauth1 import exceptions as services
 from keystoneauth1.identity import v3
+from keystoneauth1.session import TCPKeepAliveAdapter
+from requests.adapters import HTTPAdapter
 
 from heatlite.common import context as contexts
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
-from heatlite.engine.clients import sessions
+from heatlite.engine.clients import guarded, sessions
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
+# Those that need no person at a browser, for whom they would wait here, and nothing of this host, such as a ticket.
+LOGINS = frozenset({
+    'admin_token', 'http_basic', 'none', 'password', 'token', 'v2password', 'v2token', 'v3applicationcredential',
+    'v3multifactor', 'v3oauth2clientcredential', 'v3oidcaccesstoken', 'v3oidcauthcode', 'v3oidcclientcredentials',
+    'v3oidcpassword', 'v3password', 'v3token', 'v3totp'})
 
 
 def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
@@ -24,8 +31,9 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     """`caller` in `region`; with `login`, JSON of `{auth_type, auth: {...}}`, the user that this names; with the id of
     a `project`, the caller there, by a token that Keystone gives for the caller's own.
 
-    `ca_cert`: text of the certificates to trust; None: those of this machine. Raises Error for a wrong `login`, and
-    where there is no token of the caller to exchange. If Keystone refuses the exchange, the first request raises.
+    `ca_cert`: text of the certificates to trust; None: those of this machine. A login, and what its Keystone names,
+    lead only to addresses that users may name (see `guarded`). Raises Error for a wrong `login`, and where there is no
+    token of the caller to exchange. If Keystone refuses the exchange, the first request raises.
     """
     if login is None:
         found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
@@ -34,7 +42,9 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
         auth = _plugin(_read(login))
     if auth is not None or ca_cert or insecure:
-        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure)
+        found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure,
+                                              guarded.GuardedAdapter() if login is not None else
+                                              TCPKeepAliveAdapter())
     if auth is not None:
         found.project_id = project or found.keystone_session.get_project_id()
     return found
@@ -48,6 +58,10 @@ def _read(login: str | bytes) -> Mapping[str, Any]:
     if not isinstance(found, Mapping) or not isinstance(found.get(VALUES), Mapping) or TYPE not in found:
         raise exception.Error(_('The secret with the credential must be a JSON map with "%(type)s" and "%(values)s"')
                               % {'type': TYPE, 'values': VALUES})
+    if not isinstance(found[TYPE], str) or found[TYPE] not in LOGINS:
+        raise exception.Error(
+            _('The secret with the credential has "%(type)s": "%(found)s"; possible are: %(known)s') % {
+                'type': TYPE, 'found': str(found[TYPE])[:80], 'known': ', '.join(sorted(LOGINS))})
     return found
 
 
@@ -79,16 +93,17 @@ def _line(error: services.HttpError) -> str:
 
 
 def _plugin(login: Mapping[str, Any]) -> Any:
-    """Raises keystoneauth1's NoMatchingPlugin, MissingRequiredOptions."""
+    """Raises keystoneauth1's MissingRequiredOptions."""
     from keystoneauth1 import loading
     return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
 
 
-def _session(auth: Any, ca_cert: str | None, insecure: bool) -> Any:
-    """With connections of its own: the shared ones trust other certificates."""
+def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: HTTPAdapter) -> Any:
+    """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from keystoneauth1 import session
     from oslo_config import cfg
-    found = session.Session(auth=auth, verify=not insecure, app_name='heatlite', timeout=cfg.CONF.clients.timeout)
+    found = session.Session(auth=auth, session=sessions.transport(adapter), verify=not insecure, app_name='heatlite',
+                            timeout=cfg.CONF.clients.timeout)
     if ca_cert and not insecure:
         file = tempfile.NamedTemporaryFile('w', suffix='.pem')      # noqa: SIM115 - it lives as long as the session
         file.write(ca_cert)

@@ -16,10 +16,11 @@ from keystoneauth1.identity import generic
 from oslo_config import cfg
 from oslo_context import context as contexts
 from oslo_log import log
+from requests.adapters import HTTPAdapter
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
-from heatlite.engine.clients import call_metrics, call_spans
+from heatlite.engine.clients import bounded, call_metrics, call_spans
 
 LOG = log.getLogger(__name__)
 
@@ -35,7 +36,7 @@ def session(context: Any) -> Any:
     """A session for `context`. Raises AuthorizationFailure when nothing says how to log in.
 
     Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
-    longer than [clients] timeout for the next byte.
+    longer than [clients] timeout for the next byte; answers are bounded (see `bounded`).
     """
     if len(_discovered) > LARGEST_DISCOVERY:
         _discovered.clear()
@@ -64,12 +65,18 @@ class Session(keystone_session.Session):
 
 @functools.cache
 def _transport() -> requests.Session:
-    """Connections to all services. Cookies are refused: they would mix up callers."""
+    """Connections to all services of the cloud."""
+    return transport(keystone_session.TCPKeepAliveAdapter(
+        pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+
+
+def transport(adapter: HTTPAdapter) -> requests.Session:
+    """Connections through `adapter`. Cookies are refused: they would mix up callers. Answers are bounded."""
     found = requests.Session()
+    found.hooks['response'].append(bounded.read)
     found.cookies.set_policy(cookiejar.DefaultCookiePolicy(allowed_domains=[]))
     for scheme in ('http://', 'https://'):
-        found.mount(scheme, keystone_session.TCPKeepAliveAdapter(
-            pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+        found.mount(scheme, adapter)
     return found
 
 

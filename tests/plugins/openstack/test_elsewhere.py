@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.engine.clients import remote_cloud
@@ -25,6 +26,14 @@ def test_another_region_keeps_who_asks(cloud: Cloud):
 
 
 def test_a_login_is_somebody_else(cloud: Cloud):
+    cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
+    try:
+        check_login(cloud)
+    finally:
+        cfg.CONF.clear_override('template_fetch_allow')
+
+
+def check_login(cloud: Cloud) -> None:
     found = remote_cloud.context(cloud.context, 'RegionOne', login=login(cloud))
     assert found.project_id == found.keystone_session.get_project_id() != cloud.context.project_id
     assert found.password is None and found.user_id is None

@@ -1,0 +1,62 @@
+"""Connections to addresses that users name: only where the operator allows.
+
+A user's login at another cloud names a Keystone, whose catalogue and redirects name further addresses. Each connection
+looks the name up once and goes to an address that is permitted; proxies are not used, because they would look it up
+again.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+from requests.adapters import HTTPAdapter
+from urllib3 import exceptions
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
+
+from heatlite.common import urlfetch
+
+USUAL_TIMEOUT = 60.0                        # seconds, for a request that has none
+
+
+class _Guarded:
+    """The part of a connection that opens its socket."""
+
+    def _new_conn(self: Any) -> socket.socket:
+        seconds = self.timeout if isinstance(self.timeout, int | float) else USUAL_TIMEOUT
+        try:
+            return urlfetch.connected(self.host.strip('[]'), self.port or self.default_port, seconds)
+        except TimeoutError as error:
+            raise exceptions.ConnectTimeoutError(self, str(error)) from None
+        except OSError as error:
+            raise exceptions.NewConnectionError(self, str(error)) from None
+
+
+class _Plain(_Guarded, HTTPConnection):
+    pass
+
+
+class _Encrypted(_Guarded, HTTPSConnection):
+    pass
+
+
+class _PlainPool(HTTPConnectionPool):
+    ConnectionCls = _Plain
+
+
+class _EncryptedPool(HTTPSConnectionPool):
+    ConnectionCls = _Encrypted
+
+
+class GuardedAdapter(HTTPAdapter):
+    """Sends requests only to addresses outside `template_fetch_deny`, or within `template_fetch_allow`."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {'http': _PlainPool, 'https': _EncryptedPool}
+
+    def send(self, request: Any, stream: bool = False, timeout: Any = None, verify: Any = True, cert: Any = None,
+             proxies: Mapping[str, str] | None = None) -> Any:
+        return super().send(request, stream, timeout, verify, cert, proxies=None)
