@@ -248,6 +248,41 @@ def test_the_graph_opens_what_is_inside(visit, seeded):
     page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
 
 
+COUNT_DRAWN = """() => { for (const name of ['fillText', 'roundRect', 'fillRect', 'lineTo', 'bezierCurveTo']) {
+    const draw = CanvasRenderingContext2D.prototype[name]
+    CanvasRenderingContext2D.prototype[name] = function (...args) {
+        window.drawn = (window.drawn ?? 0) + 1
+        return draw.apply(this, args)
+    }
+}}"""
+
+
+def test_choosing_in_the_graph_draws_what_it_changes(visit, service):
+    """Not all of the resources again; a movement of the graph does that."""
+    count = 120
+    stack_id = service.create('wide', stacks.template(**{
+        f'node-{number}': stacks.test_resource(*([f'node-{number - 9}'] if number > 8 else []))
+        for number in range(count)}))
+    service.until('wide', 'CREATE_COMPLETE')
+    page = visit()
+    page.evaluate(COUNT_DRAWN)
+    page.evaluate('address => { location.hash = address }', f'#/stack/wide/{stack_id}')
+    canvas = page.locator('canvas')
+    canvas.focus()
+    page.keyboard.press('n')
+    page.locator('.panel', has_text='openstack stack resource show').wait_for()
+    page.wait_for_timeout(200)                          # the graph has its new width then
+
+    def drawn(key):
+        page.evaluate('window.drawn = 0')
+        page.keyboard.press(key)
+        page.evaluate('() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        return page.evaluate('window.drawn')
+
+    assert 0 < drawn('n') < 10
+    assert drawn('ArrowLeft') > count
+
+
 @pytest.mark.parametrize('name, listed, key', [
     ('OS::Nova::Server', 'list of map', 'fixed_ip'), ('OS::Neutron::SecurityGroup', 'list of map', 'port_range_min'),
     ('OS::Heat::SoftwareConfig', 'list of map', 'error_output')])

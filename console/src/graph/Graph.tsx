@@ -1,11 +1,12 @@
 /** The live graph of a stack. Nested stacks are loaded when they are opened. */
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get, stackOf, stackPath, type Resource, type Shapes } from '../api/client'
 import { t } from '../i18n'
 import { Button, Empty, State, type Tone } from '../parts/ui'
-import { boxAt, draw, palette, type View } from './draw'
-import { layOut, MOST_MEMBERS, type Box, type Level } from './layout'
+import { Painter } from './painter'
+import { boxAt, type View } from './draw'
+import { Layout, MOST_MEMBERS, type Box, type Level } from './layout'
 
 const STEP = 60
 const LEGEND: Tone[] = ['complete', 'running', 'failed', 'waiting']
@@ -25,21 +26,15 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
   const view = useRef<View>({ x: 24, y: 24, scale: 1 })
   const moved = useRef(false)
   const drag = useRef<{ x: number; y: number; far: boolean } | null>(null)
-  const drawing = useMemo(() => layOut(rootId, levels, opened, (resource) => nestedOf(resource)?.id ?? null), [rootId, levels, opened, version])
+  const layout = useRef(new Layout((resource) => nestedOf(resource)?.id ?? null))
+  const drawing = useMemo(() => layout.current.update(rootId, levels, opened), [rootId, levels, opened, version])
+  const painter = useRef(new Painter())
   const paint = useRef<() => void>(() => undefined)
+  const isEmpty = drawing.boxes.length === 0
   const isRunning = useMemo(() => [...levels.values()].some((level) => level.resources.some((each) => each.resource_status.endsWith('IN_PROGRESS'))), [version, levels])
 
   paint.current = () => {
-    const element = canvas.current
-    const context = element?.getContext('2d')
-    if (!element || !context) return
-    const size = { width: element.clientWidth, height: element.clientHeight }
-    if (element.width !== Math.round(size.width * devicePixelRatio) || element.height !== Math.round(size.height * devicePixelRatio)) {
-      element.width = Math.round(size.width * devicePixelRatio)
-      element.height = Math.round(size.height * devicePixelRatio)
-    }
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches
-    draw(context, size, drawing, view.current, palette(element), still ? 0.6 : (Math.sin(performance.now() / 400) + 1) / 2, chosen)
+    if (canvas.current) painter.current.paint(canvas.current, drawing, view.current, chosen)
   }
 
   const fit = (): void => {
@@ -50,6 +45,8 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
     moved.current = false
     paint.current()
   }
+  const fitNow = useRef(fit)
+  fitNow.current = fit
   const zoom = (factor: number, x?: number, y?: number): void => {
     const element = canvas.current
     if (!element) return
@@ -66,25 +63,32 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
     if (!moved.current) fit()
     else paint.current()
   }, [drawing])
-  useEffect(() => paint.current(), [chosen, version])
+  useLayoutEffect(() => paint.current(), [chosen])
   useEffect(() => {
     const element = canvas.current
     if (!element) return
-    const watch = new ResizeObserver(() => (moved.current ? paint.current() : fit()))
+    const watch = new ResizeObserver(() => (moved.current ? paint.current() : fitNow.current()))
     watch.observe(element)
     const wheel = (event: WheelEvent): void => {
       event.preventDefault()
       zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY)
     }
     element.addEventListener('wheel', wheel, { passive: false })
-    const theme = new MutationObserver(() => paint.current())
+    const recolour = (): void => {
+      painter.current.forget()
+      paint.current()
+    }
+    const theme = new MutationObserver(recolour)
     theme.observe(document.documentElement, { attributes: true })
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    scheme.addEventListener('change', recolour)
     return () => {
       watch.disconnect()
       theme.disconnect()
+      scheme.removeEventListener('change', recolour)
       element.removeEventListener('wheel', wheel)
     }
-  }, [drawing])
+  }, [isEmpty])
   useEffect(() => {
     if (!isRunning || matchMedia('(prefers-reduced-motion: reduce)').matches) return
     let frame = 0

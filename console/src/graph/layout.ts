@@ -44,8 +44,44 @@ export interface Drawing {
   height: number
 }
 
+/** Draws again what has other states, and lays out again only what has other resources or other needs. */
+export class Layout {
+  private drawing: Drawing | null = null
+  private of = new Map<string, Resource[]>()
+  private opened: Set<string> | null = null
+
+  constructor(private readonly nested: (resource: Resource) => string | null) {}
+
+  /** `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. The answer is another object each time. */
+  update(rootId: string, levels: Map<string, Level>, opened: Set<string>): Drawing {
+    const isSame = this.drawing !== null && this.opened === opened && this.of.size === levels.size
+      && [...levels].every(([id, level]) => this.hasShape(this.of.get(id), level.resources))
+    this.drawing = isSame && this.drawing ? { ...this.drawing } : layOut(rootId, levels, opened, this.nested)
+    if (isSame) restate(this.drawing, levels)
+    this.of = new Map([...levels].map(([id, level]) => [id, level.resources]))
+    this.opened = opened
+    return this.drawing
+  }
+
+  private hasShape(before: Resource[] | undefined, now: Resource[]): boolean {
+    return before === now || before?.length === now.length && now.every((each, place) => {
+      const old = before[place]
+      return old === each || old !== undefined && old.resource_name === each.resource_name && this.nested(old) === this.nested(each)
+        && old.required_by.length === each.required_by.length && old.required_by.every((name, at) => name === each.required_by[at])
+    })
+  }
+}
+
+/** Gives each box its resource as it is now; the boxes are in the order of the resources. */
+function restate(drawing: Drawing, levels: Map<string, Level>): void {
+  drawing.boxes.forEach((box, place) => {
+    box.resource = levels.get(box.stackId)?.resources[place] ?? box.resource
+    if (box.inside) restate(box.inside, levels)
+  })
+}
+
 /** `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. `nested`: the nested stack of a resource. */
-export function layOut(rootId: string, levels: Map<string, Level>, opened: Set<string>, nested: (resource: Resource) => string | null): Drawing {
+function layOut(rootId: string, levels: Map<string, Level>, opened: Set<string>, nested: (resource: Resource) => string | null): Drawing {
   const level = levels.get(rootId)
   if (!level) return { boxes: [], lines: [], width: 0, height: 0 }
   const shown = level.resources.slice(0, MOST_MEMBERS)
@@ -111,7 +147,9 @@ function byLayers(boxes: Box[], lines: Line[]): Size {
   const next = new Map<Box, Box[]>()
   for (const line of lines) {
     waits.set(line.to, (waits.get(line.to) ?? 0) + 1)
-    next.set(line.from, [...(next.get(line.from) ?? []), line.to])
+    const after = next.get(line.from)
+    if (after) after.push(line.to)
+    else next.set(line.from, [line.to])
   }
   const ready = boxes.filter((box) => !waits.get(box))
   for (let box = ready.pop(); box; box = ready.pop()) {
@@ -125,9 +163,10 @@ function byLayers(boxes: Box[], lines: Line[]): Size {
   const columns = Math.ceil(Math.sqrt(boxes.length))
   let height = 0
   let width = 0
-  const most = Math.max(...layer.values())
-  for (let number = 0; number <= most; number++) {
-    const size = inGrid(boxes.filter((box) => layer.get(box) === number), height, columns * (NODE.width + GAP.x))
+  const rows: Box[][] = []
+  for (const [box, number] of layer) (rows[number] ??= []).push(box)
+  for (const row of rows) {
+    const size = inGrid(row ?? [], height, columns * (NODE.width + GAP.x))
     height = size.height + GAP.y
     width = Math.max(width, size.width)
   }

@@ -6,7 +6,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, call, get, stackPath, type Shapes, type StackDetail } from '../api/client'
 import { t } from '../i18n'
 import { useLoad } from '../parts/load'
-import type { Complaint } from '../parts/editor'
+import type { Complaint, Source } from '../parts/editor'
 import { Button, Command, Failure, Field, Loading, Page, quoted } from '../parts/ui'
 import { go, to } from '../router'
 
@@ -83,7 +83,7 @@ export function Edit({ stack }: { stack?: { name: string; id: string } }): JSX.E
 }
 
 function Form({ path, name, id, template, detail }: { path: string | undefined; name: string; id: string; template: string; detail: StackDetail | null }): JSX.Element {
-  const [source, setSource] = useState(template)
+  const [source, setSource] = useState<{ text: Source }>({ text: () => template })
   const [stackName, setStackName] = useState(name)
   const [tags, setTags] = useState((detail?.tags ?? []).join(','))
   const [rollback, setRollback] = useState(detail ? !detail.disable_rollback : false)
@@ -101,7 +101,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
     const mine = ++run.current
     setChecking(true)
     const timer = setTimeout(() => {
-      call<Shapes['Validation']>('POST', '/validate', { template: source }).then((found) => {
+      call<Shapes['Validation']>('POST', '/validate', { template: source.text() }).then((found) => {
         if (mine !== run.current) return
         setKnown(found.Parameters as Record<string, Parameter>)
         setComplaints([])
@@ -115,7 +115,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
 
   const given = (): Record<string, string> => Object.fromEntries(Object.entries(values).filter(([key, value]) => value !== '' && key in known))
   const body = (): Record<string, unknown> => ({
-    ...(path ? { existing: true } : { stack_name: stackName }), template: source, parameters: given(), disable_rollback: !rollback,
+    ...(path ? { existing: true } : { stack_name: stackName }), template: source.text(), parameters: given(), disable_rollback: !rollback,
     tags: tags.split(',').map((each) => each.trim()).filter(Boolean),
   })
   const attempt = (act: () => Promise<void>): void => {
@@ -152,7 +152,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
         <div class="edit-head"><h2>{t('edit.template')}</h2>
           <span class={`verdict ${checking ? '' : complaints?.length ? 'failed-text' : 'complete-text'}`} role="status">
             {checking ? t('edit.checking') : complaints?.length ? (complaints.length === 1 ? t('edit.invalid.one') : t('edit.invalid', { count: complaints.length })) : t('edit.valid')}</span></div>
-        <Suspense fallback={<Loading />}><Editor value={source} change={setSource} complaints={complaints ?? []} types={names} label={t('edit.template')} /></Suspense>
+        <Suspense fallback={<Loading />}><Editor value={template} change={(text) => setSource({ text })} complaints={complaints ?? []} types={names} label={t('edit.template')} /></Suspense>
         {complaints && complaints.length > 0 && <ul class="complaints">{complaints.map((each) => <li key={`${each.line}:${each.column}:${each.message}`}><code>{each.line}:{each.column}</code> {each.message}</li>)}</ul>}
         <p class="hint">{t('edit.template.hint')} {t('edit.fullscreen')}.</p>
       </section>

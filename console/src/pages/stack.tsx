@@ -29,6 +29,31 @@ function pathOf(levels: Map<string, Level>, rootId: string, name: string, stackI
   return [name]
 }
 
+/** Gives resources the states of events, oldest first. Returns the events of resources that are not loaded. */
+function apply(levels: Map<string, Level>, events: LiveEvent[]): LiveEvent[] {
+  const unknown: LiveEvent[] = []
+  for (const [stackId, level] of levels) {
+    const own = events.filter((each) => each.stack_id === stackId)
+    if (!own.length) continue
+    const resources = [...level.resources]
+    const places = new Map(resources.map((each, place) => [each.resource_name, place]))
+    for (const event of own) {
+      const place = places.get(event.resource_name)
+      const before = place === undefined ? undefined : resources[place]
+      if (place === undefined || !before) {
+        unknown.push(event)
+        continue
+      }
+      resources[place] = {
+        ...before, resource_status: event.resource_status, resource_status_reason: event.resource_status_reason,
+        physical_resource_id: event.physical_resource_id ?? before.physical_resource_id, updated_time: event.event_time,
+      }
+    }
+    levels.set(stackId, { ...level, resources })
+  }
+  return [...unknown, ...events.filter((each) => !levels.has(each.stack_id))]
+}
+
 const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift', 'guards'] as const
 const MOST_EVENTS = 2000
 
@@ -61,22 +86,12 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
 
   useEffect(() => {
     let isUp = false
-    const end = listen(`${path}/events/stream`, (event) => {
-      setEvents((before) => [event, ...before].slice(0, MOST_EVENTS))
+    const end = listen(`${path}/events/stream`, (found) => {
+      setEvents((before) => [...[...found].reverse(), ...before].slice(0, MOST_EVENTS))
       calmStack()
-      const level = levels.current.get(event.stack_id)
-      const place = level?.resources.findIndex((each) => each.resource_name === event.resource_name) ?? -1
-      const before = level?.resources[place]
-      if (level && before) {
-        const resources = [...level.resources]
-        resources[place] = {
-          ...before, resource_status: event.resource_status, resource_status_reason: event.resource_status_reason,
-          physical_resource_id: event.physical_resource_id ?? before.physical_resource_id, updated_time: event.event_time,
-        }
-        levels.current.set(event.stack_id, { ...level, resources })
-        setVersion((each) => each + 1)
-      }
-      if (event.stack_id === id && (!before || event.resource_name === name)) calmResources()
+      const unknown = apply(levels.current, found)
+      if (unknown.length < found.length) setVersion((each) => each + 1)
+      if (found.some((each) => each.stack_id === id && (each.resource_name === name || unknown.includes(each)))) calmResources()
     }, (isLive) => {
       setLive(isLive)
       if (isLive && !isUp) {

@@ -5,7 +5,7 @@ import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, defaultHighlightStyle, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
-import { EditorState } from '@codemirror/state'
+import { EditorState, type Text } from '@codemirror/state'
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import type { JSX } from 'preact'
@@ -38,8 +38,17 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--soft)', fontStyle: 'italic' },
 ])
 
+/** A text that is put together when it is asked for, and once: that of 5 MB takes longer than a key may. */
+export type Source = () => string
+
+function textOf(document: Text): Source {
+  let text: string | null = null
+  return () => (text ??= document.toString())
+}
+
+/** `value`: what it begins with. */
 export function Editor({ value, change, complaints, types, label, readOnly = false }: {
-  value: string; change: (text: string) => void; complaints: Complaint[]; types: string[]; label: string; readOnly?: boolean
+  value: string; change: (text: Source) => void; complaints: Complaint[]; types: string[]; label: string; readOnly?: boolean
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
@@ -58,17 +67,13 @@ export function Editor({ value, change, complaints, types, label, readOnly = fal
           autocompletion({ override: [(context) => complete(context, latest.current.types)] }),
           keymap.of([indentWithTab, ...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap]),
           EditorState.readOnly.of(readOnly), EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
-          EditorView.updateListener.of((update) => update.docChanged && latest.current.change(update.state.doc.toString())),
+          EditorView.updateListener.of((update) => update.docChanged && latest.current.change(textOf(update.state.doc))),
         ],
       }),
     })
     view.current = made
     return () => made.destroy()
   }, [])
-  useEffect(() => {
-    const made = view.current
-    if (made && made.state.doc.toString() !== value) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } })
-  }, [value])
   useEffect(() => {
     const made = view.current
     if (made) made.dispatch(setDiagnostics(made.state, complaints.map((each) => diagnostic(made.state, each))))

@@ -21,7 +21,11 @@ export function Rows<T>({ label, rows, columns, id, height }: {
   useEffect(() => {
     const box = place.current
     if (!box) return
-    const look = (): void => setSight({ top: box.scrollTop, height: box.clientHeight })
+    // By whole rows: a movement within a row renders nothing.
+    const look = (): void => setSight((before) => {
+      const now = { top: Math.floor(box.scrollTop / HEIGHT) * HEIGHT, height: box.clientHeight }
+      return now.top === before.top && now.height === before.height ? before : now
+    })
     const watch = new ResizeObserver(look)
     watch.observe(box)
     box.addEventListener('scroll', look, { passive: true })
@@ -31,7 +35,7 @@ export function Rows<T>({ label, rows, columns, id, height }: {
     }
   }, [])
   const first = Math.max(0, Math.floor(sight.top / HEIGHT) - MARGIN)
-  const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / HEIGHT) + MARGIN)
+  const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / HEIGHT) + 1 + MARGIN)
   const grid = { gridTemplateColumns: columns.map((column) => column.width).join(' ') }
   return <div class="rows" role="table" aria-label={label} aria-rowcount={rows.length + 1} ref={place} tabIndex={0} style={{ maxHeight: height ?? 'none' }}>
     <div class="row head" role="row" aria-rowindex={1} style={grid}>
