@@ -248,6 +248,23 @@ def test_the_graph_opens_what_is_inside(visit, seeded):
     page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
 
 
+def test_more_events_than_one_answer_holds_come_with_scrolling(visit, service):
+    stack_id = service.create('eventful', stacks.template(group={
+        'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': 480, 'resource_def': {'type': 'OS::Heat::Value', 'properties': {'value': 1}}}}, first={
+                'type': 'OS::Heat::ResourceGroup', 'properties': {
+                    'count': 60, 'resource_def': {'type': 'OS::Heat::Value', 'properties': {'value': 1}}}}))
+    service.until('eventful', 'CREATE_COMPLETE')
+    page = visit(f'#/stack/eventful/{stack_id}/events')
+    table = page.get_by_role('table')
+    table.wait_for()
+    for count in (1001, 1091):                          # with the head
+        page.wait_for_function(
+            "count => document.querySelector('[role=table]').getAttribute('aria-rowcount') == count", arg=count)
+        table.evaluate('each => { each.scrollTop = each.scrollHeight }')
+    assert page.get_by_role('row').last.get_attribute('aria-rowindex') == '1091'
+
+
 COUNT_DRAWN = """() => { for (const name of ['fillText', 'roundRect', 'fillRect', 'lineTo', 'bezierCurveTo']) {
     const draw = CanvasRenderingContext2D.prototype[name]
     CanvasRenderingContext2D.prototype[name] = function (...args) {

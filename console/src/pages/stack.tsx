@@ -56,6 +56,7 @@ function apply(levels: Map<string, Level>, events: LiveEvent[]): LiveEvent[] {
 
 const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift', 'guards'] as const
 const MOST_EVENTS = 2000
+const EVENTS_AT_ONCE = 1000
 
 export function StackPage({ name, id, tab, query }: { name: string; id: string; tab: string; query: URLSearchParams }): JSX.Element {
   const path = stackPath(name, id)
@@ -229,11 +230,25 @@ function Resources({ stack, resources, words, address }: { stack: StackDetail; r
 }
 
 function Events({ path, live }: { path: string; live: LiveEvent[] }): JSX.Element {
-  const { value, error } = useLoad(() => get<Shapes['EventList']>(`${path}/events?limit=1000&sort_keys=event_time&sort_dir=desc&nested_depth=5`), [path])
+  const [older, setOlder] = useState<Shapes['Event'][] | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const asked = useRef('')
+  const isWhole = useRef(false)
+  // The next page, once for each event that is the last one now.
+  const load = (): void => {
+    const marker = older?.at(-1)?.id ?? 'first'
+    if (isWhole.current || asked.current === marker) return
+    asked.current = marker
+    get<Shapes['EventList']>(`${path}/events?limit=${EVENTS_AT_ONCE}&sort_keys=event_time&sort_dir=desc&nested_depth=5${older ? `&marker=${marker}` : ''}`).then(({ events }) => {
+      isWhole.current = events.length < EVENTS_AT_ONCE
+      setOlder([...(older ?? []), ...events])
+    }, setError)
+  }
+  useEffect(load, [path])
   const shown = useMemo(() => {
     const known = new Set(live.map((each) => each.id))
-    return [...live, ...(value?.events ?? []).filter((each) => !known.has(each.id))]
-  }, [value, live])
+    return [...live, ...(older ?? []).filter((each) => !known.has(each.id))]
+  }, [older, live])
   const columns: Column<Shapes['Event']>[] = [
     { id: 'time', head: t('common.time'), width: '13rem', cell: (each) => when(each.event_time) },
     { id: 'name', head: t('common.name'), width: 'minmax(8rem, 1.2fr)', cell: (each) => <strong>{each.resource_name}</strong> },
@@ -241,8 +256,8 @@ function Events({ path, live }: { path: string; live: LiveEvent[] }): JSX.Elemen
     { id: 'reason', head: t('common.reason'), width: 'minmax(9rem, 2.4fr)', cell: (each) => <span title={each.resource_status_reason ?? ''}>{each.resource_status_reason}</span> },
   ]
   if (error !== null) return <Failure error={error} />
-  if (!value) return <Loading />
-  return shown.length ? <Rows label={t('stack.tab.events')} rows={shown} columns={columns} id={(each) => each.id} height="calc(100vh - 250px)" /> : <Empty title={t('events.empty')} text="" />
+  if (!older) return <Loading />
+  return shown.length ? <Rows label={t('stack.tab.events')} rows={shown} columns={columns} id={(each) => each.id} height="calc(100vh - 250px)" reached={load} /> : <Empty title={t('events.empty')} text="" />
 }
 
 function Outputs({ stack }: { stack: StackDetail }): JSX.Element {

@@ -13,8 +13,9 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren
 }
 
-export function Rows<T>({ label, rows, columns, id, height }: {
-  label: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; height?: string
+/** `reached`: called when the last row comes into sight, for those that have more. */
+export function Rows<T>({ label, rows, columns, id, height, reached }: {
+  label: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; height?: string; reached?: () => void
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ top: 0, height: 800 })
@@ -36,6 +37,9 @@ export function Rows<T>({ label, rows, columns, id, height }: {
   }, [])
   const first = Math.max(0, Math.floor(sight.top / HEIGHT) - MARGIN)
   const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / HEIGHT) + 1 + MARGIN)
+  useEffect(() => {
+    if (last === rows.length) reached?.()
+  }, [last, rows.length])
   const grid = { gridTemplateColumns: columns.map((column) => column.width).join(' ') }
   return <div class="rows" role="table" aria-label={label} aria-rowcount={rows.length + 1} ref={place} tabIndex={0} style={{ maxHeight: height ?? 'none' }}>
     <div class="row head" role="row" aria-rowindex={1} style={grid}>
