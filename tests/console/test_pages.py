@@ -140,6 +140,59 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     page.get_by_role('link', name='written', exact=True).wait_for(state='detached')
 
 
+BEFORE = """heat_template_version: 2021-04-16
+parameters:
+  size: {type: number}
+resources:
+  password:
+    type: OS::Heat::RandomString
+  server:
+    type: OS::Nova::Server
+    properties:
+"""
+
+
+@pytest.mark.parametrize('written, label, words', [
+    ('      flav', 'flavor', 'Flavor, by name or id'),
+    ('      networks:\n        - fixed', 'fixed_ip', None),
+    ('      networks:\n      - network: private\n        subn', 'subnet', None),
+    ('      networks: [{por', 'port', None),
+    ('      config_drive: tr', 'true', None),
+    ('      software_config_transport: POLL_TEMP', 'POLL_TEMP_URL', None),
+    ('      flavor: {get_pa', 'get_param', 'parameter references'),
+    ('      flavor: {get_param: si', 'size', None),
+    ('      flavor: {get_param: OS::st', 'OS::stack_name', None),
+    ('      image: {get_resource: pas', 'password', None),
+    ('    depends_on: [pas', 'password', None),
+    ('    depends_on:\n      - pas', 'password', None),
+    ('      name: {get_attr: [password, val', 'value', None),
+    ('    deletion_policy: Ret', 'Retain', None),
+    ('    depe', 'depends_on', None),
+    ('  other: {type: "OS::Heat::RandomString", properties: {len', 'length', 'Number of characters'),
+    ('  other: {type: OS::Heat::Rand', 'OS::Heat::RandomString', None),
+    ('outputs:\n  one:\n    value: {list_j', 'list_join', None)])
+def test_the_editor_completes_from_the_catalogue(visit, seeded, written, label, words):
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    editor = page.locator('.editor .cm-content')
+    editor.fill(BEFORE + written)
+    page.keyboard.press('Control+ ')
+    options = page.locator('.cm-tooltip-autocomplete')
+    option = options.locator('li').filter(has=page.locator('.cm-completionLabel', has_text=re.compile(f'^{label}$')))
+    option.wait_for()
+    assert options.locator('.cm-completionLabel', has_text=re.compile('^heat_template_version')).count() == 0
+    if words:
+        page.locator('.cm-completionInfo', has_text=words).wait_for()
+    option.click()
+    assert label in editor.locator('.cm-line').last.inner_text()
+
+
+def test_the_editor_explains_what_the_mouse_is_on(visit, seeded):
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    page.locator('.editor .cm-content').fill(BEFORE + '      flavor: m1.small\n')
+    page.locator('.editor .cm-line').get_by_text('flavor').hover()
+    page.locator('.explained', has_text='Flavor, by name or id').wait_for()
+
+
 def test_a_failure_is_explained_first(visit, seeded):
     page = visit(f'#/stack/broken/{seeded["broken"]}')
     page.locator('.notice.reason').get_by_role('link').click()

@@ -5,6 +5,7 @@ import { lazy, Suspense } from 'preact/compat'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, call, get, stackPath, type Shapes, type StackDetail } from '../api/client'
 import { t } from '../i18n'
+import { Knowledge } from '../parts/knowledge'
 import { useLoad } from '../parts/load'
 import type { Complaint, Source } from '../parts/editor'
 import { Button, Command, Failure, Field, Loading, Page, quoted } from '../parts/ui'
@@ -93,8 +94,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
   const [checking, setChecking] = useState(true)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>(null)
-  const types = useLoad(() => get<Shapes['TypeList']>('/resource_types'), [])
-  const names = useMemo(() => (types.value?.resource_types ?? []).map((each) => (typeof each === 'string' ? each : each.resource_type)), [types.value])
+  const knowledge = useMemo(() => new Knowledge(), [])
   const run = useRef(0)
 
   useEffect(() => {
@@ -152,7 +152,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
         <div class="edit-head"><h2>{t('edit.template')}</h2>
           <span class={`verdict ${checking ? '' : complaints?.length ? 'failed-text' : 'complete-text'}`} role="status">
             {checking ? t('edit.checking') : complaints?.length ? (complaints.length === 1 ? t('edit.invalid.one') : t('edit.invalid', { count: complaints.length })) : t('edit.valid')}</span></div>
-        <Suspense fallback={<Loading />}><Editor value={template} change={(text) => setSource({ text })} complaints={complaints ?? []} types={names} label={t('edit.template')} /></Suspense>
+        <Suspense fallback={<Loading />}><Editor value={template} change={(text) => setSource({ text })} complaints={complaints ?? []} knowledge={knowledge} label={t('edit.template')} /></Suspense>
         {complaints && complaints.length > 0 && <ul class="complaints">{complaints.map((each) => <li key={`${each.line}:${each.column}:${each.message}`}><code>{each.line}:{each.column}</code> {each.message}</li>)}</ul>}
         <p class="hint">{t('edit.template.hint')} {t('edit.fullscreen')}.</p>
       </section>
