@@ -148,6 +148,7 @@ RULES = (
     ('stacks:list_template_functions', READER, NOT_STACK_USER, 'List the functions of a template version.'),
     ('stacks:lookup', READER_OR_STACK_USER, EVERYBODY, 'Find a stack by its name.'),
     ('stacks:preview', READER, NOT_STACK_USER, 'Preview a new stack.'),
+    ('stacks:constraint_values', READER, NEVER_CHANGED, 'List the values that a constraint accepts.'),
     ('stacks:resource_schema', READER, NOT_STACK_USER, 'Show the schema of a resource type.'),
     ('stacks:show', READER, NOT_STACK_USER, 'Show a stack.'),
     ('stacks:template', READER, NOT_STACK_USER, 'Show the template of a stack.'),

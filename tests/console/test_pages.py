@@ -8,6 +8,7 @@ import pytest
 
 from tests.console import stacks
 from tests.console.conftest import Service
+from tests.system import processes
 
 TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift',
         'guards')
@@ -138,6 +139,58 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     page.get_by_role('dialog').get_by_role('button', name='Delete', exact=True).click()
     page.get_by_role('heading', name='Stacks', exact=True).wait_for()
     page.get_by_role('link', name='written', exact=True).wait_for(state='detached')
+
+
+CHOOSING = """heat_template_version: 2021-04-16
+parameters:
+  image: {type: string, constraints: [{custom_constraint: glance.image}]}
+  flavor: {type: string, default: m1.small, constraints: [{custom_constraint: nova.flavor}]}
+  network: {type: string, constraints: [{custom_constraint: neutron.network}]}
+  address: {type: string, default: 10.0.0.9, constraints: [{custom_constraint: ip_addr}]}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: {get_param: image}
+      flavor: {get_param: flavor}
+      networks: [{network: {get_param: network}}]
+"""
+
+
+def test_images_flavors_and_networks_are_chosen_from_lists(visit, service, seeded):
+    """As the cloud has them; where there is no list, there is a field."""
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    page.locator('.editor .cm-content').fill(CHOOSING)
+    page.get_by_label('image (required)').select_option('cirros')
+    flavor = page.get_by_label('flavor', exact=False)
+    assert flavor.locator('option').first.inner_text() == 'm1.small'
+    flavor.select_option('m1.tiny')
+    page.get_by_label('network (required)').select_option('public')
+    assert page.get_by_label('address', exact=False).evaluate('each => each.tagName') == 'INPUT'
+    page.get_by_label('Name of the stack').fill('chosen')
+    assert "flavor=m1.tiny" in page.locator('.edit-side .command').inner_text()
+    page.get_by_role('button', name='Plan', exact=True).click()
+    page.get_by_role('heading', name='Plan: create chosen').wait_for()
+
+
+def test_a_form_without_lists_has_fields(visit, service, seeded):
+    """While the service does not answer, values can be typed."""
+    failing(service.cloud, [{'kind': 'error', 'service': 'compute', 'path': '*/flavors', 'status': 503, 'count': 0}])
+    try:
+        page = visit('#/stacks/new', expected=('Applying inline style violates',))
+        page.locator('.editor .cm-content').fill(CHOOSING)
+        page.get_by_text('The list of values cannot be read: the service does not answer.').wait_for()
+        page.get_by_label('flavor', exact=False).fill('m1.tiny')
+        page.get_by_label('image (required)').select_option('cirros')
+    finally:
+        failing(service.cloud, [])
+
+
+def failing(cloud, rules):
+    """Has the simulated cloud fail in these ways, and in no other."""
+    assert processes.ask('DELETE', f'{cloud}/_sim/faults')[0] < 300
+    for rule in rules:
+        assert processes.ask('POST', f'{cloud}/_sim/faults', rule)[0] < 300
 
 
 BEFORE = """heat_template_version: 2021-04-16

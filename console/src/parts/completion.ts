@@ -2,7 +2,7 @@
 import type { Completion, CompletionContext, CompletionResult } from '@codemirror/autocomplete'
 import type { Text } from '@codemirror/state'
 import { t } from '../i18n'
-import type { Described, Knowledge, Schema } from './knowledge'
+import { writtenAs, type Described, type Knowledge, type Schema } from './knowledge'
 import { ENTRY, keyOf, spotAt, type Spot } from './spot'
 
 const SECTIONS = ['heat_template_version: 2021-04-16', 'description: ', 'parameter_groups:', 'parameters:', 'conditions:', 'resources:', 'outputs:']
@@ -84,6 +84,9 @@ async function valuesAt(spot: Spot, document: Text, knowledge: Knowledge): Promi
   const schema = (await schemaAt(spot, document, knowledge))?.node
   if (!schema) return []
   const allowed = schema.constraints?.flatMap((each) => (Array.isArray(each['allowed_values']) ? each['allowed_values'] as unknown[] : [])) ?? []
+  const custom = schema.constraints?.map((each) => each['custom_constraint']).find((each) => typeof each === 'string')
+  const listed = typeof custom === 'string' ? (await knowledge.values(custom))?.values ?? [] : []
+  if (listed.length) return listed.map((each) => ({ label: writtenAs(each, listed), detail: each.id, type: 'constant' }))
   return (allowed.length ? allowed : schema.type === 'boolean' ? [true, false] : []).map((each) => ({ label: String(each), type: 'enum', ...(schema.description ? { info: schema.description } : {}) }))
 }
 

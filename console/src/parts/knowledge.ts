@@ -16,6 +16,13 @@ export interface TypeFacts {
   attributes: Record<string, Schema>
 }
 
+export type Values = Shapes['ConstraintValues']
+
+/** What is written for an object of a list: its name if no other one has it, else its id. */
+export function writtenAs(value: Values['values'][number], all: Values['values']): string {
+  return value.name && all.filter((each) => each.name === value.name).length === 1 ? value.name : value.id
+}
+
 export interface Described {
   name: string
   description: string
@@ -38,6 +45,11 @@ export class Knowledge {
   functions(version: string): Promise<Described[]> {
     return this.once(`/template_versions/${encodeURIComponent(version)}/functions`, [], (found: Shapes['FunctionList']) =>
       found.template_functions.map((each) => ({ name: each.functions, description: each.description ?? '' })))
+  }
+
+  /** What a custom constraint accepts; null if there is no list of that. */
+  values(constraint: string): Promise<Values | null> {
+    return this.once(`/constraints/${encodeURIComponent(constraint)}/values`, null, (found: Values) => found)
   }
 
   private once<A, T>(path: string, none: T, read: (answer: A) => T): Promise<T> {

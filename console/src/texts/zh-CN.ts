@@ -271,6 +271,8 @@ export const zhCN: Texts = {
   'edit.parameters.none': '此模板没有参数。',
   'edit.parameters.keep': '留空的字段保持现有的值。',
   'edit.required': '必填',
+  'edit.values.unread': '无法读取可选值列表：{reason}。',
+  'edit.values.some': '仅列出前 {count} 个可选值。',
   'edit.valid': '模板有效。',
   'edit.invalid': '{count} 个错误',
   'edit.invalid.one': '1 个错误',
