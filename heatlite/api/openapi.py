@@ -146,6 +146,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'software_deployments.update': Operation('Update a software deployment', 'OneDeployment', 'DeploymentBody'),
     'software_deployments.delete': Operation('Delete a software deployment'),
     'services.index': Operation('List engines', 'ServiceList'),
+    'services.load': Operation('How much work the engines have, in numbers', 'OneLoad'),
     'services.build_info': Operation('What runs', 'BuildInfo'),
 }
 

@@ -176,5 +176,6 @@ TABLE: tuple[Route, ...] = (
           NONE, 204),
 
     Route('GET', P + '/services', services.index, 'service:index'),
+    Route('GET', P + '/services/load', services.load, 'service:load'),
     Route('GET', P + '/build_info', services.build_info, 'build_info:build_info'),
 )

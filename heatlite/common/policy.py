@@ -93,6 +93,7 @@ RULES = (
     ('resource:mark_unhealthy', MEMBER, NOT_STACK_USER, 'Mark a resource as unhealthy.'),
     ('resource:show', READER, NOT_STACK_USER, 'Show a resource.'),
     ('service:index', ADMIN, 'rule:context_is_admin', 'List the engines.'),
+    ('service:load', ADMIN, NEVER_CHANGED, 'Show how much work the engines have.'),
     ('software_configs:global_index', NOBODY, NEVER_CHANGED, 'List configs of all projects.'),
     ('software_configs:index', READER, NOT_STACK_USER, 'List configs.'),
     ('software_configs:create', MEMBER, NOT_STACK_USER, 'Create a config.'),

@@ -511,6 +511,16 @@ def test_the_page_goes_on_by_itself_after_a_crash(visit, own):
     page.get_by_role('link', name='afterwards').wait_for()
 
 
+def test_operations_show_the_work_of_the_engines(visit, service, seeded):
+    page = visit('#/operations')
+    page.get_by_role('heading', name='Queue').wait_for()
+    assert page.get_by_text('Stacks that will be taken over').is_visible()
+    work = page.get_by_role('row', name=re.compile('^create [1-9]'))          # the stack `slow` at least
+    work.wait_for()
+    engine = page.get_by_role('row', name=re.compile('^up '))
+    assert int(engine.get_by_role('cell').nth(3).inner_text()) > 0
+
+
 def test_what_the_session_leaves_behind(visit, seeded):
     page = visit()
     page.get_by_role('heading', name='Stacks', exact=True).wait_for()
