@@ -257,6 +257,40 @@ def test_a_failure_is_explained_first(visit, seeded):
         assert page.locator('.tag', has_text=name).is_visible()
 
 
+def blame(page):
+    """What the graph says of each resource."""
+    items = page.locator('.blame .sr-only li')
+    items.first.wait_for(state='attached')
+    return dict(each.split(' ', 1) for each in items.all_text_contents())
+
+
+def test_a_failure_shows_who_is_to_blame(visit, seeded):
+    page = visit(f'#/stack/broken/{seeded["broken"]}/failure')
+    assert blame(page) == {'network': 'Not involved', 'roof': 'Not involved', 'lamp': 'Went wrong',
+                           'table': 'Not started because of it', 'chair': 'Not started because of it'}
+    page.locator('.blame canvas').focus()
+    for key in 'npn':
+        page.keyboard.press(key)
+    page.get_by_role('status').filter(has=page.get_by_role('link', name='Show where it is written')).wait_for()
+
+
+def test_a_rollback_shows_what_it_has_taken_back(visit, service):
+    def made(value, **more):
+        return stacks.template(network=stacks.test_resource(value=value),
+                               lamp=stacks.test_resource('network', value=value, **more),
+                               table=stacks.test_resource('lamp', value=value))
+
+    fails = made('two', fail=True)
+    fails['resources']['chair'] = stacks.test_resource('network')           # deleted again
+    stack_id = service.create('taken-back', made('one'))
+    service.until('taken-back', 'CREATE_COMPLETE')
+    service.ask('PATCH', f'/stacks/taken-back/{stack_id}', {'template': fails, 'disable_rollback': False})
+    service.until('taken-back', 'ROLLBACK_COMPLETE')
+    found = blame(visit(f'#/stack/taken-back/{stack_id}/failure'))
+    assert found.pop('chair', 'Rolled back') == 'Rolled back'               # if it began before the lamp failed
+    assert found == {'network': 'Rolled back', 'lamp': 'Went wrong', 'table': 'Not started because of it'}
+
+
 def test_the_timeline_stands_beside_the_time_before(visit, service):
     def slow(value, seconds):
         return stacks.template(slow=stacks.test_resource(value=value, wait_secs=seconds),

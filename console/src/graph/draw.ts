@@ -3,7 +3,7 @@
  * from what moves, so that it can be kept.
  */
 import { t } from '../i18n'
-import { toneOf, type Tone } from '../parts/ui'
+import type { Tone } from '../parts/ui'
 import type { Box, Drawing, Line } from './layout'
 
 export interface View {
@@ -18,7 +18,7 @@ export function palette(element: Element): Palette {
   const style = getComputedStyle(element)
   const read = (name: string): string => style.getPropertyValue(`--${name}`).trim()
   return {
-    complete: read('complete'), running: read('running'), failed: read('failed'), waiting: read('waiting'), deleted: read('waiting'),
+    complete: read('complete'), running: read('running'), failed: read('failed'), waiting: read('waiting'), deleted: read('waiting'), undone: read('undone'), other: read('edge'),
     surface: read('surface'), raised: read('raised'), line: read('line'), edge: read('edge'), ink: read('ink'), soft: read('soft'), accent: read('accent'),
   }
 }
@@ -87,7 +87,7 @@ export function drawStill(context: CanvasRenderingContext2D, sight: Sight, view:
 /** `beat`: 0 to 1, the phase of what is being worked on. `chosen`: the key of the marked box. */
 export function drawMoving(context: CanvasRenderingContext2D, sight: Sight, view: View, colours: Palette, beat: number, chosen: string | null): void {
   for (const { box, x, y } of sight.places) {
-    const isRunning = toneOf(box.resource.resource_status) === 'running'
+    const isRunning = box.tone === 'running'
     if (isRunning && !box.inside && view.scale < FAR) {
       context.globalAlpha = 0.4 + 0.6 * beat
       context.fillStyle = colours.running
@@ -150,7 +150,7 @@ function drawLines(context: CanvasRenderingContext2D, sight: Sight, view: View, 
 
 function drawStates(context: CanvasRenderingContext2D, sight: Sight, colours: Palette): void {
   for (const { box, x, y } of sight.places) {
-    const tone = toneOf(box.resource.resource_status)
+    const { tone } = box
     if (tone === 'running' && !box.inside) continue
     context.fillStyle = colours[tone]
     context.globalAlpha = box.inside ? 0.2 : 0.85
@@ -160,7 +160,7 @@ function drawStates(context: CanvasRenderingContext2D, sight: Sight, colours: Pa
 }
 
 function drawBox(context: CanvasRenderingContext2D, { box, x, y }: Place, colours: Palette): void {
-  const tone = toneOf(box.resource.resource_status)
+  const { tone } = box
   context.fillStyle = box.inside ? colours.surface : colours.raised
   context.strokeStyle = tone === 'failed' ? colours.failed : colours.edge
   context.lineWidth = tone === 'failed' ? 2 : 1

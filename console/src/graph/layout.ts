@@ -1,6 +1,7 @@
 /** Where the resources of a stack and of its opened nested stacks are drawn: pure, from names and needs to boxes. */
 import dagre from '@dagrejs/dagre'
 import type { Resource } from '../api/client'
+import type { Tone } from '../parts/ui'
 
 export const NODE = { width: 190, height: 46 }
 const GAP = { x: 22, y: 34 }
@@ -19,6 +20,7 @@ export interface Box {
   key: string
   stackId: string
   resource: Resource
+  tone: Tone
   x: number
   y: number
   width: number
@@ -44,6 +46,8 @@ export interface Drawing {
   height: number
 }
 
+export type ToneAt = (stackId: string, resource: Resource) => Tone
+
 /** Draws again what has other states, and lays out again only what has other resources or other needs. */
 export class Layout {
   private drawing: Drawing | null = null
@@ -52,12 +56,15 @@ export class Layout {
 
   constructor(private readonly nested: (resource: Resource) => string | null) {}
 
-  /** `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. The answer is another object each time. */
-  update(rootId: string, levels: Map<string, Level>, opened: Set<string>): Drawing {
+  /**
+   * `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. `toneAt`: the colour of a resource of a
+   * stack. The answer is another object each time.
+   */
+  update(rootId: string, levels: Map<string, Level>, opened: Set<string>, toneAt: ToneAt): Drawing {
     const isSame = this.drawing !== null && this.opened === opened && this.of.size === levels.size
       && [...levels].every(([id, level]) => this.hasShape(this.of.get(id), level.resources))
     this.drawing = isSame && this.drawing ? { ...this.drawing } : layOut(rootId, levels, opened, this.nested)
-    if (isSame) restate(this.drawing, levels)
+    restate(this.drawing, levels, toneAt)
     this.of = new Map([...levels].map(([id, level]) => [id, level.resources]))
     this.opened = opened
     return this.drawing
@@ -72,11 +79,12 @@ export class Layout {
   }
 }
 
-/** Gives each box its resource as it is now; the boxes are in the order of the resources. */
-function restate(drawing: Drawing, levels: Map<string, Level>): void {
+/** Gives each box its resource and colour as they are now; the boxes are in the order of the resources. */
+function restate(drawing: Drawing, levels: Map<string, Level>, toneAt: ToneAt): void {
   drawing.boxes.forEach((box, place) => {
     box.resource = levels.get(box.stackId)?.resources[place] ?? box.resource
-    if (box.inside) restate(box.inside, levels)
+    box.tone = toneAt(box.stackId, box.resource)
+    if (box.inside) restate(box.inside, levels, toneAt)
   })
 }
 
@@ -89,7 +97,7 @@ function layOut(rootId: string, levels: Map<string, Level>, opened: Set<string>,
     const nestedId = nested(resource)
     const inside = nestedId && opened.has(nestedId) && levels.has(nestedId) ? layOut(nestedId, levels, opened, nested) : null
     return {
-      key: `${rootId}/${resource.resource_name}`, stackId: rootId, resource, x: 0, y: 0, nestedId, inside,
+      key: `${rootId}/${resource.resource_name}`, stackId: rootId, resource, tone: 'other', x: 0, y: 0, nestedId, inside,
       width: inside ? Math.max(NODE.width, inside.width + 2 * PAD) : NODE.width,
       height: inside ? HEAD + inside.height + PAD : NODE.height,
       hidden: inside && nestedId ? Math.max(0, (levels.get(nestedId)?.resources.length ?? 0) - MOST_MEMBERS) : 0,

@@ -80,5 +80,5 @@ function Table({ heads, rows }: { heads: string[]; rows: ComponentChildren[][] }
 
 /** Times of engines have no zone; they are UTC. */
 function zoned(time: string | null): string | null {
-  return time === null ? null : `${time}Z`
+  return time === null || time.endsWith('Z') ? time : `${time}Z`
 }

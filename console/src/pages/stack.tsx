@@ -155,7 +155,8 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
         choose={(box) => setChosen(box && { key: box.key, stackId: box.stackId, name: box.resource.resource_name })} />
       {marked && <ResourcePanel resource={marked} stack={found} path={pathOf(levels.current, id, marked.resource_name, chosen.stackId)} close={() => setChosen(null)} />}
     </div>}
-    {tab === 'failure' && <Failed path={path} name={name} id={id} version={events[0]?.id ?? ''} />}
+    {tab === 'failure' && <Failed path={path} name={name} id={id} version={events[0]?.id ?? ''}
+      graph={{ levels: levels.current, version, load, pathOf: (stackId, each) => pathOf(levels.current, id, each, stackId) }} />}
     {tab === 'timeline' && <Timeline path={path} name={name} version={events[0]?.id ?? ''} running={isRunning} />}
     {tab === 'resources' && <Resources stack={found} resources={resources} words={query.get('q') ?? ''} address={address('resources')} />}
     {tab === 'events' && <Events path={path} live={events} />}

@@ -204,6 +204,11 @@ export const en = {
   'failure.next': '{call} is called next at about {time}',
   'failure.running': '{call} has not returned yet',
 
+  'blame.title': 'What it has led to',
+  'blame.cause': 'Went wrong',
+  'blame.waiting': 'Not started because of it',
+  'blame.undone': 'Rolled back',
+  'blame.other': 'Not involved',
   'drift.look': 'Compare now',
   'drift.looking': 'Comparing…',
   'drift.looked': 'Compared at {time}',

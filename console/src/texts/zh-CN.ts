@@ -206,6 +206,11 @@ export const zhCN: Texts = {
   'failure.next': '下一次调用 {call} 约在 {time}',
   'failure.running': '{call} 尚未返回',
 
+  'blame.title': '造成的影响',
+  'blame.cause': '出错',
+  'blame.waiting': '因此未启动',
+  'blame.undone': '已回滚',
+  'blame.other': '未涉及',
   'drift.look': '立即比较',
   'drift.looking': '正在比较…',
   'drift.looked': '比较时间：{time}',
