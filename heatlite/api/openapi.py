@@ -48,6 +48,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'resource_types.index': Operation('List resource types', 'TypeList'),
     'resource_types.show': Operation('Schema of a resource type', 'TypeSchema'),
     'resource_types.template': Operation('A template made from a resource type', 'Object'),
+    'constraints.values': Operation('List the values that a custom constraint accepts', 'ConstraintValues'),
     'template_versions.index': Operation('List template versions', 'VersionList'),
     'template_versions.functions': Operation('List functions of a template version', 'FunctionList'),
     'stacks.index': Operation('List stacks', 'StackList'),
@@ -145,6 +146,7 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'software_deployments.update': Operation('Update a software deployment', 'OneDeployment', 'DeploymentBody'),
     'software_deployments.delete': Operation('Delete a software deployment'),
     'services.index': Operation('List engines', 'ServiceList'),
+    'services.load': Operation('How much work the engines have, in numbers', 'OneLoad'),
     'services.build_info': Operation('What runs', 'BuildInfo'),
 }
 

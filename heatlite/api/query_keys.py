@@ -73,6 +73,7 @@ QUERY_KEYS: Mapping[str, Mapping[str, Key]] = {         # by module and function
         'support_status': Key({'enum': list(resource_types.SUPPORT_STATUSES)}), **_DESCRIBED},
     'resource_types.show': _DESCRIBED,
     'resource_types.template': {'template_type': Key({'enum': list(resource_types.TEMPLATE_KINDS)})},
+    'constraints.values': {'limit': Key(NATURAL)},
     'template_versions.functions': {'with_condition_func': Key(BOOLEAN)},
     'stacks.index': {**_STACKS, 'global_tenant': Key(BOOLEAN, Reach.ALL, 'stacks:global_index')},
     'stacks.detail': _STACKS,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from heatlite.api.handlers import (
     actions,
+    constraints,
     drift,
     event_streams,
     events,
@@ -65,6 +66,7 @@ TABLE: tuple[Route, ...] = (
     Route('GET', TYPES, resource_types.index, 'stacks:list_resource_types'),
     Route('GET', TYPES + '/{type_name}', resource_types.show, 'stacks:resource_schema'),
     Route('GET', TYPES + '/{type_name}/template', resource_types.template, 'stacks:generate_template'),
+    Route('GET', P + '/constraints/{constraint}/values', constraints.values, 'stacks:constraint_values'),
     Route('GET', P + '/template_versions', template_versions.index, 'stacks:list_template_versions'),
     Route('GET', P + '/template_versions/{version}/functions', template_versions.functions,
           'stacks:list_template_functions'),
@@ -174,5 +176,6 @@ TABLE: tuple[Route, ...] = (
           NONE, 204),
 
     Route('GET', P + '/services', services.index, 'service:index'),
+    Route('GET', P + '/services/load', services.load, 'service:load'),
     Route('GET', P + '/build_info', services.build_info, 'build_info:build_info'),
 )

@@ -10,6 +10,7 @@ from heatlite.api import links
 from heatlite.common.timeutils import isotime
 from heatlite.db import events, resources, stacks
 from heatlite.db.engines import Engine
+from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -186,6 +187,18 @@ def service(found: Engine, is_up: bool) -> View:
         'hostname': found.hostname, 'topic': found.topic, 'report_interval': found.report_interval,
         'created_at': _precise(found.created_at), 'updated_at': _precise(found.updated_at),
         'deleted_at': _precise(found.deleted_at), 'status': 'up' if is_up else 'down',
+    }
+
+
+def load(found: Load) -> View:
+    return {
+        'engines': [{'engine_id': each, 'stacks': count} for each, count in sorted(found.driven.items())],
+        'queue': {'free': found.free, 'silent': found.silent, 'struck': found.struck, 'signals': found.signals,
+                  'oldest_signal': when(found.oldest_signal)},
+        'running': [{'action': each.action, 'stacks': each.stacks, 'since': when(each.since)}
+                    for each in found.running],
+        'services': [{'service': each.service, 'resources': each.resources, 'failing': each.failing,
+                      'since': when(each.since)} for each in found.waits],
     }
 
 

@@ -45,6 +45,7 @@ from heatlite.engine.requests import price_file
 from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
+from heatlite.engine.requests.constraint_values import ConstraintValues
 from heatlite.engine.requests.drift import Drift
 from heatlite.engine.requests.drift import Settings as DriftSettings
 from heatlite.engine.requests.drift_watch import DriftWatch
@@ -175,6 +176,7 @@ class EngineService:
         self.drift = Drift(runtime, database, self.reader, self.updates, self._sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))
         self.project_templates = ProjectTemplates(runtime, database)
+        self.constraint_values = ConstraintValues(runtime)
         self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
@@ -319,6 +321,7 @@ class EngineService:
             messages.ListResourceTypes: types.list_types,
             messages.ResourceSchema: types.schema,
             messages.GenerateTemplate: types.template,
+            messages.ListConstraintValues: self.constraint_values.values,
             messages.PutMetricData: self.alarms.put_data,
             messages.PutAlarm: self.alarms.put_alarm,
             messages.DeleteAlarms: self.alarms.delete_alarms,

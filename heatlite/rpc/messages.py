@@ -430,6 +430,16 @@ class ResourceSchema(Message):
 
 
 @dataclass(frozen=True)
+class ListConstraintValues(Message):
+    """Asks for values that a custom constraint accepts: objects that its service lists for the caller."""
+
+    reads = True
+    answer = 'values: [{id, name}]; is_whole; unread: why the list cannot be read, or None'
+    constraint: str
+    limit: int
+
+
+@dataclass(frozen=True)
 class GenerateTemplate(Message):
     """Generates a template for a resource type. `kind`: hot or cfn."""
 

@@ -59,7 +59,9 @@ def _spread(found):
 
 def taken(page) -> bytes:
     """A PNG of the window once two in a row are the same."""
-    page.wait_for_function("document.fonts.status === 'loaded' && !document.querySelector('.loading, .live:not(.on)')")
+    # A function: the content policy lets no later attempt evaluate an expression.
+    page.wait_for_function(
+        "() => document.fonts.status === 'loaded' && !document.querySelector('.loading, .live:not(.on)')")
     last = b''
     for _attempt in range(20):
         _browser(page, 'steady')

@@ -8,6 +8,7 @@ import pytest
 
 from tests.console import stacks
 from tests.console.conftest import Service
+from tests.system import processes
 
 TABS = ('graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift',
         'guards')
@@ -140,6 +141,111 @@ def test_a_stack_is_created_from_the_editor_planned_applied_and_deleted(visit, s
     page.get_by_role('link', name='written', exact=True).wait_for(state='detached')
 
 
+CHOOSING = """heat_template_version: 2021-04-16
+parameters:
+  image: {type: string, constraints: [{custom_constraint: glance.image}]}
+  flavor: {type: string, default: m1.small, constraints: [{custom_constraint: nova.flavor}]}
+  network: {type: string, constraints: [{custom_constraint: neutron.network}]}
+  address: {type: string, default: 10.0.0.9, constraints: [{custom_constraint: ip_addr}]}
+resources:
+  server:
+    type: OS::Nova::Server
+    properties:
+      image: {get_param: image}
+      flavor: {get_param: flavor}
+      networks: [{network: {get_param: network}}]
+"""
+
+
+def test_images_flavors_and_networks_are_chosen_from_lists(visit, service, seeded):
+    """As the cloud has them; where there is no list, there is a field."""
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    page.locator('.editor .cm-content').fill(CHOOSING)
+    page.get_by_label('image (required)').select_option('cirros')
+    flavor = page.get_by_label('flavor', exact=False)
+    assert flavor.locator('option').first.inner_text() == 'm1.small'
+    flavor.select_option('m1.tiny')
+    page.get_by_label('network (required)').select_option('public')
+    assert page.get_by_label('address', exact=False).evaluate('each => each.tagName') == 'INPUT'
+    page.get_by_label('Name of the stack').fill('chosen')
+    assert "flavor=m1.tiny" in page.locator('.edit-side .command').inner_text()
+    page.get_by_role('button', name='Plan', exact=True).click()
+    page.get_by_role('heading', name='Plan: create chosen').wait_for()
+
+
+def test_a_form_without_lists_has_fields(visit, service, seeded):
+    """While the service does not answer, values can be typed."""
+    failing(service.cloud, [{'kind': 'error', 'service': 'compute', 'path': '*/flavors', 'status': 503, 'count': 0}])
+    try:
+        page = visit('#/stacks/new', expected=('Applying inline style violates',))
+        page.locator('.editor .cm-content').fill(CHOOSING)
+        page.get_by_text('The list of values cannot be read: the service does not answer.').wait_for()
+        page.get_by_label('flavor', exact=False).fill('m1.tiny')
+        page.get_by_label('image (required)').select_option('cirros')
+    finally:
+        failing(service.cloud, [])
+
+
+def failing(cloud, rules):
+    """Has the simulated cloud fail in these ways, and in no other."""
+    assert processes.ask('DELETE', f'{cloud}/_sim/faults')[0] < 300
+    for rule in rules:
+        assert processes.ask('POST', f'{cloud}/_sim/faults', rule)[0] < 300
+
+
+BEFORE = """heat_template_version: 2021-04-16
+parameters:
+  size: {type: number}
+resources:
+  password:
+    type: OS::Heat::RandomString
+  server:
+    type: OS::Nova::Server
+    properties:
+"""
+
+
+@pytest.mark.parametrize('written, label, words', [
+    ('      flav', 'flavor', 'Flavor, by name or id'),
+    ('      networks:\n        - fixed', 'fixed_ip', None),
+    ('      networks:\n      - network: private\n        subn', 'subnet', None),
+    ('      networks: [{por', 'port', None),
+    ('      config_drive: tr', 'true', None),
+    ('      software_config_transport: POLL_TEMP', 'POLL_TEMP_URL', None),
+    ('      flavor: {get_pa', 'get_param', 'parameter references'),
+    ('      flavor: {get_param: si', 'size', None),
+    ('      flavor: {get_param: OS::st', 'OS::stack_name', None),
+    ('      image: {get_resource: pas', 'password', None),
+    ('    depends_on: [pas', 'password', None),
+    ('    depends_on:\n      - pas', 'password', None),
+    ('      name: {get_attr: [password, val', 'value', None),
+    ('    deletion_policy: Ret', 'Retain', None),
+    ('    depe', 'depends_on', None),
+    ('  other: {type: "OS::Heat::RandomString", properties: {len', 'length', 'Number of characters'),
+    ('  other: {type: OS::Heat::Rand', 'OS::Heat::RandomString', None),
+    ('outputs:\n  one:\n    value: {list_j', 'list_join', None)])
+def test_the_editor_completes_from_the_catalogue(visit, seeded, written, label, words):
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    editor = page.locator('.editor .cm-content')
+    editor.fill(BEFORE + written)
+    page.keyboard.press('Control+ ')
+    options = page.locator('.cm-tooltip-autocomplete')
+    option = options.locator('li').filter(has=page.locator('.cm-completionLabel', has_text=re.compile(f'^{label}$')))
+    option.wait_for()
+    assert options.locator('.cm-completionLabel', has_text=re.compile('^heat_template_version')).count() == 0
+    if words:
+        page.locator('.cm-completionInfo', has_text=words).wait_for()
+    option.click()
+    assert label in editor.locator('.cm-line').last.inner_text()
+
+
+def test_the_editor_explains_what_the_mouse_is_on(visit, seeded):
+    page = visit('#/stacks/new', expected=('Applying inline style violates',))
+    page.locator('.editor .cm-content').fill(BEFORE + '      flavor: m1.small\n')
+    page.locator('.editor .cm-line').get_by_text('flavor').hover()
+    page.locator('.explained', has_text='Flavor, by name or id').wait_for()
+
+
 def test_a_failure_is_explained_first(visit, seeded):
     page = visit(f'#/stack/broken/{seeded["broken"]}')
     page.locator('.notice.reason').get_by_role('link').click()
@@ -149,6 +255,40 @@ def test_a_failure_is_explained_first(visit, seeded):
     assert 'resources.lamp' in cause.inner_text()
     for name in ('table', 'chair'):
         assert page.locator('.tag', has_text=name).is_visible()
+
+
+def blame(page):
+    """What the graph says of each resource."""
+    items = page.locator('.blame .sr-only li')
+    items.first.wait_for(state='attached')
+    return dict(each.split(' ', 1) for each in items.all_text_contents())
+
+
+def test_a_failure_shows_who_is_to_blame(visit, seeded):
+    page = visit(f'#/stack/broken/{seeded["broken"]}/failure')
+    assert blame(page) == {'network': 'Not involved', 'roof': 'Not involved', 'lamp': 'Went wrong',
+                           'table': 'Not started because of it', 'chair': 'Not started because of it'}
+    page.locator('.blame canvas').focus()
+    for key in 'npn':
+        page.keyboard.press(key)
+    page.get_by_role('status').filter(has=page.get_by_role('link', name='Show where it is written')).wait_for()
+
+
+def test_a_rollback_shows_what_it_has_taken_back(visit, service):
+    def made(value, **more):
+        return stacks.template(network=stacks.test_resource(value=value),
+                               lamp=stacks.test_resource('network', value=value, **more),
+                               table=stacks.test_resource('lamp', value=value))
+
+    fails = made('two', fail=True)
+    fails['resources']['chair'] = stacks.test_resource('network')           # deleted again
+    stack_id = service.create('taken-back', made('one'))
+    service.until('taken-back', 'CREATE_COMPLETE')
+    service.ask('PATCH', f'/stacks/taken-back/{stack_id}', {'template': fails, 'disable_rollback': False})
+    service.until('taken-back', 'ROLLBACK_COMPLETE')
+    found = blame(visit(f'#/stack/taken-back/{stack_id}/failure'))
+    assert found.pop('chair', 'Rolled back') == 'Rolled back'               # if it began before the lamp failed
+    assert found == {'network': 'Rolled back', 'lamp': 'Went wrong', 'table': 'Not started because of it'}
 
 
 def test_the_timeline_stands_beside_the_time_before(visit, service):
@@ -246,6 +386,58 @@ def test_the_graph_opens_what_is_inside(visit, seeded):
     page.keyboard.press('p')
     page.get_by_role('link', name='Open nested stack').click()
     page.get_by_role('heading', name=re.compile('^shop-web-')).wait_for()
+
+
+def test_more_events_than_one_answer_holds_come_with_scrolling(visit, service):
+    stack_id = service.create('eventful', stacks.template(group={
+        'type': 'OS::Heat::ResourceGroup', 'properties': {
+            'count': 480, 'resource_def': {'type': 'OS::Heat::Value', 'properties': {'value': 1}}}}, first={
+                'type': 'OS::Heat::ResourceGroup', 'properties': {
+                    'count': 60, 'resource_def': {'type': 'OS::Heat::Value', 'properties': {'value': 1}}}}))
+    service.until('eventful', 'CREATE_COMPLETE')
+    page = visit(f'#/stack/eventful/{stack_id}/events')
+    table = page.get_by_role('table')
+    table.wait_for()
+    for count in (1001, 1091):                          # with the head
+        page.wait_for_function(
+            "count => document.querySelector('[role=table]').getAttribute('aria-rowcount') == count", arg=count)
+        table.evaluate('each => { each.scrollTop = each.scrollHeight }')
+    assert page.get_by_role('row').last.get_attribute('aria-rowindex') == '1091'
+
+
+COUNT_DRAWN = """() => { for (const name of ['fillText', 'roundRect', 'fillRect', 'lineTo', 'bezierCurveTo']) {
+    const draw = CanvasRenderingContext2D.prototype[name]
+    CanvasRenderingContext2D.prototype[name] = function (...args) {
+        window.drawn = (window.drawn ?? 0) + 1
+        return draw.apply(this, args)
+    }
+}}"""
+
+
+def test_choosing_in_the_graph_draws_what_it_changes(visit, service):
+    """Not all of the resources again; a movement of the graph does that."""
+    count = 120
+    stack_id = service.create('wide', stacks.template(**{
+        f'node-{number}': stacks.test_resource(*([f'node-{number - 9}'] if number > 8 else []))
+        for number in range(count)}))
+    service.until('wide', 'CREATE_COMPLETE')
+    page = visit()
+    page.evaluate(COUNT_DRAWN)
+    page.evaluate('address => { location.hash = address }', f'#/stack/wide/{stack_id}')
+    canvas = page.locator('canvas')
+    canvas.focus()
+    page.keyboard.press('n')
+    page.locator('.panel', has_text='openstack stack resource show').wait_for()
+    page.wait_for_timeout(200)                          # the graph has its new width then
+
+    def drawn(key):
+        page.evaluate('window.drawn = 0')
+        page.keyboard.press(key)
+        page.evaluate('() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+        return page.evaluate('window.drawn')
+
+    assert 0 < drawn('n') < 10
+    assert drawn('ArrowLeft') > count
 
 
 @pytest.mark.parametrize('name, listed, key', [
@@ -351,6 +543,16 @@ def test_the_page_goes_on_by_itself_after_a_crash(visit, own):
     page.get_by_text('Live', exact=True).wait_for()
     own.create('afterwards', stacks.template(a=stacks.test_resource()))
     page.get_by_role('link', name='afterwards').wait_for()
+
+
+def test_operations_show_the_work_of_the_engines(visit, service, seeded):
+    page = visit('#/operations')
+    page.get_by_role('heading', name='Queue').wait_for()
+    assert page.get_by_text('Stacks that will be taken over').is_visible()
+    work = page.get_by_role('row', name=re.compile('^create [1-9]'))          # the stack `slow` at least
+    work.wait_for()
+    engine = page.get_by_role('row', name=re.compile('^up '))
+    assert int(engine.get_by_role('cell').nth(3).inner_text()) > 0
 
 
 def test_what_the_session_leaves_behind(visit, seeded):

@@ -155,6 +155,7 @@ def _parts(of: Things) -> dict[str, tuple[str, ...]]:
             'output_key': (of.output_key,), 'config_id': (of.config_id,),
             'deployment_id': (of.deployment_id,), 'server_id': (of.server_id, of.physical_id, of.stack_id),
             'stack_set': (of.stack_name, of.stack_id, of.nested_id),
+            'constraint': ('nova.flavor', of.resource_name),
             'type_name': ('OS::Heat::None', of.resource_name), 'version': ('heat_template_version.rocky',)}
 
 

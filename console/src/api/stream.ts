@@ -11,12 +11,16 @@ export interface LiveEvent extends StackEvent {
 
 const KNOWN = 2000
 
-/** Listens until the returned function is called. `received`: each event once; `live`: whether the stream is there. */
-export function listen(path: string, received: (event: LiveEvent) => void, live: (isLive: boolean) => void): () => void {
+/** Milliseconds in which events are collected: a page is rendered once for all of them. */
+const COLLECT = 40
+
+/** Listens until the returned function is called. `received`: each event once, oldest first; `live`: whether the stream is there. */
+export function listen(path: string, received: (events: LiveEvent[]) => void, live: (isLive: boolean) => void): () => void {
   const end = new AbortController()
   const known = new Set<string>()
   let position = ''
   let pause = 1000
+  let collected: LiveEvent[] = []
 
   async function read(): Promise<void> {
     const token = session()?.token ?? null
@@ -51,7 +55,14 @@ export function listen(path: string, received: (event: LiveEvent) => void, live:
     if (known.has(event.id)) return
     known.add(event.id)
     if (known.size > KNOWN) known.delete(known.values().next().value as string)
-    received(event)
+    collected.push(event)
+    if (collected.length === 1) setTimeout(hand, COLLECT)
+  }
+
+  function hand(): void {
+    const events = collected
+    collected = []
+    if (!end.signal.aborted) received(events)
   }
 
   async function go(): Promise<void> {

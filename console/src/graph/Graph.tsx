@@ -1,45 +1,51 @@
 /** The live graph of a stack. Nested stacks are loaded when they are opened. */
 import type { JSX } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { get, stackOf, stackPath, type Resource, type Shapes } from '../api/client'
 import { t } from '../i18n'
-import { Button, Empty, State, type Tone } from '../parts/ui'
-import { boxAt, draw, palette, type View } from './draw'
-import { layOut, MOST_MEMBERS, type Box, type Level } from './layout'
+import { Button, Empty, State, toneOf, type Tone } from '../parts/ui'
+import type { Key } from '../texts/en'
+import { Painter } from './painter'
+import { boxAt, type View } from './draw'
+import { Layout, MOST_MEMBERS, type Box, type Level, type ToneAt } from './layout'
 
 const STEP = 60
-const LEGEND: Tone[] = ['complete', 'running', 'failed', 'waiting']
+const LEGEND: [Tone, Key][] = [['complete', 'graph.complete'], ['running', 'graph.running'], ['failed', 'graph.failed'], ['waiting', 'graph.waiting']]
+const byState: ToneAt = (_stackId, resource) => toneOf(resource.resource_status)
+
+function wordsFor(legend: [Tone, Key][], tone: Tone): string {
+  const found = legend.find(([each]) => each === tone)
+  return found ? t(found[1]) : ''
+}
 
 export function nestedOf(resource: Resource): { name: string; id: string } | null {
   const link = resource.links.find((each) => each.rel === 'nested')
   return link ? stackOf(link.href) : null
 }
 
-/** `levels`: the loaded stacks, which the page changes as events arrive. `load`: adds one. */
-export function Graph({ rootId, levels, version, load, choose, chosen }: {
+/**
+ * `levels`: the loaded stacks, which the page changes as events arrive. `load`: adds one. `toneAt`: the colours, explained
+ * by `legend`; as the states are, if it is not given. `version` changes with each of these. `isPart`: of a page that scrolls:
+ * the wheel zooms once the graph has the focus.
+ */
+export function Graph({ rootId, levels, version, load, choose, chosen, toneAt = byState, legend = LEGEND, isPart = false }: {
   rootId: string; levels: Map<string, Level>; version: number; load: (level: Level) => void
-  choose: (box: Box | null) => void; chosen: string | null
+  choose: (box: Box | null) => void; chosen: string | null; toneAt?: ToneAt; legend?: [Tone, Key][]; isPart?: boolean
 }): JSX.Element {
   const canvas = useRef<HTMLCanvasElement>(null)
   const [opened, setOpened] = useState<Set<string>>(new Set())
   const view = useRef<View>({ x: 24, y: 24, scale: 1 })
   const moved = useRef(false)
   const drag = useRef<{ x: number; y: number; far: boolean } | null>(null)
-  const drawing = useMemo(() => layOut(rootId, levels, opened, (resource) => nestedOf(resource)?.id ?? null), [rootId, levels, opened, version])
+  const layout = useRef(new Layout((resource) => nestedOf(resource)?.id ?? null))
+  const drawing = useMemo(() => layout.current.update(rootId, levels, opened, toneAt), [rootId, levels, opened, version, toneAt])
+  const painter = useRef(new Painter())
   const paint = useRef<() => void>(() => undefined)
+  const isEmpty = drawing.boxes.length === 0
   const isRunning = useMemo(() => [...levels.values()].some((level) => level.resources.some((each) => each.resource_status.endsWith('IN_PROGRESS'))), [version, levels])
 
   paint.current = () => {
-    const element = canvas.current
-    const context = element?.getContext('2d')
-    if (!element || !context) return
-    const size = { width: element.clientWidth, height: element.clientHeight }
-    if (element.width !== Math.round(size.width * devicePixelRatio) || element.height !== Math.round(size.height * devicePixelRatio)) {
-      element.width = Math.round(size.width * devicePixelRatio)
-      element.height = Math.round(size.height * devicePixelRatio)
-    }
-    const still = matchMedia('(prefers-reduced-motion: reduce)').matches
-    draw(context, size, drawing, view.current, palette(element), still ? 0.6 : (Math.sin(performance.now() / 400) + 1) / 2, chosen)
+    if (canvas.current) painter.current.paint(canvas.current, drawing, view.current, chosen)
   }
 
   const fit = (): void => {
@@ -50,6 +56,8 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
     moved.current = false
     paint.current()
   }
+  const fitNow = useRef(fit)
+  fitNow.current = fit
   const zoom = (factor: number, x?: number, y?: number): void => {
     const element = canvas.current
     if (!element) return
@@ -66,25 +74,33 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
     if (!moved.current) fit()
     else paint.current()
   }, [drawing])
-  useEffect(() => paint.current(), [chosen, version])
+  useLayoutEffect(() => paint.current(), [chosen])
   useEffect(() => {
     const element = canvas.current
     if (!element) return
-    const watch = new ResizeObserver(() => (moved.current ? paint.current() : fit()))
+    const watch = new ResizeObserver(() => (moved.current ? paint.current() : fitNow.current()))
     watch.observe(element)
     const wheel = (event: WheelEvent): void => {
+      if (isPart && !event.ctrlKey && document.activeElement !== element) return
       event.preventDefault()
       zoom(Math.exp(-event.deltaY / 400), event.offsetX, event.offsetY)
     }
     element.addEventListener('wheel', wheel, { passive: false })
-    const theme = new MutationObserver(() => paint.current())
+    const recolour = (): void => {
+      painter.current.forget()
+      paint.current()
+    }
+    const theme = new MutationObserver(recolour)
     theme.observe(document.documentElement, { attributes: true })
+    const scheme = matchMedia('(prefers-color-scheme: dark)')
+    scheme.addEventListener('change', recolour)
     return () => {
       watch.disconnect()
       theme.disconnect()
+      scheme.removeEventListener('change', recolour)
       element.removeEventListener('wheel', wheel)
     }
-  }, [drawing])
+  }, [isEmpty])
   useEffect(() => {
     if (!isRunning || matchMedia('(prefers-reduced-motion: reduce)').matches) return
     let frame = 0
@@ -184,11 +200,11 @@ export function Graph({ rootId, levels, version, load, choose, chosen }: {
       {opened.size > 0 && <Button onClick={() => setOpened(new Set())}>{t('graph.fold')}</Button>}
     </div>
     <ul class="legend" aria-label={t('graph.legend')}>
-      {LEGEND.map((tone) => <li key={tone}><span class={`dot ${tone}`} aria-hidden="true" />{t(`graph.${tone}` as 'graph.complete')}</li>)}
+      {legend.map(([tone, words]) => <li key={tone}><span class={`dot ${tone}`} aria-hidden="true" />{t(words)}</li>)}
     </ul>
     {count > MOST_MEMBERS && <p class="graph-note">{t('graph.toomany', { count: MOST_MEMBERS })}</p>}
     <ul class="sr-only">
-      {(levels.get(rootId)?.resources ?? []).slice(0, 200).map((each) => <li key={each.resource_name}>{each.resource_name} <State status={each.resource_status} /></li>)}
+      {(levels.get(rootId)?.resources ?? []).slice(0, 200).map((each) => <li key={each.resource_name}>{each.resource_name} {toneAt === byState ? <State status={each.resource_status} /> : wordsFor(legend, toneAt(rootId, each))}</li>)}
     </ul>
   </div>
 }

@@ -1,6 +1,7 @@
 /** Where the resources of a stack and of its opened nested stacks are drawn: pure, from names and needs to boxes. */
 import dagre from '@dagrejs/dagre'
 import type { Resource } from '../api/client'
+import type { Tone } from '../parts/ui'
 
 export const NODE = { width: 190, height: 46 }
 const GAP = { x: 22, y: 34 }
@@ -19,6 +20,7 @@ export interface Box {
   key: string
   stackId: string
   resource: Resource
+  tone: Tone
   x: number
   y: number
   width: number
@@ -44,8 +46,50 @@ export interface Drawing {
   height: number
 }
 
+export type ToneAt = (stackId: string, resource: Resource) => Tone
+
+/** Draws again what has other states, and lays out again only what has other resources or other needs. */
+export class Layout {
+  private drawing: Drawing | null = null
+  private of = new Map<string, Resource[]>()
+  private opened: Set<string> | null = null
+
+  constructor(private readonly nested: (resource: Resource) => string | null) {}
+
+  /**
+   * `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. `toneAt`: the colour of a resource of a
+   * stack. The answer is another object each time.
+   */
+  update(rootId: string, levels: Map<string, Level>, opened: Set<string>, toneAt: ToneAt): Drawing {
+    const isSame = this.drawing !== null && this.opened === opened && this.of.size === levels.size
+      && [...levels].every(([id, level]) => this.hasShape(this.of.get(id), level.resources))
+    this.drawing = isSame && this.drawing ? { ...this.drawing } : layOut(rootId, levels, opened, this.nested)
+    restate(this.drawing, levels, toneAt)
+    this.of = new Map([...levels].map(([id, level]) => [id, level.resources]))
+    this.opened = opened
+    return this.drawing
+  }
+
+  private hasShape(before: Resource[] | undefined, now: Resource[]): boolean {
+    return before === now || before?.length === now.length && now.every((each, place) => {
+      const old = before[place]
+      return old === each || old !== undefined && old.resource_name === each.resource_name && this.nested(old) === this.nested(each)
+        && old.required_by.length === each.required_by.length && old.required_by.every((name, at) => name === each.required_by[at])
+    })
+  }
+}
+
+/** Gives each box its resource and colour as they are now; the boxes are in the order of the resources. */
+function restate(drawing: Drawing, levels: Map<string, Level>, toneAt: ToneAt): void {
+  drawing.boxes.forEach((box, place) => {
+    box.resource = levels.get(box.stackId)?.resources[place] ?? box.resource
+    box.tone = toneAt(box.stackId, box.resource)
+    if (box.inside) restate(box.inside, levels, toneAt)
+  })
+}
+
 /** `levels`: the loaded stacks by id. `opened`: ids of nested stacks to draw. `nested`: the nested stack of a resource. */
-export function layOut(rootId: string, levels: Map<string, Level>, opened: Set<string>, nested: (resource: Resource) => string | null): Drawing {
+function layOut(rootId: string, levels: Map<string, Level>, opened: Set<string>, nested: (resource: Resource) => string | null): Drawing {
   const level = levels.get(rootId)
   if (!level) return { boxes: [], lines: [], width: 0, height: 0 }
   const shown = level.resources.slice(0, MOST_MEMBERS)
@@ -53,7 +97,7 @@ export function layOut(rootId: string, levels: Map<string, Level>, opened: Set<s
     const nestedId = nested(resource)
     const inside = nestedId && opened.has(nestedId) && levels.has(nestedId) ? layOut(nestedId, levels, opened, nested) : null
     return {
-      key: `${rootId}/${resource.resource_name}`, stackId: rootId, resource, x: 0, y: 0, nestedId, inside,
+      key: `${rootId}/${resource.resource_name}`, stackId: rootId, resource, tone: 'other', x: 0, y: 0, nestedId, inside,
       width: inside ? Math.max(NODE.width, inside.width + 2 * PAD) : NODE.width,
       height: inside ? HEAD + inside.height + PAD : NODE.height,
       hidden: inside && nestedId ? Math.max(0, (levels.get(nestedId)?.resources.length ?? 0) - MOST_MEMBERS) : 0,
@@ -111,7 +155,9 @@ function byLayers(boxes: Box[], lines: Line[]): Size {
   const next = new Map<Box, Box[]>()
   for (const line of lines) {
     waits.set(line.to, (waits.get(line.to) ?? 0) + 1)
-    next.set(line.from, [...(next.get(line.from) ?? []), line.to])
+    const after = next.get(line.from)
+    if (after) after.push(line.to)
+    else next.set(line.from, [line.to])
   }
   const ready = boxes.filter((box) => !waits.get(box))
   for (let box = ready.pop(); box; box = ready.pop()) {
@@ -125,9 +171,10 @@ function byLayers(boxes: Box[], lines: Line[]): Size {
   const columns = Math.ceil(Math.sqrt(boxes.length))
   let height = 0
   let width = 0
-  const most = Math.max(...layer.values())
-  for (let number = 0; number <= most; number++) {
-    const size = inGrid(boxes.filter((box) => layer.get(box) === number), height, columns * (NODE.width + GAP.x))
+  const rows: Box[][] = []
+  for (const [box, number] of layer) (rows[number] ??= []).push(box)
+  for (const row of rows) {
+    const size = inGrid(row ?? [], height, columns * (NODE.width + GAP.x))
     height = size.height + GAP.y
     width = Math.max(width, size.width)
   }

@@ -5,8 +5,9 @@ import { lazy, Suspense } from 'preact/compat'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { ApiError, call, get, stackPath, type Shapes, type StackDetail } from '../api/client'
 import { t } from '../i18n'
+import { Knowledge, writtenAs } from '../parts/knowledge'
 import { useLoad } from '../parts/load'
-import type { Complaint } from '../parts/editor'
+import type { Complaint, Source } from '../parts/editor'
 import { Button, Command, Failure, Field, Loading, Page, quoted } from '../parts/ui'
 import { go, to } from '../router'
 
@@ -83,7 +84,7 @@ export function Edit({ stack }: { stack?: { name: string; id: string } }): JSX.E
 }
 
 function Form({ path, name, id, template, detail }: { path: string | undefined; name: string; id: string; template: string; detail: StackDetail | null }): JSX.Element {
-  const [source, setSource] = useState(template)
+  const [source, setSource] = useState<{ text: Source }>({ text: () => template })
   const [stackName, setStackName] = useState(name)
   const [tags, setTags] = useState((detail?.tags ?? []).join(','))
   const [rollback, setRollback] = useState(detail ? !detail.disable_rollback : false)
@@ -93,15 +94,14 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
   const [checking, setChecking] = useState(true)
   const [busy, setBusy] = useState(false)
   const [problem, setProblem] = useState<unknown>(null)
-  const types = useLoad(() => get<Shapes['TypeList']>('/resource_types'), [])
-  const names = useMemo(() => (types.value?.resource_types ?? []).map((each) => (typeof each === 'string' ? each : each.resource_type)), [types.value])
+  const knowledge = useMemo(() => new Knowledge(), [])
   const run = useRef(0)
 
   useEffect(() => {
     const mine = ++run.current
     setChecking(true)
     const timer = setTimeout(() => {
-      call<Shapes['Validation']>('POST', '/validate', { template: source }).then((found) => {
+      call<Shapes['Validation']>('POST', '/validate', { template: source.text() }).then((found) => {
         if (mine !== run.current) return
         setKnown(found.Parameters as Record<string, Parameter>)
         setComplaints([])
@@ -115,7 +115,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
 
   const given = (): Record<string, string> => Object.fromEntries(Object.entries(values).filter(([key, value]) => value !== '' && key in known))
   const body = (): Record<string, unknown> => ({
-    ...(path ? { existing: true } : { stack_name: stackName }), template: source, parameters: given(), disable_rollback: !rollback,
+    ...(path ? { existing: true } : { stack_name: stackName }), template: source.text(), parameters: given(), disable_rollback: !rollback,
     tags: tags.split(',').map((each) => each.trim()).filter(Boolean),
   })
   const attempt = (act: () => Promise<void>): void => {
@@ -152,7 +152,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
         <div class="edit-head"><h2>{t('edit.template')}</h2>
           <span class={`verdict ${checking ? '' : complaints?.length ? 'failed-text' : 'complete-text'}`} role="status">
             {checking ? t('edit.checking') : complaints?.length ? (complaints.length === 1 ? t('edit.invalid.one') : t('edit.invalid', { count: complaints.length })) : t('edit.valid')}</span></div>
-        <Suspense fallback={<Loading />}><Editor value={source} change={setSource} complaints={complaints ?? []} types={names} label={t('edit.template')} /></Suspense>
+        <Suspense fallback={<Loading />}><Editor value={template} change={(text) => setSource({ text })} complaints={complaints ?? []} knowledge={knowledge} label={t('edit.template')} /></Suspense>
         {complaints && complaints.length > 0 && <ul class="complaints">{complaints.map((each) => <li key={`${each.line}:${each.column}:${each.message}`}><code>{each.line}:{each.column}</code> {each.message}</li>)}</ul>}
         <p class="hint">{t('edit.template.hint')} {t('edit.fullscreen')}.</p>
       </section>
@@ -161,7 +161,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
         <h2>{t('edit.parameters')}</h2>
         {path && <p class="hint">{t('edit.parameters.keep')}</p>}
         {parameters.length === 0 && <p class="soft">{t('edit.parameters.none')}</p>}
-        {parameters.map(([key, each]) => <ParameterField key={key} name={key} parameter={each} value={values[key] ?? ''} kept={path ? detail?.parameters[key] ?? null : null} change={(value) => setValues((before) => ({ ...before, [key]: value }))} />)}
+        {parameters.map(([key, each]) => <ParameterField key={key} name={key} parameter={each} knowledge={knowledge} value={values[key] ?? ''} kept={path ? detail?.parameters[key] ?? null : null} change={(value) => setValues((before) => ({ ...before, [key]: value }))} />)}
         <h2>{t('edit.options')}</h2>
         <Field label={t('edit.tags')} hint={t('edit.tags.hint')}><input value={tags} onInput={(event) => setTags(event.currentTarget.value)} /></Field>
         <label class="check"><input type="checkbox" checked={rollback} onChange={(event) => setRollback(event.currentTarget.checked)} />{t('edit.rollback')}</label>
@@ -171,17 +171,22 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
   </Page>
 }
 
-function ParameterField({ name, parameter, value, kept, change }: { name: string; parameter: Parameter; value: string; kept: string | null; change: (value: string) => void }): JSX.Element {
+function ParameterField({ name, parameter, knowledge, value, kept, change }: { name: string; parameter: Parameter; knowledge: Knowledge; value: string; kept: string | null; change: (value: string) => void }): JSX.Element {
+  const constraint = parameter.Type === 'String' && parameter.NoEcho !== 'true' ? parameter.CustomConstraint : undefined
+  const listed = useLoad(async () => (constraint ? knowledge.values(constraint) : null), [constraint, knowledge]).value
   const fallback = kept ?? (parameter.Default === undefined ? '' : typeof parameter.Default === 'string' ? parameter.Default : JSON.stringify(parameter.Default))
   const hint = [parameter.Description, parameter.ConstraintDescription, parameter.CustomConstraint,
-    parameter.MinValue !== undefined || parameter.MaxValue !== undefined ? `${parameter.MinValue ?? ''} … ${parameter.MaxValue ?? ''}` : ''].filter(Boolean).join(' · ')
+    parameter.MinValue !== undefined || parameter.MaxValue !== undefined ? `${parameter.MinValue ?? ''} … ${parameter.MaxValue ?? ''}` : '',
+    listed?.unread ? t('edit.values.unread', { reason: listed.unread }) : '', listed && !listed.is_whole && !listed.unread ? t('edit.values.some', { count: listed.values.length }) : ''].filter(Boolean).join(' · ')
   const required = parameter.Default === undefined && kept === null
   const label = `${parameter.Label || name}${required ? ` (${t('edit.required')})` : ''}`
   const input = (event: { currentTarget: { value: string } }): void => change(event.currentTarget.value)
-  if (parameter.AllowedValues || parameter.Type === 'Boolean') {
-    const allowed = (parameter.AllowedValues ?? [true, false]).map(String)
-    return <Field label={label} hint={hint}><select value={value} onChange={input}>
-      <option value="">{fallback || '—'}</option>{allowed.filter((each) => each !== fallback).map((each) => <option key={each} value={each}>{each}</option>)}
+  const objects = listed?.values.map((each) => ({ value: writtenAs(each, listed.values), words: each.name && each.name !== writtenAs(each, listed.values) ? `${each.name} (${each.id})` : writtenAs(each, listed.values) }))
+  const allowed = parameter.AllowedValues || parameter.Type === 'Boolean' ? (parameter.AllowedValues ?? [true, false]).map((each) => ({ value: String(each), words: String(each) }))
+    : listed?.is_whole ? objects : undefined
+  if (allowed) {
+    return <Field label={label} hint={hint}><select value={value} required={required} onChange={input}>
+      <option value="">{fallback || '—'}</option>{allowed.filter((each) => each.value !== fallback).map((each) => <option key={each.value} value={each.value}>{each.words}</option>)}
     </select></Field>
   }
   if (parameter.Type === 'Json' || parameter.Type === 'CommaDelimitedList') return <Field label={label} hint={hint}><textarea rows={3} value={value} placeholder={fallback} required={required} onInput={input} /></Field>
@@ -192,5 +197,7 @@ function ParameterField({ name, parameter, value, kept, change }: { name: string
   const common = { autocomplete: 'off', value, required, onInput: input, ...Object.fromEntries(bounds) }
   if (secret) return <Field label={label} hint={hint}><input type="password" placeholder={fallback && '••••••'} {...common} /></Field>
   return <Field label={label} hint={hint}>{parameter.Type === 'Number'
-    ? <input type="number" step="any" placeholder={fallback} {...common} /> : <input type="text" placeholder={fallback} {...common} />}</Field>
+    ? <input type="number" step="any" placeholder={fallback} {...common} />
+    : <input type="text" placeholder={fallback} {...common} {...(objects?.length ? { list: `values-${name}` } : {})} />}
+    {objects && objects.length > 0 && <datalist id={`values-${name}`}>{objects.map((each) => <option key={each.value} value={each.value}>{each.words}</option>)}</datalist>}</Field>
 }

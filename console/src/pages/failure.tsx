@@ -2,13 +2,18 @@
 import type { JSX } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { get, type Explanation, type Shapes } from '../api/client'
+import type { Level } from '../graph/layout'
 import { ago, span, t, when } from '../i18n'
 import { useCalm, useLoad } from '../parts/load'
 import { Command, Empty, Facts, Failure, Loading, quoted } from '../parts/ui'
 import { to } from '../router'
+import { Blame } from './blame'
 import { writtenAt } from './template'
 
-export function Failed({ path, name, id, version }: { path: string; name: string; id: string; version: string }): JSX.Element {
+/** `graph`: what a graph of the failed stack is made from. */
+export function Failed({ path, name, id, version, graph }: {
+  path: string; name: string; id: string; version: string; graph: { levels: Map<string, Level>; version: number; load: (level: Level) => void; pathOf: (stackId: string, name: string) => string[] }
+}): JSX.Element {
   const { value, error, again } = useLoad(() => get<Shapes['OneExplanation']>(`${path}/explain`), [path])
   const calm = useCalm(again, 1000)
   useEffect(() => {
@@ -25,6 +30,7 @@ export function Failed({ path, name, id, version }: { path: string; name: string
       <h2>{t('failure.causes')}</h2>
       {found.causes.map((each) => <Cause key={each.path.join('/') + each.time} cause={each} written={writtenAt(name, id, each.path)} />)}
     </section>}
+    {found.state === 'failed' && <Blame path={path} name={name} id={id} found={found} {...graph} />}
     {found.not_started.length > 0 && <section class="card"><h2>{t('failure.notstarted')}</h2><p>{found.not_started.map((each) => <span class="tag waiting" key={each.join('/')}>{each.join(' / ')}</span>)}</p></section>}
     {found.waiting_for.length > 0 && <section class="card"><h2>{t('failure.waiting')}</h2><ul class="plain">{found.waiting_for.map((each) => <li key={each.path.join('/')}>
       <span class="dot running" aria-hidden="true" /><strong>{each.path.join(' / ')}</strong> <span class="soft">{each.type}</span> {each.action.toLowerCase()} · {span(each.seconds)} <span class="soft">{each.reason}</span>

@@ -29,8 +29,34 @@ function pathOf(levels: Map<string, Level>, rootId: string, name: string, stackI
   return [name]
 }
 
+/** Gives resources the states of events, oldest first. Returns the events of resources that are not loaded. */
+function apply(levels: Map<string, Level>, events: LiveEvent[]): LiveEvent[] {
+  const unknown: LiveEvent[] = []
+  for (const [stackId, level] of levels) {
+    const own = events.filter((each) => each.stack_id === stackId)
+    if (!own.length) continue
+    const resources = [...level.resources]
+    const places = new Map(resources.map((each, place) => [each.resource_name, place]))
+    for (const event of own) {
+      const place = places.get(event.resource_name)
+      const before = place === undefined ? undefined : resources[place]
+      if (place === undefined || !before) {
+        unknown.push(event)
+        continue
+      }
+      resources[place] = {
+        ...before, resource_status: event.resource_status, resource_status_reason: event.resource_status_reason,
+        physical_resource_id: event.physical_resource_id ?? before.physical_resource_id, updated_time: event.event_time,
+      }
+    }
+    levels.set(stackId, { ...level, resources })
+  }
+  return [...unknown, ...events.filter((each) => !levels.has(each.stack_id))]
+}
+
 const TABS = ['graph', 'failure', 'timeline', 'resources', 'events', 'outputs', 'template', 'revisions', 'drift', 'guards'] as const
 const MOST_EVENTS = 2000
+const EVENTS_AT_ONCE = 1000
 
 export function StackPage({ name, id, tab, query }: { name: string; id: string; tab: string; query: URLSearchParams }): JSX.Element {
   const path = stackPath(name, id)
@@ -61,22 +87,12 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
 
   useEffect(() => {
     let isUp = false
-    const end = listen(`${path}/events/stream`, (event) => {
-      setEvents((before) => [event, ...before].slice(0, MOST_EVENTS))
+    const end = listen(`${path}/events/stream`, (found) => {
+      setEvents((before) => [...[...found].reverse(), ...before].slice(0, MOST_EVENTS))
       calmStack()
-      const level = levels.current.get(event.stack_id)
-      const place = level?.resources.findIndex((each) => each.resource_name === event.resource_name) ?? -1
-      const before = level?.resources[place]
-      if (level && before) {
-        const resources = [...level.resources]
-        resources[place] = {
-          ...before, resource_status: event.resource_status, resource_status_reason: event.resource_status_reason,
-          physical_resource_id: event.physical_resource_id ?? before.physical_resource_id, updated_time: event.event_time,
-        }
-        levels.current.set(event.stack_id, { ...level, resources })
-        setVersion((each) => each + 1)
-      }
-      if (event.stack_id === id && (!before || event.resource_name === name)) calmResources()
+      const unknown = apply(levels.current, found)
+      if (unknown.length < found.length) setVersion((each) => each + 1)
+      if (found.some((each) => each.stack_id === id && (each.resource_name === name || unknown.includes(each)))) calmResources()
     }, (isLive) => {
       setLive(isLive)
       if (isLive && !isUp) {
@@ -139,7 +155,8 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
         choose={(box) => setChosen(box && { key: box.key, stackId: box.stackId, name: box.resource.resource_name })} />
       {marked && <ResourcePanel resource={marked} stack={found} path={pathOf(levels.current, id, marked.resource_name, chosen.stackId)} close={() => setChosen(null)} />}
     </div>}
-    {tab === 'failure' && <Failed path={path} name={name} id={id} version={events[0]?.id ?? ''} />}
+    {tab === 'failure' && <Failed path={path} name={name} id={id} version={events[0]?.id ?? ''}
+      graph={{ levels: levels.current, version, load, pathOf: (stackId, each) => pathOf(levels.current, id, each, stackId) }} />}
     {tab === 'timeline' && <Timeline path={path} name={name} version={events[0]?.id ?? ''} running={isRunning} />}
     {tab === 'resources' && <Resources stack={found} resources={resources} words={query.get('q') ?? ''} address={address('resources')} />}
     {tab === 'events' && <Events path={path} live={events} />}
@@ -214,11 +231,25 @@ function Resources({ stack, resources, words, address }: { stack: StackDetail; r
 }
 
 function Events({ path, live }: { path: string; live: LiveEvent[] }): JSX.Element {
-  const { value, error } = useLoad(() => get<Shapes['EventList']>(`${path}/events?limit=1000&sort_keys=event_time&sort_dir=desc&nested_depth=5`), [path])
+  const [older, setOlder] = useState<Shapes['Event'][] | null>(null)
+  const [error, setError] = useState<unknown>(null)
+  const asked = useRef('')
+  const isWhole = useRef(false)
+  // The next page, once for each event that is the last one now.
+  const load = (): void => {
+    const marker = older?.at(-1)?.id ?? 'first'
+    if (isWhole.current || asked.current === marker) return
+    asked.current = marker
+    get<Shapes['EventList']>(`${path}/events?limit=${EVENTS_AT_ONCE}&sort_keys=event_time&sort_dir=desc&nested_depth=5${older ? `&marker=${marker}` : ''}`).then(({ events }) => {
+      isWhole.current = events.length < EVENTS_AT_ONCE
+      setOlder([...(older ?? []), ...events])
+    }, setError)
+  }
+  useEffect(load, [path])
   const shown = useMemo(() => {
     const known = new Set(live.map((each) => each.id))
-    return [...live, ...(value?.events ?? []).filter((each) => !known.has(each.id))]
-  }, [value, live])
+    return [...live, ...(older ?? []).filter((each) => !known.has(each.id))]
+  }, [older, live])
   const columns: Column<Shapes['Event']>[] = [
     { id: 'time', head: t('common.time'), width: '13rem', cell: (each) => when(each.event_time) },
     { id: 'name', head: t('common.name'), width: 'minmax(8rem, 1.2fr)', cell: (each) => <strong>{each.resource_name}</strong> },
@@ -226,8 +257,8 @@ function Events({ path, live }: { path: string; live: LiveEvent[] }): JSX.Elemen
     { id: 'reason', head: t('common.reason'), width: 'minmax(9rem, 2.4fr)', cell: (each) => <span title={each.resource_status_reason ?? ''}>{each.resource_status_reason}</span> },
   ]
   if (error !== null) return <Failure error={error} />
-  if (!value) return <Loading />
-  return shown.length ? <Rows label={t('stack.tab.events')} rows={shown} columns={columns} id={(each) => each.id} height="calc(100vh - 250px)" /> : <Empty title={t('events.empty')} text="" />
+  if (!older) return <Loading />
+  return shown.length ? <Rows label={t('stack.tab.events')} rows={shown} columns={columns} id={(each) => each.id} height="calc(100vh - 250px)" reached={load} /> : <Empty title={t('events.empty')} text="" />
 }
 
 function Outputs({ stack }: { stack: StackDetail }): JSX.Element {

@@ -21,11 +21,14 @@ export function useStacks(): { stacks: StackSummary[] | null; error: unknown; li
   const again = useCalm(load, 400)
   useEffect(() => {
     let isUp = false
-    const end = listen('/events/stream', (event) => {
-      if (event.resource_name !== event.stack_name) return
-      setStacks((before) => before?.map((each) => (each.id === event.stack_id
-        ? { ...each, stack_status: event.resource_status, stack_status_reason: event.resource_status_reason } : each)) ?? null)
-      if (/^(CREATE|ADOPT)_IN|^DELETE_COMPLETE|_COMPLETE$|_FAILED$/.test(event.resource_status)) again()
+    const end = listen('/events/stream', (events) => {
+      const own = new Map(events.filter((each) => each.resource_name === each.stack_name).map((each) => [each.stack_id, each]))
+      if (!own.size) return
+      setStacks((before) => before?.map((each) => {
+        const event = own.get(each.id)
+        return event ? { ...each, stack_status: event.resource_status, stack_status_reason: event.resource_status_reason } : each
+      }) ?? null)
+      if ([...own.values()].some((each) => /^(CREATE|ADOPT)_IN|_COMPLETE$|_FAILED$/.test(each.resource_status))) again()
     }, (isLive) => {
       setLive(isLive)
       if (isLive && !isUp) again()
@@ -41,6 +44,17 @@ export function Live({ live }: { live: boolean }): JSX.Element {
   return <span class={`live ${live ? 'on' : ''}`} title={t(live ? 'live.on.hint' : 'live.off.hint')}><span class="dot" aria-hidden="true" />{t(live ? 'live.on' : 'live.off')}</span>
 }
 
+const texts = new WeakMap<StackSummary, string>()
+
+/** What the words of a filter are looked for in; made once for each stack, not with each key. */
+function searched(stack: StackSummary): string {
+  const known = texts.get(stack)
+  if (known !== undefined) return known
+  const made = [stack.stack_name, stack.id, stack.stack_owner, ...(stack.tags ?? [])].join(' ').toLowerCase()
+  texts.set(stack, made)
+  return made
+}
+
 export function Stacks({ query }: { query: URLSearchParams }): JSX.Element {
   const { stacks, error, live, again } = useStacks()
   const [chosen, setChosen] = useState<Set<string>>(new Set())
@@ -54,8 +68,7 @@ export function Stacks({ query }: { query: URLSearchParams }): JSX.Element {
     const parts = words.toLowerCase().split(/\s+/).filter(Boolean)
     return (stacks ?? []).filter((each) => {
       if (state && toneOf(each.stack_status) !== state) return false
-      const text = [each.stack_name, each.id, each.stack_owner, ...(each.tags ?? [])].join(' ').toLowerCase()
-      return parts.every((part) => text.includes(part))
+      return !parts.length || parts.every((part) => searched(each).includes(part))
     })
   }, [stacks, words, state])
   const acted = shown.filter((each) => chosen.has(each.id))

@@ -4,19 +4,10 @@ import type { JSX } from 'preact'
 import { useMemo } from 'preact/hooks'
 import { get, type Shapes } from '../api/client'
 import { t } from '../i18n'
+import type { Schema } from '../parts/knowledge'
 import { useLoad } from '../parts/load'
 import { Command, Empty, Failure, Loading, Page, text } from '../parts/ui'
 import { replace, to } from '../router'
-
-interface Schema {
-  type: string
-  description?: string
-  default?: unknown
-  required?: boolean
-  update_allowed?: boolean
-  constraints?: unknown[]
-  schema?: Record<string, Schema>
-}
 
 /** The key under which a list, or a map with any keys, has the schema of each of its entries. */
 const ENTRY = '*'

@@ -1,24 +1,23 @@
 /** The editor of templates. In a shadow root: its styles are then objects, which the content policy allows. */
-import { autocompletion, completionKeymap, type CompletionContext, type CompletionResult } from '@codemirror/autocomplete'
+import { autocompletion, completionKeymap } from '@codemirror/autocomplete'
 import { defaultKeymap, history, historyKeymap, indentWithTab } from '@codemirror/commands'
 import { yaml } from '@codemirror/lang-yaml'
 import { bracketMatching, defaultHighlightStyle, HighlightStyle, indentOnInput, syntaxHighlighting } from '@codemirror/language'
 import { type Diagnostic, lintGutter, setDiagnostics } from '@codemirror/lint'
 import { highlightSelectionMatches, searchKeymap } from '@codemirror/search'
-import { EditorState } from '@codemirror/state'
-import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view'
+import { EditorState, type Text } from '@codemirror/state'
+import { drawSelection, EditorView, highlightActiveLine, hoverTooltip, keymap, lineNumbers, type Tooltip } from '@codemirror/view'
 import { tags } from '@lezer/highlight'
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { complete, explain } from './completion'
+import type { Knowledge } from './knowledge'
 
 export interface Complaint {
   line: number
   column: number
   message: string
 }
-
-const FUNCTIONS = ['get_param', 'get_resource', 'get_attr', 'str_replace', 'list_join', 'get_file', 'repeat', 'if', 'str_split', 'map_merge', 'yaql', 'digest', 'equals', 'not', 'and', 'or']
-const SECTIONS = ['heat_template_version: 2021-04-16', 'description: ', 'parameters:', 'resources:', 'outputs:', 'conditions:']
 
 const look = EditorView.theme({
   '&': { height: '100%', fontSize: '13px', color: 'var(--ink)', backgroundColor: 'var(--raised)' },
@@ -29,6 +28,9 @@ const look = EditorView.theme({
   '.cm-cursor': { borderLeftColor: 'var(--accent)' },
   '.cm-tooltip': { backgroundColor: 'var(--raised)', color: 'var(--ink)', border: '1px solid var(--edge)', borderRadius: '6px' },
   '.cm-tooltip-autocomplete > ul > li[aria-selected]': { backgroundColor: 'var(--accent)', color: 'var(--on-accent)' },
+  '.cm-completionInfo, .explained': { maxWidth: '28em', padding: '6px 10px', whiteSpace: 'pre-wrap', fontSize: '12px' },
+  '.cm-completionDetail': { color: 'var(--soft)', marginLeft: '1em' },
+  'li[aria-selected] .cm-completionDetail': { color: 'inherit' },
   '&.cm-focused': { outline: 'none' },
 })
 const colours = HighlightStyle.define([
@@ -38,13 +40,22 @@ const colours = HighlightStyle.define([
   { tag: tags.comment, color: 'var(--soft)', fontStyle: 'italic' },
 ])
 
-export function Editor({ value, change, complaints, types, label, readOnly = false }: {
-  value: string; change: (text: string) => void; complaints: Complaint[]; types: string[]; label: string; readOnly?: boolean
+/** A text that is put together when it is asked for, and once: that of 5 MB takes longer than a key may. */
+export type Source = () => string
+
+function textOf(document: Text): Source {
+  let text: string | null = null
+  return () => (text ??= document.toString())
+}
+
+/** `value`: what it begins with. */
+export function Editor({ value, change, complaints, knowledge, label, readOnly = false }: {
+  value: string; change: (text: Source) => void; complaints: Complaint[]; knowledge: Knowledge; label: string; readOnly?: boolean
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView | null>(null)
-  const latest = useRef({ change, types })
-  latest.current = { change, types }
+  const latest = useRef({ change, knowledge })
+  latest.current = { change, knowledge }
   useEffect(() => {
     if (!place.current) return
     const root = place.current.shadowRoot ?? place.current.attachShadow({ mode: 'open' })
@@ -55,10 +66,11 @@ export function Editor({ value, change, complaints, types, label, readOnly = fal
         extensions: [
           lineNumbers(), history(), drawSelection(), indentOnInput(), bracketMatching(), highlightActiveLine(), highlightSelectionMatches(),
           yaml(), syntaxHighlighting(colours), syntaxHighlighting(defaultHighlightStyle, { fallback: true }), lintGutter(), look,
-          autocompletion({ override: [(context) => complete(context, latest.current.types)] }),
+          autocompletion({ override: [(context) => complete(context, latest.current.knowledge)] }),
+          hoverTooltip((made, position) => explained(made, position, latest.current.knowledge)),
           keymap.of([indentWithTab, ...completionKeymap, ...defaultKeymap, ...historyKeymap, ...searchKeymap]),
           EditorState.readOnly.of(readOnly), EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
-          EditorView.updateListener.of((update) => update.docChanged && latest.current.change(update.state.doc.toString())),
+          EditorView.updateListener.of((update) => update.docChanged && latest.current.change(textOf(update.state.doc))),
         ],
       }),
     })
@@ -67,38 +79,23 @@ export function Editor({ value, change, complaints, types, label, readOnly = fal
   }, [])
   useEffect(() => {
     const made = view.current
-    if (made && made.state.doc.toString() !== value) made.dispatch({ changes: { from: 0, to: made.state.doc.length, insert: value } })
-  }, [value])
-  useEffect(() => {
-    const made = view.current
     if (made) made.dispatch(setDiagnostics(made.state, complaints.map((each) => diagnostic(made.state, each))))
   }, [complaints])
   return <div class="editor" ref={place} />
+}
+
+async function explained(made: EditorView, position: number, knowledge: Knowledge): Promise<Tooltip | null> {
+  const found = await explain(made.state.doc, position, knowledge)
+  return found && { pos: found.from, end: found.to, above: true, create: () => {
+    const dom = document.createElement('div')
+    dom.className = 'explained'
+    dom.textContent = found.text
+    return { dom }
+  } }
 }
 
 function diagnostic(state: EditorState, each: Complaint): Diagnostic {
   const line = state.doc.line(Math.min(Math.max(each.line, 1), state.doc.lines))
   const from = Math.min(line.from + Math.max(each.column - 1, 0), line.to)
   return { from, to: line.to > from ? line.to : from, severity: 'error', message: each.message }
-}
-
-/** Types after `type:`, functions within braces, names of parameters and resources after functions. */
-function complete(context: CompletionContext, types: string[]): CompletionResult | null {
-  const word = context.matchBefore(/[\w:]*/)
-  if (!word || (word.from === word.to && !context.explicit)) return null
-  const before = context.state.doc.lineAt(context.pos).text.slice(0, word.from - context.state.doc.lineAt(context.pos).from)
-  const whole = context.state.doc.toString()
-  const options = (labels: string[], type: string): CompletionResult => ({ from: word.from, options: labels.map((label) => ({ label, type })), validFor: /^[\w:]*$/ })
-  if (/type:\s*"?$/.test(before)) return options(types, 'class')
-  if (/get_param:\s*$/.test(before)) return options(names(whole, 'parameters'), 'variable')
-  if (/(get_resource|depends_on):\s*$/.test(before) || /get_attr:\s*\[\s*$/.test(before)) return options(names(whole, 'resources'), 'variable')
-  if (/\{\s*$/.test(before)) return options(FUNCTIONS, 'function')
-  return before === '' ? options(SECTIONS, 'keyword') : null
-}
-
-/** The keys of a section, by its indentation. */
-function names(whole: string, section: string): string[] {
-  const body = new RegExp(`^${section}:[^\\n]*\\n((?:[ \\t]+.*\\n?|\\s*\\n)*)`, 'm').exec(whole)?.[1] ?? ''
-  const first = /^([ \t]+)\S/m.exec(body)?.[1]
-  return first === undefined ? [] : [...body.matchAll(new RegExp(`^${first}([\\w.-]+)\\s*:`, 'gm'))].map((found) => found[1] ?? '')
 }

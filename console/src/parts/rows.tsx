@@ -13,15 +13,20 @@ export interface Column<T> {
   cell: (row: T) => ComponentChildren
 }
 
-export function Rows<T>({ label, rows, columns, id, height }: {
-  label: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; height?: string
+/** `reached`: called when the last row comes into sight, for those that have more. */
+export function Rows<T>({ label, rows, columns, id, height, reached }: {
+  label: string; rows: T[]; columns: Column<T>[]; id: (row: T) => string; height?: string; reached?: () => void
 }): JSX.Element {
   const place = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ top: 0, height: 800 })
   useEffect(() => {
     const box = place.current
     if (!box) return
-    const look = (): void => setSight({ top: box.scrollTop, height: box.clientHeight })
+    // By whole rows: a movement within a row renders nothing.
+    const look = (): void => setSight((before) => {
+      const now = { top: Math.floor(box.scrollTop / HEIGHT) * HEIGHT, height: box.clientHeight }
+      return now.top === before.top && now.height === before.height ? before : now
+    })
     const watch = new ResizeObserver(look)
     watch.observe(box)
     box.addEventListener('scroll', look, { passive: true })
@@ -31,7 +36,10 @@ export function Rows<T>({ label, rows, columns, id, height }: {
     }
   }, [])
   const first = Math.max(0, Math.floor(sight.top / HEIGHT) - MARGIN)
-  const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / HEIGHT) + MARGIN)
+  const last = Math.min(rows.length, Math.ceil((sight.top + sight.height) / HEIGHT) + 1 + MARGIN)
+  useEffect(() => {
+    if (last === rows.length) reached?.()
+  }, [last, rows.length])
   const grid = { gridTemplateColumns: columns.map((column) => column.width).join(' ') }
   return <div class="rows" role="table" aria-label={label} aria-rowcount={rows.length + 1} ref={place} tabIndex={0} style={{ maxHeight: height ?? 'none' }}>
     <div class="row head" role="row" aria-rowindex={1} style={grid}>

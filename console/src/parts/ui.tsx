@@ -5,7 +5,7 @@ import { ApiError } from '../api/client'
 import { t } from '../i18n'
 import type { Key } from '../texts/en'
 
-export type Tone = 'complete' | 'running' | 'failed' | 'waiting' | 'deleted'
+export type Tone = 'complete' | 'running' | 'failed' | 'waiting' | 'deleted' | 'undone' | 'other'
 
 /** How a state of a stack or a resource looks: CREATE_FAILED is `failed`. */
 export function toneOf(status: string): Tone {

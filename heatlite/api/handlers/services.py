@@ -1,4 +1,4 @@
-"""The engines, and the versions of API and engine."""
+"""The engines, how much work they have, and the versions of API and engine."""
 
 from __future__ import annotations
 
@@ -7,12 +7,20 @@ from typing import Any
 from heatlite.api import views
 from heatlite.api.wsgi import Request
 from heatlite.db import engines
+from heatlite.db import load as loads
 
 
 def index(req: Request) -> dict[str, Any]:
     with req.db.reader() as tx:
         found = engines.page(tx)
     return {'services': [views.service(each, each.is_up) for each in found]}
+
+
+def load(req: Request) -> dict[str, Any]:
+    """Work of all projects, as numbers: what is driven, what waits for an engine, and which services take long."""
+    with req.db.reader() as tx:
+        found = loads.read(tx)
+    return {'load': views.load(found)}
 
 
 def build_info(req: Request) -> dict[str, Any]:
