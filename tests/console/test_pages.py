@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.metadata import entry_points
 
 import openstack
 import pytest
@@ -553,6 +554,72 @@ def test_operations_show_the_work_of_the_engines(visit, service, seeded):
     work.wait_for()
     engine = page.get_by_role('row', name=re.compile('^up '))
     assert int(engine.get_by_role('cell').nth(3).inner_text()) > 0
+
+
+VIEWING = ('+', '−', 'Fit', 'Fold all', '✕', 'Copy', 'Close', 'Cancel', 'Try again')        # change nothing in the service
+# Of each button for an action: its text, and the command beside it, or that of the dialog that it is in.
+ACTIONS = """viewing => [...document.querySelectorAll('main button, dialog button')]
+    .filter(each => each.checkVisibility() && !each.matches('.copy') && !viewing.includes(each.innerText.trim()))
+    .map(each => {
+        const near = each.closest('.act, dialog')?.querySelector('[aria-label^="Copy as command: "]')
+        return [each.innerText.trim(), near?.getAttribute('aria-label').replace('Copy as command: ', '') ?? null]
+    })"""
+
+
+def test_beside_each_action_is_its_command(visit, service, seeded, plan):
+    """On every page, with all that can be opened; each command is one that the client has."""
+    known = {each.name.replace('_', ' ') for each in entry_points(group='openstack.orchestration.v1')}
+    changing = service.create('changing', stacks.template(a=stacks.test_resource(value='1')))
+    service.until('changing', 'CREATE_COMPLETE')
+    service.ask('PUT', f'/stacks/changing/{changing}/protections', {
+        'protections': [{'path': 'a', 'deny': ['delete'], 'reason': ''}]})
+    service.ask('PATCH', f'/stacks/changing/{changing}', {
+        'template': stacks.template(a=stacks.test_resource(value='2', wait_secs=900))})
+    page = visit()
+    found = {}
+
+    def look(words):
+        page.get_by_text(words).first.wait_for()
+        found.update(page.evaluate(ACTIONS, VIEWING))
+
+    pages = {**addresses(seeded, plan), 'changing': (f'#/stack/changing/{changing}', 'update in progress'),
+             'protected': (f'#/stack/changing/{changing}/guards', 'Remove')}
+    shop = f'#/stack/shop/{seeded["shop"]}'
+    changed = service.ask('GET', f'/stacks/shop/{seeded["shop"]}/template')
+    changed['description'] = 'Another shop'
+    service.ask('PATCH', f'/stacks/shop/{seeded["shop"]}', {'template': changed})
+    service.until('shop', 'UPDATE_COMPLETE')
+    for address, words in (*pages.values(), (f'{shop}/revisions?revision=1', 'Plan to go back to 1')):
+        page.evaluate('address => { location.hash = address }', address)
+        look(words)
+    page.evaluate('address => { location.hash = address }', shop)
+    page.get_by_text('More actions').click()
+    look('Suspend')
+    page.get_by_role('button', name='Delete', exact=True).click()
+    look('Delete stack shop?')
+    page.keyboard.press('Escape')
+    page.evaluate('location.hash = "#/stacks?q=service-"')
+    page.get_by_role('checkbox', name='Select all that are shown').check()
+    look('6 selected')
+    assert {name for name, command in found.items() if command is None} == set()
+    assert set(found) >= {'Create', 'Update', 'Plan', 'Check', 'Suspend', 'Resume', 'Delete', 'Cancel update', 'Approve',
+                          'Apply', 'Delete plan', 'Protect', 'Remove', 'Lock', 'Compare now', 'Plan to go back to 1'}
+    for name, command in found.items():
+        words = command.split()
+        assert words[0] == 'openstack', name
+        assert any(' '.join(words[1:end]) in known for end in range(2, 6)), command
+    service.ask('DELETE', f'/stacks/changing/{changing}/protections')
+    service.ask('DELETE', f'/stacks/changing/{changing}')
+
+
+def test_the_command_of_a_form_has_what_is_written_in_it(visit, seeded):
+    page = visit(f'#/stack/shop/{seeded["shop"]}/guards', permissions=['clipboard-read', 'clipboard-write'])
+    page.get_by_label('Path').fill('web/0')
+    page.get_by_role('textbox', name='Reason').first.fill("it's mine")
+    page.get_by_role('checkbox', name='replace').check()
+    page.get_by_role('button', name='Copy as command: openstack stack protect').click()
+    assert page.evaluate('navigator.clipboard.readText()') == (
+        "openstack stack protect shop --resource web/0 --deny replace --deny delete --reason 'it'\\''s mine'")
 
 
 def test_what_the_session_leaves_behind(visit, seeded):

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { call, get, type Shapes } from '../api/client'
 import { ago, t, when } from '../i18n'
 import { useLoad } from '../parts/load'
-import { Button, Command, Empty, Failure, Loading, quoted, text, word } from '../parts/ui'
+import { Act, Command, Empty, Failure, Loading, quoted, text, word } from '../parts/ui'
 import { mayChange } from '../session'
 
 type Report = NonNullable<Shapes['OneDrift']['drift']>
@@ -24,7 +24,7 @@ export function Drift({ path, name }: { path: string; name: string }): JSX.Eleme
   return <>
     {problem !== null && <Failure error={problem} />}
     <div class="bar">
-      {mayChange() && <Button tone="primary" disabled={looking} onClick={look}>{looking ? t('drift.looking') : t('drift.look')}</Button>}
+      {mayChange() && <Act tone="primary" disabled={looking} command={`openstack stack drift ${quoted(name)}`} onClick={look}>{looking ? t('drift.looking') : t('drift.look')}</Act>}
       {report && <span class="soft">{t('drift.looked', { time: when(report.looked_at) })} <time title={when(report.looked_at)}>({ago(report.looked_at)})</time></span>}
     </div>
     {!report && <Empty title={t('drift.never.title')} text={t('drift.never.text')} />}
@@ -39,7 +39,7 @@ export function Drift({ path, name }: { path: string; name: string }): JSX.Eleme
         <tbody>{each.properties.map((one) => <tr key={one.path.join('.')}><td><code>{one.path.join('.')}</code></td><td><code>{text(one.expected)}</code></td><td><code>{text(one.actual)}</code></td></tr>)}</tbody>
       </table>}
     </article>)}
-    <Command text={`openstack stack drift ${quoted(name)}`} />
+    <Command text={`openstack stack drift --stored ${quoted(name)}`} />
   </>
 }
 

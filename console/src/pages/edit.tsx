@@ -8,7 +8,7 @@ import { t } from '../i18n'
 import { Knowledge, writtenAs } from '../parts/knowledge'
 import { useLoad } from '../parts/load'
 import type { Complaint, Source } from '../parts/editor'
-import { Button, Command, Failure, Field, Loading, Page, quoted } from '../parts/ui'
+import { Act, Command, Failure, Field, Loading, Page, quoted } from '../parts/ui'
 import { go, to } from '../router'
 
 const Editor = lazy(() => import('../parts/editor').then((found) => ({ default: found.Editor })))
@@ -142,10 +142,14 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
   const ready = complaints?.length === 0 && !checking && !busy && stackName !== ''
   const parameters = Object.entries(known)
   const flags = Object.entries(given()).map(([key, value]) => ` --parameter ${quoted(`${key}=${known[key]?.NoEcho === 'true' ? '...' : value}`)}`).join('')
+  const target = quoted(path ? name : stackName || 'NAME')
+  const tagged = tags ? ` --tags ${quoted(tags)}` : ''
+  const command = path ? `openstack stack update --existing -t template.yaml${flags}${tagged}${rollback ? ' --rollback enabled' : ''} ${target}`
+    : `openstack stack create -t template.yaml${flags}${tagged}${rollback ? ' --enable-rollback' : ''} ${target}`
 
   return <Page title={path ? t('edit.title.update', { name }) : t('edit.title.new')}
     crumbs={path ? <a class="crumb" href={to(['stack', name, id])}>{name}</a> : <a class="crumb" href={to(['stacks'])}>{t('stacks.title')}</a>}
-    actions={<><Button disabled={!ready} onClick={apply}>{t(path ? 'edit.update' : 'edit.create')}</Button><Button tone="primary" disabled={!ready} onClick={plan}>{t('edit.plan')}</Button></>}>
+    actions={<><Act disabled={!ready} command={command} onClick={apply}>{t(path ? 'edit.update' : 'edit.create')}</Act><Act tone="primary" disabled={!ready} command={`openstack stack plan create${path ? ' --existing' : ''} -t template.yaml${flags}${rollback ? ' --rollback enabled' : ''} ${target}`} onClick={plan}>{t('edit.plan')}</Act></>}>
     {problem !== null && <Failure error={problem} />}
     <div class="edit">
       <section class="edit-main" aria-label={t('edit.template')}>
@@ -165,7 +169,7 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
         <h2>{t('edit.options')}</h2>
         <Field label={t('edit.tags')} hint={t('edit.tags.hint')}><input value={tags} onInput={(event) => setTags(event.currentTarget.value)} /></Field>
         <label class="check"><input type="checkbox" checked={rollback} onChange={(event) => setRollback(event.currentTarget.checked)} />{t('edit.rollback')}</label>
-        <Command text={path ? `openstack stack update --existing -t template.yaml${flags} ${quoted(name)}` : `openstack stack create -t template.yaml${flags} ${quoted(stackName || 'NAME')}`} />
+        <Command text={command} />
       </section>
     </div>
   </Page>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { call, get, stackOf, type Plan, type Shapes } from '../api/client'
 import { t, when } from '../i18n'
 import { useLoad } from '../parts/load'
-import { Button, Command, Confirm, Facts, Failure, Loading, Page, text, word } from '../parts/ui'
+import { Act, Command, Confirm, Facts, Failure, Loading, Page, text, word } from '../parts/ui'
 import { go, to } from '../router'
 import { mayChange } from '../session'
 import { summaryOf } from './plans'
@@ -37,9 +37,9 @@ export function PlanPage({ id }: { id: string }): JSX.Element {
   return <Page title={t('plan.title', { action: word('plan.action', plan.action), name: plan.stack_name })}
     crumbs={<a class="crumb" href={to(['plans'])}>{t('plans.title')}</a>}
     actions={open && mayChange() ? <>
-      <Button onClick={() => setAsking('discard')}>{t('plan.discard')}</Button>
-      {plan.state === 'READY' && <Button onClick={() => void call('POST', `/plans/${id}/approve`).then(again, setProblem)}>{t('plan.approve')}</Button>}
-      <Button tone="primary" onClick={() => setAsking('apply')}>{t('plan.apply')}</Button>
+      <Act command={`openstack stack plan delete ${plan.id}`} onClick={() => setAsking('discard')}>{t('plan.discard')}</Act>
+      {plan.state === 'READY' && <Act command={`openstack stack plan approve ${plan.id}`} onClick={() => void call('POST', `/plans/${id}/approve`).then(again, setProblem)}>{t('plan.approve')}</Act>}
+      <Act tone="primary" command={`openstack stack plan apply ${plan.id}`} onClick={() => setAsking('apply')}>{t('plan.apply')}</Act>
     </> : undefined}>
     {problem !== null && <Failure error={problem} />}
     <section class="card">

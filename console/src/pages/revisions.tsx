@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import { call, get, type Shapes } from '../api/client'
 import { ago, t, when } from '../i18n'
 import { useLoad } from '../parts/load'
-import { Button, Command, Empty, Failure, Loading, quoted, text } from '../parts/ui'
+import { Act, Command, Empty, Failure, Loading, quoted, text } from '../parts/ui'
 import { go, to } from '../router'
 import { mayChange } from '../session'
 
@@ -40,7 +40,7 @@ function One({ path, name, number, newest }: { path: string; name: string; numbe
   return <article class="detail">
     <h2>{t('revisions.diff', { number })}</h2>
     {problem !== null && <Failure error={problem} />}
-    {!newest && mayChange() && <p><Button tone="primary" onClick={back}>{t('revisions.back', { number })}</Button></p>}
+    {!newest && mayChange() && <p><Act tone="primary" command={`openstack stack plan create --revision ${number} ${quoted(name)}`} onClick={back}>{t('revisions.back', { number })}</Act></p>}
     <Command text={`openstack stack revision diff ${quoted(name)} ${number}`} />
     {diff.is_empty && <p>{t('revisions.same')}</p>}
     {PARTS.map((part) => diff[part].map((each) => <EntryCard key={part + each.name} part={part} entry={each} />))}

@@ -8,7 +8,7 @@ import type { Level } from '../graph/layout'
 import { ago, span, t, when } from '../i18n'
 import { useCalm, useEvery, useLoad } from '../parts/load'
 import { Rows, type Column } from '../parts/rows'
-import { Button, Command, Confirm, Empty, Facts, Failure, Loading, Page, quoted, State, Tabs, text, toneOf } from '../parts/ui'
+import { Act, Button, Command, Confirm, Empty, Facts, Failure, Loading, Page, quoted, State, Tabs, text, toneOf } from '../parts/ui'
 import { go, replace, to } from '../router'
 import { mayChange } from '../session'
 import { Drift } from './drift'
@@ -132,13 +132,13 @@ export function StackPage({ name, id, tab, query }: { name: string; id: string; 
       <Live live={live} />
       {mayChange() && !found.deletion_time && <>
         {!found.parent && <a class="button" href={to(['stack', name, id, 'update'])}>{t('action.update')}</a>}
-        {isRunning && found.stack_status.startsWith('UPDATE') && <Button onClick={() => act('cancel_update')}>{t('action.cancel')}</Button>}
+        {isRunning && found.stack_status.startsWith('UPDATE') && <Act command={`openstack stack cancel ${quoted(name)}`} onClick={() => act('cancel_update')}>{t('action.cancel')}</Act>}
         {!isRunning && <details class="menu"><summary class="button">{t('action.more')}</summary><div>
-          <Button tone="quiet" onClick={() => act('check')}>{t('action.check')}</Button>
-          <Button tone="quiet" onClick={() => act('suspend')}>{t('action.suspend')}</Button>
-          <Button tone="quiet" onClick={() => act('resume')}>{t('action.resume')}</Button>
+          <Act tone="quiet" command={`openstack stack check ${quoted(name)}`} onClick={() => act('check')}>{t('action.check')}</Act>
+          <Act tone="quiet" command={`openstack stack suspend ${quoted(name)}`} onClick={() => act('suspend')}>{t('action.suspend')}</Act>
+          <Act tone="quiet" command={`openstack stack resume ${quoted(name)}`} onClick={() => act('resume')}>{t('action.resume')}</Act>
         </div></details>}
-        <Button tone="danger" onClick={() => setAsking(true)}>{t('action.delete')}</Button>
+        <Act tone="danger" command={`openstack stack delete --yes ${quoted(name)}`} onClick={() => setAsking(true)}>{t('action.delete')}</Act>
       </>}
     </>}>
     {problem !== null && <Failure error={problem} />}

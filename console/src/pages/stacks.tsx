@@ -6,12 +6,13 @@ import { listen } from '../api/stream'
 import { ago, t, when } from '../i18n'
 import { useCalm } from '../parts/load'
 import { Rows, type Column } from '../parts/rows'
-import { Button, Confirm, Empty, Failure, Loading, Page, quoted, State, toneOf, wordsOf } from '../parts/ui'
+import { Act, Button, Confirm, Empty, Failure, Loading, Page, quoted, State, toneOf, wordsOf } from '../parts/ui'
 import { replace, to } from '../router'
 import { mayChange } from '../session'
 
 const ACTIONS = ['check', 'suspend', 'resume'] as const
 const AT_ONCE = 6
+const MOST_SHOWN = 600                  // characters of a command
 
 export function useStacks(): { stacks: StackSummary[] | null; error: unknown; live: boolean; again: () => void } {
   const [stacks, setStacks] = useState<StackSummary[] | null>(null)
@@ -71,7 +72,9 @@ export function Stacks({ query }: { query: URLSearchParams }): JSX.Element {
       return !parts.length || parts.every((part) => searched(each).includes(part))
     })
   }, [stacks, words, state])
-  const acted = shown.filter((each) => chosen.has(each.id))
+  const acted = chosen.size ? shown.filter((each) => chosen.has(each.id)) : []
+  const bulk = (action: string): string => `openstack stack ${action} ${acted.map((each) => quoted(each.stack_name)).join(' ')}`
+  const shortened = (command: string): string => (command.length > MOST_SHOWN ? `${command.slice(0, MOST_SHOWN)}…` : command)
 
   const onMany = async (act: (stack: StackSummary) => Promise<unknown>): Promise<void> => {
     const left = [...acted]
@@ -116,8 +119,8 @@ export function Stacks({ query }: { query: URLSearchParams }): JSX.Element {
       <span class="soft" role="status">{stacks && t('stacks.count', { shown: shown.length, count: stacks.length })}</span>
       {acted.length > 0 && <span class="bulk">
         <strong>{t('stacks.selected', { count: acted.length })}</strong>
-        {ACTIONS.map((action) => <Button key={action} onClick={() => void onMany((stack) => call('POST', `${stackPath(stack.stack_name, stack.id)}/actions`, { [action]: null }))}>{t(`action.${action}`)}</Button>)}
-        <Button tone="danger" onClick={() => setAsking(true)}>{t('action.delete')}</Button>
+        {ACTIONS.map((action) => <Act key={action} command={shortened(bulk(action))} filled={() => bulk(action)} onClick={() => void onMany((stack) => call('POST', `${stackPath(stack.stack_name, stack.id)}/actions`, { [action]: null }))}>{t(`action.${action}`)}</Act>)}
+        <Act tone="danger" command={shortened(bulk('delete --yes'))} filled={() => bulk('delete --yes')} onClick={() => setAsking(true)}>{t('action.delete')}</Act>
       </span>}
     </div>
     {notes.length > 0 && <div class="notice failed" role="alert">{notes.map((note) => <p key={note}>{note}</p>)}<Button onClick={() => setNotes([])}>{t('common.close')}</Button></div>}
@@ -129,7 +132,7 @@ export function Stacks({ query }: { query: URLSearchParams }): JSX.Element {
     {stacks && stacks.length > 0 && shown.length === 0 && <Empty title={t('stacks.nomatch.title')} text={t('stacks.nomatch.text')} />}
     {shown.length > 0 && <Rows label={t('stacks.title')} rows={shown} columns={columns} id={(each) => each.id} height="calc(100vh - 190px)" />}
     {asking && <Confirm title={t('action.delete.confirm.many', { count: acted.length })} text={t('action.delete.text')} label={t('action.delete.many', { count: acted.length })}
-      command={`openstack stack delete --yes ${acted.slice(0, 20).map((each) => quoted(each.stack_name)).join(' ')}${acted.length > 20 ? ' …' : ''}`}
+      command={shortened(bulk('delete --yes'))}
       act={() => onMany((stack) => call('DELETE', stackPath(stack.stack_name, stack.id)))} close={() => setAsking(false)} />}
   </Page>
 }

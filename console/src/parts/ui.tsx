@@ -59,18 +59,40 @@ export function Loading(): JSX.Element {
   return <p class="loading" role="status">{t('common.loading')}</p>
 }
 
-/** The command that does the same as an action beside it. */
-export function Command({ text }: { text: string }): JSX.Element {
+/** Whether the text was copied just now, and what copies it. */
+function useCopy(): [boolean, (text: string) => void] {
   const [copied, setCopied] = useState(false)
-  const copy = (): void => {
+  return [copied, (text) => {
     void navigator.clipboard.writeText(text).then(() => {
       setCopied(true)
       setTimeout(() => setCopied(false), 1500)
     }, () => undefined)
-  }
+  }]
+}
+
+/**
+ * A button that changes something, with one beside it that copies the command for the same. `filled`: the command with what
+ * a form has by then.
+ */
+export function Act({ command, filled, ...button }: ButtonProps & { command: string; filled?: () => string }): JSX.Element {
+  const [copied, copy] = useCopy()
+  const words = `${t('common.command')}: ${command}`
+  return <span class="act">
+    <Button {...button} />
+    <button type="button" class="copy" aria-label={words} title={words} onClick={() => copy(filled ? filled() : command)}>
+      <svg viewBox="0 0 16 16" width="14" height="14" aria-hidden="true" fill="none" stroke="currentColor" stroke-width="1.5">
+        {copied ? <path d="M3 8.5 6.5 12 13 4.5" /> : <path d="M5.5 5.5h8v8h-8zM10.5 5.5v-3h-8v8h3" />}
+      </svg>
+    </button>
+  </span>
+}
+
+/** The command that shows or does the same as what is beside it. */
+export function Command({ text }: { text: string }): JSX.Element {
+  const [copied, copy] = useCopy()
   return <span class="command">
     <code>{text}</code>
-    <Button tone="quiet" aria-label={`${t('common.command')}: ${text}`} onClick={copy}>{copied ? t('common.copied') : t('common.copy')}</Button>
+    <Button tone="quiet" aria-label={`${t('common.command')}: ${text}`} onClick={() => copy(text)}>{copied ? t('common.copied') : t('common.copy')}</Button>
   </span>
 }
 
