@@ -71,7 +71,7 @@ def show(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | None:
 
 
 def listed(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | None:
-    """As `show`, as in lists: whoever acts on a plan need not read what it shows, which grows with the stack."""
+    """As `show`, as in lists: an action on a plan need not read what it shows, which grows with the stack."""
     return _found(tx, LISTED, plan_id, project_id)
 
 

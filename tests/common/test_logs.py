@@ -27,6 +27,12 @@ def conf():
     return made
 
 
+@pytest.fixture(autouse=True)
+def of_no_request():
+    """Other tests may have left a context in this thread, which lines would carry."""
+    bind(None)
+
+
 def record(message, *args, level=logging.INFO, error=None, **extra):
     exc_info = (type(error), error, None) if error else None
     made = logging.LogRecord('heatlite.x', level, __file__, 1, message, args, exc_info)

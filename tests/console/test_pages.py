@@ -556,7 +556,8 @@ def test_operations_show_the_work_of_the_engines(visit, service, seeded):
     assert int(engine.get_by_role('cell').nth(3).inner_text()) > 0
 
 
-VIEWING = ('+', '−', 'Fit', 'Fold all', '✕', 'Copy', 'Close', 'Cancel', 'Try again')        # change nothing in the service
+# Of buttons that change nothing in the service.
+VIEWING = ('+', '\N{MINUS SIGN}', 'Fit', 'Fold all', '✕', 'Copy', 'Close', 'Cancel', 'Try again')
 # Of each button for an action: its text, and the command beside it, or that of the dialog that it is in.
 ACTIONS = """viewing => [...document.querySelectorAll('main button, dialog button')]
     .filter(each => each.checkVisibility() && !each.matches('.copy') && !viewing.includes(each.innerText.trim()))
@@ -602,8 +603,9 @@ def test_beside_each_action_is_its_command(visit, service, seeded, plan):
     page.get_by_role('checkbox', name='Select all that are shown').check()
     look('6 selected')
     assert {name for name, command in found.items() if command is None} == set()
-    assert set(found) >= {'Create', 'Update', 'Plan', 'Check', 'Suspend', 'Resume', 'Delete', 'Cancel update', 'Approve',
-                          'Apply', 'Delete plan', 'Protect', 'Remove', 'Lock', 'Compare now', 'Plan to go back to 1'}
+    assert set(found) >= {
+        'Create', 'Update', 'Plan', 'Check', 'Suspend', 'Resume', 'Delete', 'Cancel update', 'Approve', 'Apply',
+        'Delete plan', 'Protect', 'Remove', 'Lock', 'Compare now', 'Plan to go back to 1'}
     for name, command in found.items():
         words = command.split()
         assert words[0] == 'openstack', name

@@ -63,7 +63,8 @@ DOORS: tuple[Door, ...] = (
 REST = tuple(door for door in DOORS if door.api is Api.REST)
 FORM = (('Content-Type', 'application/x-www-form-urlencoded'),)
 _FIELD = re.compile(r'{(\w+)(?::([^}]*))?}')
-_EXTRA = {'number': '1', 'type_name': 'OS::Heat::None', 'version': 'heat_template_version.rocky', 'stack_set': None}
+_EXTRA = {'number': '1', 'type_name': 'OS::Heat::None', 'version': 'heat_template_version.rocky', 'stack_set': None,
+          'constraint': 'nova.flavor'}
 
 
 def asked(door: Door, of: Things, body: Any = None) -> Asked:

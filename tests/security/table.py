@@ -65,6 +65,8 @@ BOUNDS: Mapping[str, Proof] = {
     'template': Proof('the limits of the language; members are counted before they are made', (
         'tests/hostile/test_hostile.py::test_a_case_costs_no_more_than_its_budget',
         'tests/simulation/test_members.py')),
+    'values': Proof('1 000 values', (
+        'tests/simulation/test_constraint_values.py::test_values_are_ordered_by_name_and_limited',)),
     'snapshots': Proof('``max_snapshots_per_stack``', (f'{API}test_gabbi.py',)),
     'revisions': Proof('``[revisions] keep``', ('tests/simulation/test_revisions.py',)),
     'plans': Proof('``[plans] max_plans_per_project``', (
@@ -119,7 +121,8 @@ HARMLESS = Proof('changes nothing in the cloud')
 
 _DATABASE = {
     'versions.show': 'fixed', 'template_versions.index': 'fixed', 'template_versions.functions': 'fixed',
-    'services.build_info': 'fixed', 'services.index': 'fixed', 'stacks.index': 'stacks', 'stacks.detail': 'stacks',
+    'services.build_info': 'fixed', 'services.index': 'fixed', 'services.load': 'fixed',
+    'stacks.index': 'stacks', 'stacks.detail': 'stacks',
     'stacks.lookup': 'one', 'stacks.show': 'one', 'stacks.template': 'one', 'stacks.environment': 'one',
     'stacks.files': 'one', 'forced_deletes.show': 'members', 'stack_sets.index': 'stacks', 'stack_sets.show': 'sets',
     'stack_sets.members': 'sets', 'stack_sets.operations': 'sets', 'stack_sets.operation': 'sets',
@@ -148,7 +151,8 @@ _ENGINE = {
     'plans.create_of_stack': ('plans', ''), 'plans.delete': ('one', 'plans'), 'plans.approve': ('one', 'plans'),
     'plans.apply': ('one', 'plans'), 'snapshots.create': ('snapshots', 'makes'),
     'snapshots.delete': ('one', 'deletes'), 'snapshots.restore': ('one', 'changes'),
-    'guards.set_protections': ('guards', 'guards'), 'guards.change_protections': ('guards', 'guards'),
+    'constraints.values': ('values', ''), 'guards.set_protections': ('guards', 'guards'),
+    'guards.change_protections': ('guards', 'guards'),
     'guards.delete_protections': ('one', 'guards'), 'guards.set_lock': ('one', 'guards'),
     'guards.delete_lock': ('one', 'guards'), 'drift.look': ('members', ''), 'actions.action': ('one', 'changes'),
     'resources.mark_unhealthy': ('one', 'changes'), 'resources.signal': ('signals', 'signals'),

@@ -9,6 +9,7 @@ from heatlite.common import exception, limits
 from heatlite.rpc import messages
 from tests.isolation import here
 from tests.security.doors import DOORS, REST, Api, Asked, asked, ids
+from tests.security.table import ENTRIES
 from tests.simulation.cluster import Cluster
 
 HOT = {'heat_template_version': '2018-08-31'}
@@ -47,9 +48,10 @@ def test_a_query_with_too_many_fields(place, door):
 
 
 PAGES = [door for door in REST if 'limit' in QUERY_KEYS.get(door.name, {})]
+STORED_PAGES = [door for door in PAGES if not ENTRIES[Api.REST, door.name].asks]      # no engine answers here
 
 
-@pytest.mark.parametrize('door', PAGES, ids=ids)
+@pytest.mark.parametrize('door', STORED_PAGES, ids=ids)
 @pytest.mark.parametrize('limit', [0, 1])
 def test_a_page_has_no_more_than_was_asked_for(place, door, limit):
     wanted = asked(door, here.VICTIMS)

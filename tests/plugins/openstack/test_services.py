@@ -152,7 +152,9 @@ def test_a_token_of_the_caller_is_enough(cloud: Cloud):
 def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
     from keystoneauth1 import loading
     loading.register_auth_conf_options(cfg.CONF, 'trustee')
-    cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group='trustee')
+    options = loading.get_auth_plugin_conf_options('password')
+    cfg.CONF.register_opts(options, group='trustee')
+    request.addfinalizer(lambda: cfg.CONF.unregister_opts(options, group='trustee'))     # some are required
     for option, value in (('auth_type', 'password'), ('auth_url', f'{cloud.url}/v3'), ('username', 'heat'),
                           ('password', 'secret'), ('user_domain_id', 'default')):
         cfg.CONF.set_override(option, value, group='trustee')

@@ -246,7 +246,7 @@ class RemoteStack(resource.Resource):
 
 
 def _username(session: Any) -> str | None:
-    """The name of the user who asks the other service; None: nobody logged in."""
+    """The name of the user who asks the other service; None: it is not known."""
     log_in = getattr(session.auth, 'get_access', None)
     try:
         return None if log_in is None else str(log_in(session).username)
