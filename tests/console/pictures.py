@@ -53,7 +53,8 @@ def _spread(found):
         if run['seconds_before'] is not None:
             run['seconds_before'] = SECONDS[(place + 1) % len(SECONDS)]
         after += seconds
-    found['timeline'].update(seconds=after, seconds_before=found['timeline']['seconds_before'] and after - 9.0)
+    before = found['timeline']['seconds_before']
+    found['timeline'].update(seconds=after, seconds_before=None if before is None else after - 9.0)
     return found
 
 
