@@ -400,10 +400,9 @@ def test_more_events_than_one_answer_holds_come_with_scrolling(visit, service):
     table = page.get_by_role('table')
     table.wait_for()
     for count in (1001, 1091):                          # with the head
-        page.wait_for_function(
-            "count => document.querySelector('[role=table]').getAttribute('aria-rowcount') == count", arg=count)
+        page.locator(f'[role=table][aria-rowcount="{count}"]').wait_for()
         table.evaluate('each => { each.scrollTop = each.scrollHeight }')
-    assert page.get_by_role('row').last.get_attribute('aria-rowindex') == '1091'
+    page.locator('[role=row][aria-rowindex="1091"]').wait_for()
 
 
 COUNT_DRAWN = """() => { for (const name of ['fillText', 'roundRect', 'fillRect', 'lineTo', 'bezierCurveTo']) {
