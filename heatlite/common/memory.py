@@ -24,12 +24,28 @@ LOOK = 1.0                      # seconds between two looks at the size
 # What a process may grow by until memory is given back at once, in bytes, or as a share of what it had in use: requests
 # that leave objects which refer to each other could otherwise make it grow by hundreds of MiB within seconds.
 AT_ONCE, AT_ONCE_SHARE = 64 * 2 ** 20, 0.25
+LARGE = 10_000                  # resources of a stack: the memory of a larger one is given back when its action ends
 STATM = '/proc/self/statm'
+
+
+class LargeWork:
+    """Notes that a large piece of work has ended. Its objects refer to each other, so they stay until a collection."""
+
+    def __init__(self) -> None:
+        self.has_ended = False
+
+    def ended(self, size: int) -> None:
+        """`size`: in resources."""
+        if size > LARGE:
+            self.has_ended = True
+
+
+large_work = LargeWork()                # of this process
 
 
 class Reclaimer:
     """Looks again and again whether the process has grown, and gives memory back. While what it has is in use, it does
-    so less and less often; if it grows fast, at once.
+    so less and less often; if it grows fast, or a large piece of `work` has ended, at once.
 
     `resident()`: bytes of the process that are in memory; `release()`: gives back what is not in use, and holds up all
     green threads meanwhile; `kept(size)`: called with the bytes that the process keeps beyond its size at the start,
@@ -37,8 +53,9 @@ class Reclaimer:
     """
 
     def __init__(self, runtime: Runtime, resident: Callable[[], int], release: Callable[[], None],
-                 kept: Callable[[int], None] = lambda size: None) -> None:
+                 kept: Callable[[int], None] = lambda size: None, work: LargeWork = large_work) -> None:
         self._runtime = runtime
+        self._work = work
         self._resident = resident
         self._release = release
         self._kept = kept
@@ -53,12 +70,13 @@ class Reclaimer:
             size = self._resident()
             least, used = min(least, size), min(used, size)
             is_due = waited >= pause
-            if size - used < max(AT_ONCE, AT_ONCE_SHARE * used):
+            if not self._work.has_ended and size - used < max(AT_ONCE, AT_ONCE_SHARE * used):
                 if not is_due:
                     continue
                 if size - least < GROWTH:
                     pause, waited = PAUSE, 0.0
                     continue
+            self._work.has_ended = False
             self._release()
             used = self._resident()
             pause, waited = PAUSE if size - used >= GROWTH else min(2 * pause, LONGEST_PAUSE), 0.0

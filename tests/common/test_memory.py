@@ -2,8 +2,10 @@
 
 import gc
 
+import pytest
+
 from heatlite.common import memory
-from heatlite.common.memory import AT_ONCE, GROWTH, LONGEST_PAUSE, LOOK, PAUSE, Reclaimer
+from heatlite.common.memory import AT_ONCE, GROWTH, LARGE, LONGEST_PAUSE, LOOK, PAUSE, LargeWork, Reclaimer
 from heatlite.testing.runtime import Universe
 
 BASE = 100 * 2 ** 20
@@ -17,8 +19,8 @@ class Process:
         self.size, self.idle = BASE, 0
         self.released_at = []
         runtime = self.universe.process('engine')
-        self.kept = []
-        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release, self.kept.append).run)
+        self.kept, self.work = [], LargeWork()
+        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release, self.kept.append, self.work).run)
 
     def release(self):
         self.released_at.append(self.universe.time)
@@ -37,6 +39,18 @@ def test_what_a_large_work_has_left_is_given_back():
     assert process.size == BASE
     process.wait(1000)
     assert len(process.released_at) == 1
+
+
+@pytest.mark.parametrize('resources, at_once', [(LARGE, False), (LARGE + 1, True)])
+def test_what_a_large_stack_has_left_is_given_back_when_its_action_ends(resources, at_once):
+    process = Process()
+    process.wait(10)
+    process.size, process.idle = BASE + GROWTH, GROWTH
+    process.work.ended(resources)
+    process.wait(LOOK)
+    assert (process.size == BASE) == at_once
+    process.wait(10)
+    assert len(process.released_at) == at_once
 
 
 def test_what_cannot_be_given_back_is_said():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, outages
+from heatlite.common import exception, memory, outages
 from heatlite.common.context import Subject, bind
 from heatlite.common.runtime import Runtime
 from heatlite.db import leases, signals, stacks
@@ -269,6 +269,7 @@ class StackController:
         if self._runners.remove(runner):
             self._sinks.leave(stack_id)
             self._definitions.drop(stack_id)
+            memory.large_work.ended(len(runner.leased.definition.snippets))
 
     def _count_defect(self, leased: LeasedStack, error: Exception | None) -> None:
         """Set a stack to FAILED that a defect of the engine stops again and again, so that its user can act."""
