@@ -123,7 +123,8 @@ def test_users_inside_a_stack_see_its_project_only_through_that_stack(api):
 def ask_own(api, route, roles):
     """The route in the caller's own project, with names of things that are there."""
     values = {**{name: pair[0] for name, pair in NAMES.items()}, 'tenant_id': in_process.PROJECT, 'server_id': 's',
-              'type_name': 'OS::Heat::None', 'version': 'heat_template_version.rocky', 'path': 'template'}
+              'type_name': 'OS::Heat::None', 'version': 'heat_template_version.rocky', 'path': 'template',
+              'constraint': 'nova.flavor'}
     path = '/v1' + re.sub(r'{(\w+)[^}]*}', lambda match: values[match[1]], route.path)
     return in_process.ask(api, route.method, path, body(route), roles=roles)
 

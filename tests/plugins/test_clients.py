@@ -213,8 +213,7 @@ def test_a_trust_acts_through_the_service_user(context):
     from keystoneauth1 import loading
     loading.register_auth_conf_options(cfg.CONF, 'trustee')
     cfg.CONF.set_override('auth_type', 'password', group='trustee')
-    options = loading.get_auth_plugin_conf_options('password')
-    cfg.CONF.register_opts(options, group='trustee')
+    cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group='trustee')
     for option, value in (('auth_url', 'http://keystone/v3'), ('username', 'heat'), ('password', 'secret'),
                           ('user_domain_id', 'default'), ('project_name', 'service')):
         cfg.CONF.set_override(option, value, group='trustee')
@@ -222,9 +221,9 @@ def test_a_trust_acts_through_the_service_user(context):
         plugin = sessions.auth_plugin(RequestContext(trust_id='the-trust', overwrite=False))
         assert plugin._trust_id == 'the-trust' and plugin._project_name is None
     finally:
-        for option in ('auth_type', 'auth_url', 'username', 'password', 'user_domain_id', 'project_name'):
+        # `auth_url` stays: it is required from now on, and other tests read all options again.
+        for option in ('auth_type', 'username', 'password', 'user_domain_id', 'project_name'):
             cfg.CONF.clear_override(option, group='trustee')
-        cfg.CONF.unregister_opts(options, group='trustee')      # some are required, and others read the options again
 
 
 def test_answers_are_remembered_for_a_while(context, runtime):

@@ -152,13 +152,12 @@ def test_a_token_of_the_caller_is_enough(cloud: Cloud):
 def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
     from keystoneauth1 import loading
     loading.register_auth_conf_options(cfg.CONF, 'trustee')
-    options = loading.get_auth_plugin_conf_options('password')
-    cfg.CONF.register_opts(options, group='trustee')
-    request.addfinalizer(lambda: cfg.CONF.unregister_opts(options, group='trustee'))     # some are required
+    cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group='trustee')
     for option, value in (('auth_type', 'password'), ('auth_url', f'{cloud.url}/v3'), ('username', 'heat'),
                           ('password', 'secret'), ('user_domain_id', 'default')):
         cfg.CONF.set_override(option, value, group='trustee')
-        request.addfinalizer(lambda option=option: cfg.CONF.clear_override(option, group='trustee'))
+        if option != 'auth_url':            # required from now on, and other tests read all options again
+            request.addfinalizer(lambda option=option: cfg.CONF.clear_override(option, group='trustee'))
     trusted = cloud.client('keystone').create_trust_context()
     over = RequestContext(auth_token='long-over', trust_id=trusted.trust_id, auth_url=cloud.context.auth_url,
                           project_id=cloud.context.project_id, region_name='RegionOne', overwrite=False,
