@@ -37,15 +37,18 @@ THOROUGH = (
     'tests/takeover/test_transfer.py', 'tests/upgrade/test_load.py')
 
 
-# One test for each type, fault, seed or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/3 executes the second
-# third of each of them; without it, all are executed.
+# One test for each type, fault, seed, database or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/3 executes
+# the second third of each of them; without it, all are executed.
 SWEEPS = (
     'tests/hostile/test_hostile.py::test_a_case', 'tests/hostile/test_hostile.py::test_a_grown',
     'tests/plugins/openstack/test_fault_matrix.py::test_a_fault', 'tests/plugins/test_changes',
     'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_drift.py::test_what_was_changed',
     'tests/plugins/test_forced_deletes.py::test_it_ends', 'tests/plugins/test_importing.py::test_an_object',
     'tests/system/test_alarms.py::test_each_period', 'tests/system/test_configuration.py::test_',
-    'tests/system/test_doctor.py::test_a_fault', 'tests/system/test_poison.py::test_a_stack_that_ends',
+    'tests/system/test_doctor.py::test_a_fault', 'tests/system/test_log_rates.py::test_an_outage',
+    'tests/system/test_poison.py::test_a_delete_that_ends', 'tests/system/test_poison.py::test_a_stack_that_ends',
+    'tests/system/test_poison.py::test_a_stop_reaches', 'tests/system/test_restore.py::test_a_restore_takes_over',
+    'tests/system/test_two_regions.py::test_a_service_that_fails',
     'tests/takeover/test_transfer.py::test_rows_that_make')
 SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/'))
 
