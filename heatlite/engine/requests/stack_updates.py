@@ -64,7 +64,6 @@ class StackUpdates:
         check_updatable(row)
         self._stored.check_rights(row.id, context)
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
-        stored = sources.sharing(stored, definition.template)
         content = Content.of(definition)
         acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
         renewed = self.renewed_authority(context, replace(row, acts_by_token=acts_by_token), definition,
@@ -97,6 +96,7 @@ class StackUpdates:
             ended = self._unchanged.accept(row, digest, partial(requested, renewed=tokenless))
             if ended is not None:
                 return dict(identity(ended))
+        stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
         applied = replace(content, environment=definition.environment.document())   # with what was hidden before
         definition.as_applied = self._unchanged.as_applied(row, before, definition)
