@@ -67,6 +67,7 @@ MOST_DEATHS: Final = 20                 # engines that may end executing one req
 
 MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine's answer, shared ones counted each time
 
+MOST_VALUES: Final = 1_000              # values that a custom constraint accepts, in one answer
 MOST_REFACTORED: Final = 20             # stacks of one refactor
 MOST_MOVES: Final = 1_000               # resources that one refactor moves
 

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from heatlite.common.limits import MOST_VALUES
 from heatlite.engine.clients import inventory
 
-MOST = 1000                         # values of one answer
 NETWORK, COMPUTE, VOLUME, IMAGE = 'neutron', 'nova', 'cinder', 'glance'
 
 
 @dataclass(frozen=True)
-class List:
+class ValueList:
     """A list of a service. `plugin`: its client plug-in. `many`: the key of the objects in the body. `one`: the key of
     an object in its entry, if it has one. `id`: the field that a value names, beside the field `name`."""
 
@@ -28,40 +28,41 @@ class List:
     id: str = 'id'
 
 
-def _of_network(many: str) -> List:
-    return List(NETWORK, f'/{many.replace("_", "-")}', many)
+def _of_network(many: str) -> ValueList:
+    return ValueList(NETWORK, f'/{many.replace("_", "-")}', many)
 
 
-LISTS: Mapping[str, List] = {               # name of the constraint -> the list
-    'cinder.backup': List(VOLUME, '/backups', 'backups'),
-    'cinder.qos_specs': List(VOLUME, '/qos-specs', 'qos_specs'),
-    'cinder.snapshot': List(VOLUME, '/snapshots', 'snapshots'),
-    'cinder.volume': List(VOLUME, '/volumes', 'volumes'),
-    'cinder.vtype': List(VOLUME, '/types', 'volume_types'),
-    'designate.zone': List('designate', '/zones', 'zones'),
-    'glance.image': List(IMAGE, '/images', 'images'),
+LISTS: Mapping[str, ValueList] = {          # name of the constraint -> the list
+    'cinder.backup': ValueList(VOLUME, '/backups', 'backups'),
+    'cinder.qos_specs': ValueList(VOLUME, '/qos-specs', 'qos_specs'),
+    'cinder.snapshot': ValueList(VOLUME, '/snapshots', 'snapshots'),
+    'cinder.volume': ValueList(VOLUME, '/volumes', 'volumes'),
+    'cinder.vtype': ValueList(VOLUME, '/types', 'volume_types'),
+    'designate.zone': ValueList('designate', '/zones', 'zones'),
+    'glance.image': ValueList(IMAGE, '/images', 'images'),
     'neutron.address_scope': _of_network('address_scopes'),
     'neutron.network': _of_network('networks'),
-    'neutron.qos_policy': List(NETWORK, '/qos/policies', 'policies'),
+    'neutron.qos_policy': ValueList(NETWORK, '/qos/policies', 'policies'),
     'neutron.router': _of_network('routers'),
     'neutron.security_group': _of_network('security_groups'),
     'neutron.subnet': _of_network('subnets'),
     'neutron.subnetpool': _of_network('subnetpools'),
-    'nova.flavor': List(COMPUTE, '/flavors', 'flavors'),
-    'nova.keypair': List(COMPUTE, '/os-keypairs', 'keypairs', one='keypair', id='name'),
-    'nova.server': List(COMPUTE, '/servers', 'servers'),
-    'octavia.loadbalancer': List('octavia', '/lbaas/loadbalancers', 'loadbalancers'),
-    'octavia.pool': List('octavia', '/lbaas/pools', 'pools'),
+    'nova.flavor': ValueList(COMPUTE, '/flavors', 'flavors'),
+    'nova.keypair': ValueList(COMPUTE, '/os-keypairs', 'keypairs', one='keypair', id='name'),
+    'nova.server': ValueList(COMPUTE, '/servers', 'servers'),
+    'octavia.loadbalancer': ValueList('octavia', '/lbaas/loadbalancers', 'loadbalancers'),
+    'octavia.pool': ValueList('octavia', '/lbaas/pools', 'pools'),
 }
 UNLIMITED = frozenset({'nova.keypair', 'cinder.qos_specs'})         # lists that take no limit, in some versions
 
 
 def read(clients: Any, name: str) -> list[dict[str, str]]:
-    """Return [{id, name}] of the objects that the service lists, at most MOST + 1, by name. Raises KeyError for a
-    constraint without a list, and the errors of the clients."""
+    """Return [{id, name}] of the objects that the service lists, at most MOST_VALUES + 1, by name.
+
+    Raises KeyError for a constraint without a list, and the errors of the clients."""
     wanted = LISTS[name]
-    params = {} if name in UNLIMITED else {'limit': MOST + 1}
+    params = {} if name in UNLIMITED else {'limit': MOST_VALUES + 1}
     found = clients.client(wanted.plugin).http.get(wanted.path, params=params, **inventory.ONCE).json()[wanted.many]
-    entries = [each[wanted.one] if wanted.one else each for each in found[:MOST + 1]]
+    entries = [each[wanted.one] if wanted.one else each for each in found[:MOST_VALUES + 1]]
     return sorted(({'id': str(each[wanted.id]), 'name': str(each.get('name') or '')} for each in entries),
                   key=lambda each: (each['name'] == '', each['name'], each['id']))
