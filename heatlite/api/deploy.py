@@ -13,6 +13,7 @@ from heatlite.api import faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import Bounds, Hub
 from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.answer_headers import AnswerHeaders
 from heatlite.api.middleware.audit import Audit
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
@@ -20,7 +21,6 @@ from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
-from heatlite.api.middleware.protection import Protection
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -60,7 +60,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
     """The layers, outermost first. The order matters: versions before identity, identity before routes."""
     flavour = conf.paste_deploy.flavor or KEYSTONE
     return [
-        Protection,
+        AnswerHeaders,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
         partial(CrossOrigin, conf=conf),

@@ -23,7 +23,7 @@ MOST_WAITS = 5000                       # resources whose waits are read
 
 
 @dataclass(frozen=True)
-class Running:
+class RunningActions:
     """Root stacks with work, of one action. `since`: when the first of them began."""
 
     action: str
@@ -53,7 +53,7 @@ class Load:
     struck: int
     signals: int
     oldest_signal: datetime | None
-    running: list[Running]
+    running: list[RunningActions]
     waits: list[Waits]
 
 
@@ -74,12 +74,12 @@ def read(tx: sa.Connection) -> Load:
         _waits(tx, wanted))
 
 
-def _running(tx: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Running]:
+def _running(tx: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[RunningActions]:
     began = sa.func.coalesce(stack.c.started_at, stack.c.created_at)
     query = sa.select(stack.c.action, sa.func.count(), sa.func.min(began)).select_from(
         lease.join(stack, stack.c.id == lease.c.stack_id)).where(
             wanted, stack.c.owner_id.is_(None), stack.c.status == Status.IN_PROGRESS.value).group_by(stack.c.action)
-    return [Running(*row) for row in tx.execute(query.order_by(stack.c.action))]
+    return [RunningActions(*row) for row in tx.execute(query.order_by(stack.c.action))]
 
 
 def _waits(tx: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Waits]:

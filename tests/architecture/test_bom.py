@@ -111,13 +111,13 @@ def database():
         server.shutdown()
 
 
-@pytest.mark.parametrize('lines, code, told', [
+@pytest.mark.parametrize('lines, code, words', [
     ('six==1.17.0\n', audit.SOME, 'six 1.17.0: OSV-1, fixed in 9.0'),
     ('attrs==26.1.0\n', audit.NONE, '1 distributions, 0 known vulnerabilities')])
-def test_an_audit(database, tmp_path, capsys, lines, code, told):
+def test_an_audit(database, tmp_path, capsys, lines, code, words):
     (tmp_path / 'pinned.txt').write_text(lines)
     assert audit.main(['--osv-url', database], tmp_path / 'pinned.txt') == code
-    assert told in capsys.readouterr().out
+    assert words in capsys.readouterr().out
 
 
 def test_an_audit_that_cannot_ask_says_so(tmp_path, capsys):

@@ -148,7 +148,7 @@ def file(sim, tmp_path):                # noqa: F811
 
 
 def test_keys_are_rotated(store, file, tmp_path):
-    """Both keys are secrets of the key manager: the new one encrypts, the former one decrypts."""
+    """Both keys are secrets of the key manager: the present key encrypts, the former one decrypts."""
     former, new = store(FORMER), store(KEY)
     assert ran('heatlite.cmd.manage', '--config-file', file(former), 'db_sync').returncode == 0
     database = Database(f'sqlite:///{tmp_path}/db.sqlite')

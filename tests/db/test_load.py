@@ -31,7 +31,7 @@ def test_work_by_engine_and_by_action(two):
     found = read(two)
     assert found.driven == {'e1': 2, 'e2': 1}
     assert (found.free, found.silent, found.struck, found.signals, found.oldest_signal) == (1, 0, 0, 0, None)
-    assert found.running == [load.Running('CREATE', 2, later(-60)), load.Running('UPDATE', 1, NOW)]
+    assert found.running == [load.RunningActions('CREATE', 2, later(-60)), load.RunningActions('UPDATE', 1, NOW)]
 
 
 def test_stacks_of_silent_engines_are_to_be_taken_over(two, clock):

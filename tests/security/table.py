@@ -1,7 +1,7 @@
 """What is proved for each route and each risk, and by which tests; or why a risk does not apply.
 
-A route without an entry in `ENTRIES` fails the tests: whoever adds one decides what bounds it, whether the service asks
-other services for it, and what its misuse would do. All else follows from the tables of the service.
+A route without an entry in `ENTRIES` fails the tests: the author of a new one decides what bounds it, whether the
+service asks other services for it, and what its misuse would do. All else follows from the tables of the service.
 """
 
 from __future__ import annotations

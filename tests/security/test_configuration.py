@@ -15,7 +15,7 @@ METHODS = ('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'TRACE', 'CONNECT', 
 PATHS = {}
 for _route in routes.TABLE:
     PATHS.setdefault(_route.path, set()).add(_route.method)
-TOLD = 'cnry-inside'
+INSIDE = 'cnry-inside'
 
 
 @pytest.mark.parametrize('path', PATHS)
@@ -38,10 +38,10 @@ class Broken:
     """An engine's client with a defect."""
 
     def call(self, context, message):
-        raise KeyError(TOLD)
+        raise KeyError(INSIDE)
 
     def wake(self, stack_id, engine_id=None):
-        raise KeyError(TOLD)
+        raise KeyError(INSIDE)
 
 
 @pytest.fixture(scope='module')
@@ -52,7 +52,7 @@ def broken(tmp_path_factory):
 
     def fail(_connection, _cursor, statement, *_more):
         if made.is_broken:
-            raise sa.exc.ProgrammingError(statement, {'secret': TOLD}, Exception(TOLD))
+            raise sa.exc.ProgrammingError(statement, {'secret': INSIDE}, Exception(INSIDE))
 
     made.is_broken = True
     for engine in (made.database.engine, made.database._reading):
@@ -66,7 +66,7 @@ def broken(tmp_path_factory):
 def test_a_fault_inside_shows_nothing_of_it(broken, door, is_broken):
     broken.is_broken = is_broken
     answer = broken.request(door, asked(door, here.VICTIMS), roles='admin,member,reader')
-    for word in (TOLD, 'Traceback', 'File "', '.py', 'SELECT', 'sqlalchemy'):
+    for word in (INSIDE, 'Traceback', 'File "', '.py', 'SELECT', 'sqlalchemy'):
         assert word not in answer.text, answer.text
     if answer.status_code >= 500 and answer.content_type == 'application/json':
         assert json.loads(answer.text)['error']['traceback'] is None

@@ -1,4 +1,4 @@
-"""Every URL in a request: nothing inside the network of the service is asked, nothing of it is told."""
+"""Every URL in a request: nothing inside the network of the service is asked, and no answer says anything about it."""
 
 import http.server
 import json

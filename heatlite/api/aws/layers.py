@@ -14,10 +14,10 @@ from heatlite.api.aws import errors
 from heatlite.api.aws.signature import Ec2Signature
 from heatlite.api.deploy import STANDALONE, Application, Layer
 from heatlite.api.middleware.access import AccessLog
+from heatlite.api.middleware.answer_headers import AnswerHeaders
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.origin import CrossOrigin
-from heatlite.api.middleware.protection import Protection
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -38,7 +38,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
     conf = services.conf
     deploy.check_lists(conf)
     layers: list[Layer] = [
-        Protection,
+        AnswerHeaders,
         partial(AccessLog, observe=deploy.observe, failed=failed),
         Traces,
         partial(CrossOrigin, conf=conf),

@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication
 HEADERS = (('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'))
 
 
-class Protection:
+class AnswerHeaders:
     """Adds `HEADERS` to every answer that does not have them: answers are of one caller, and may contain secrets."""
 
     def __init__(self, app: WSGIApplication) -> None:

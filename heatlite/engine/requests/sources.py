@@ -43,7 +43,7 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
 
 
 def sharing(stored: StoredTemplate, template: templates.Template) -> StoredTemplate:
-    """Return the stored template with the parts of the new one, `template`, in place of its own equal parts. Those are
+    """Return the stored template with the parts of `template`, a later one, in place of its own equal parts. Those are
     freed with the argument: a change of a large stack does not hold two copies of what is the same."""
     return replace(stored, document={
         name: _shared(section, template.document.get(name)) for name, section in stored.document.items()})
