@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.api.faults import MALFORMED
-from heatlite.common import exception, template_format, urlfetch
+from heatlite.api.json_text import Sent
+from heatlite.common import exception, json_bounds, template_format, urlfetch
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, too_large
 from heatlite.language import environment as environments
@@ -26,7 +27,7 @@ def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any]
             return None, None
         given = _fetch(url)
     if isinstance(given, Mapping):
-        return _checked(given, limits), None
+        return _checked(given, limits, body.text if isinstance(body, Sent) else None), None
     if not isinstance(given, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('The template is neither a text nor a map.'))
     try:
@@ -35,13 +36,16 @@ def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any]
         raise templates.not_in_valid_format(error) from None
 
 
-def _checked(given: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-    """Checks a template sent as data: limits the length of its JSON, its depth and its expansion."""
-    size = len(json.dumps(given))
-    if 0 <= limits.max_size < size:
-        raise too_large(size, limits.max_size)
+def _checked(given: Mapping[str, Any], limits: Limits, sent: bytes | None) -> Mapping[str, Any]:
+    """Checks a template sent as data: limits the length of its JSON, its depth and its expansion. `sent`: the text of
+    the body that it is a part of."""
+    if limits.max_size >= 0 and (sent is None or json_bounds.most_characters(sent) > limits.max_size):
+        size = len(json.dumps(given))
+        if limits.max_size < size:
+            raise too_large(size, limits.max_size)
     found = dict(given)
-    template_format.check_size(found, limits)
+    if sent is None or not json_bounds.keeps_to(sent, limits):
+        template_format.check_size(found, limits)
     return found
 
 

@@ -35,6 +35,12 @@ def read(text: bytes) -> Any:
     return found
 
 
+class Sent(dict[str, Any]):
+    """A JSON object as a client has sent it, with its text."""
+
+    text: bytes
+
+
 class _NumberError(ValueError):
     pass
 

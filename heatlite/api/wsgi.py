@@ -175,7 +175,11 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         if not text.startswith(b'{'):
             return None
         read = json_text.read(text)
-        return read if isinstance(read, dict) else None
+        if not isinstance(read, dict):
+            return None
+        found = json_text.Sent(read)
+        found.text = text
+        return found
 
     def _announces_json(self) -> bool:
         kind = (self.environ.get('CONTENT_TYPE') or '').split(';')[0].strip().lower()

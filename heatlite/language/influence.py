@@ -21,7 +21,7 @@ from heatlite.language.template import is_template_name
 
 WORD = re.compile(r'[^\s"\'\[\]{},]+')
 TYPE = re.compile(r'[tT]ype["\']?\s*:\s*(?:[&!]\S+\s+)*["\']?([^\s"\',\[\]{}]+)')
-TYPE_IN_JSON = re.compile(r'"[tT]ype": "((?:[^"\\]|\\.)*)"')
+TYPE_IN_JSON = re.compile(r'"[tT]ype":"((?:[^"\\]|\\.)*)"')
 ESCAPES = ('\\/', '\\x', '\\u', '\\U', '\\\n')      # with them a quoted text may name a file in other characters
 SPECIAL = ('.', '/', ':')                           # at least one of them is in the names that are looked for in texts
 TYPE_KEYS = frozenset({'type', 'Type'})
@@ -55,14 +55,15 @@ class Influence:
         """
         return self._of(*_texts(definition))
 
-    def on_resources(self, section: Mapping[str, Any]) -> list[str] | None:
-        """As `on`, for the resources of a whole template: for many of them without a look at each value."""
+    def on_resources(self, section: Mapping[str, Any], document: str) -> list[str] | None:
+        """As `on`, for the resources of a whole template: for many of them without a look at each value.
+
+        `document`: the template as JSON in ASCII characters, without blanks."""
         if len(self._known) > MOST_SEARCHED:
             return self.on(section)
-        text = json.dumps(section, ensure_ascii=False, default=str)
-        turns.spend(1 + len(text) // CHARACTERS_A_STEP)
-        return self._of({name for name in (*self._known, TEMPLATE_URL) if json.dumps(name, ensure_ascii=False) in text},
-                        set(TYPE_IN_JSON.findall(text)))
+        turns.spend(1 + len(document) // CHARACTERS_A_STEP)
+        return self._of({name for name in (*self._known, TEMPLATE_URL) if json.dumps(name) in document},
+                        {json.loads(f'"{name}"') for name in set(TYPE_IN_JSON.findall(document))})
 
     def _of(self, words: set[str], types: set[str]) -> list[str] | None:
         if TEMPLATE_URL in words:

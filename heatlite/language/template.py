@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.common import exception, template_format
+from heatlite.common import exception, json_bounds, template_format
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.common.template_format import ROOT
@@ -42,21 +42,24 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
 
 
 def from_mapping(document: Mapping[str, Any], limits: Limits | None = NO_LIMITS, source: str = ROOT,
-                 text: str | None = None) -> Template:
+                 text: str | None = None, encoded: str | None = None) -> Template:
     """Makes a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
-    found within them before."""
-    if limits is not None:
+    found within them before. `encoded`: the document as JSON, if the caller has it."""
+    if limits is not None and (encoded is None or not json_bounds.keeps_to(encoded.encode(), limits)):
         documents.check_size(document, limits)
-    return Template(dict(document), source=source, text=text)
+    return Template(dict(document), source=source, text=text, encoded=encoded)
 
 
 class Template:
     """One template. `document` must not be changed."""
 
-    def __init__(self, document: dict[str, Any], source: str = ROOT, text: str | None = None) -> None:
+    def __init__(self, document: dict[str, Any], source: str = ROOT, text: str | None = None,
+                 encoded: str | None = None) -> None:
+        """`text`: as its author wrote it; `encoded`: the document as JSON. None: not known."""
         self.document = document
         self.source = source
         self.text = text
+        self.encoded = encoded
         self.edition = versions.of(document)
         self._positions: Positions | None = None
 

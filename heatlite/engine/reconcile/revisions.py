@@ -16,6 +16,7 @@ from heatlite.db.stacks import Stack
 from heatlite.db.templates import Template
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition
+from heatlite.language.template import Template as LanguageTemplate
 from heatlite.planning.revisions import DEFINING, followed
 from heatlite.planning.states import Revision, Status
 
@@ -30,8 +31,7 @@ class Content:
 
     @classmethod
     def of(cls, definition: StackDefinition) -> Self:
-        return cls(Encoded(codec.encode(definition.template.document)), definition.environment.document(),
-                   definition.files)
+        return cls(Encoded(encoded(definition.template)), definition.environment.document(), definition.files)
 
     @classmethod
     def of_template(cls, stored: Template) -> Self:
@@ -42,6 +42,11 @@ class Content:
         by trying."""
         return crypt.digest((stack_id, self.document.text, codec.encode(_canonical(self.environment)),
                              *(text for item in sorted(self.files.items()) for text in item)), key)
+
+
+def encoded(template: LanguageTemplate) -> str:
+    """Return the document of a template as it is stored."""
+    return codec.encode(template.document) if template.encoded is None else template.encoded
 
 
 class Recorder:

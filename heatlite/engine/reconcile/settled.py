@@ -15,6 +15,7 @@ from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.attribute_reader import OWN_TYPES
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -67,7 +68,8 @@ def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
     """Return the digest of what besides its own text has an influence on a root stack; None: not known.
 
     `key`: of the digest."""
-    texts = Influence(definition.environment, definition.files).on_resources(definition.snippets)
+    texts = Influence(definition.environment, definition.files).on_resources(
+        definition.snippets, encoded(definition.template))
     return None if texts is None else crypt.digest(texts, key)
 
 

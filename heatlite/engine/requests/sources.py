@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.limits import Limits
+from heatlite.db import codec
 from heatlite.db.templates import Template as StoredTemplate
 from heatlite.language import definition as definitions
 from heatlite.language import merging
@@ -28,7 +29,8 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
     """
     if message.template is None:
         raise exception.HTTPBadRequest('No template specified')
-    template = templates.from_mapping(message.template, None if is_planned else limits, text=message.template_text)
+    template = templates.from_mapping(message.template, None if is_planned else limits, text=message.template_text,
+                                      encoded=codec.encode(message.template))
     sections = message.environment
     if message.environment_files:
         merged = merging.merge_files(message.environment_files, message.files,
