@@ -3,11 +3,13 @@ hears of an outage that another one has caused."""
 
 import itertools
 import os
+import zlib
 
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heatlite.common import outages, repeats, runtime
+from heatlite.common import outages, repeats
+from tests import leftovers
 
 settings.register_profile('unhurried', deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile('unhurried')
@@ -37,18 +39,22 @@ THOROUGH = (
     'tests/takeover/test_transfer.py', 'tests/upgrade/test_load.py')
 
 
-# One test for each type, fault, seed, database or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/3 executes
-# the second third of each of them; without it, all are executed.
+# One test for each type, fault, seed, database or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/4 executes
+# the second quarter of each of them; without it, all are executed.
 SWEEPS = (
     'tests/hostile/test_hostile.py::test_a_case', 'tests/hostile/test_hostile.py::test_a_grown',
     'tests/plugins/openstack/test_fault_matrix.py::test_a_fault', 'tests/plugins/test_changes',
     'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_drift.py::test_what_was_changed',
     'tests/plugins/test_forced_deletes.py::test_it_ends', 'tests/plugins/test_importing.py::test_an_object',
-    'tests/system/test_alarms.py::test_each_period', 'tests/system/test_configuration.py::test_',
+    'tests/simulation/test_alarms.py::test_a_request_that_fails', 'tests/simulation/test_preview.py::test_an_update',
+    'tests/simulation/test_software.py::test_a_config_that', 'tests/simulation/test_software.py::test_deployments_made',
+    'tests/simulation/test_unvisited.py::test_an_update', 'tests/simulation/test_unvisited.py::test_the_result',
+    'tests/system/test_alarms.py::test_', 'tests/system/test_benchmarks.py::test_a_benchmark',
+    'tests/system/test_configuration.py::test_',
     'tests/system/test_doctor.py::test_a_fault', 'tests/system/test_log_rates.py::test_an_outage',
     'tests/system/test_poison.py::test_a_delete_that_ends', 'tests/system/test_poison.py::test_a_stack_that_ends',
     'tests/system/test_poison.py::test_a_stop_reaches', 'tests/system/test_restore.py::test_a_restore_takes_over',
-    'tests/system/test_two_regions.py::test_a_service_that_fails',
+    'tests/system/test_take_over.py::test_', 'tests/system/test_two_regions.py::test_a_service_that_fails',
     'tests/takeover/test_transfer.py::test_rows_that_make')
 SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/'))
 
@@ -77,13 +83,16 @@ def pytest_collection_modifyitems(config, items):
 
 
 def not_of_share(items):
-    """The tests of sweeps that another share executes. It follows from their names alone, whatever their order."""
+    """The tests of sweeps that another share executes. It follows from their names alone, whatever their order.
+
+    Sweeps begin with different shares: those that are shorter than there are shares would all be in the first ones."""
     sweeps = {}
     for item in items:
         if item.nodeid.startswith(SWEEPS):
             sweeps.setdefault((item.path, item.originalname), []).append(item)
-    return [item for sweep in sweeps.values()
-            for number, item in enumerate(sorted(sweep, key=lambda each: each.nodeid)) if number % SHARES != SHARE - 1]
+    return [item for (_path, name), sweep in sweeps.items()
+            for number, item in enumerate(sorted(sweep, key=lambda each: each.nodeid), zlib.crc32(name.encode()))
+            if number % SHARES != SHARE - 1]
 
 
 def shared(item):
@@ -97,11 +106,19 @@ def shared(item):
 
 
 @pytest.fixture(autouse=True, scope='module')
-def no_clock_left_behind():
-    """No module hands its clock on to the modules that happen to run after it."""
-    clock = runtime.current()
-    yield
-    assert runtime.current() is clock, 'the tests of this module leave a runtime behind'
+def nothing_left_behind():
+    """No module hands on to those that happen to run after it what it changed in the process."""
+    before = leftovers.noted()
+    with leftovers.all_put_back():
+        yield
+    left = leftovers.left_behind(before)
+    assert not left, f'the tests of this module leave behind: {left}'
+
+
+@pytest.fixture(autouse=True)
+def put_back():
+    with leftovers.all_put_back():
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -63,7 +63,6 @@ class Engine(Files):
 
     def engine(self, conf):
         tables.metadata.create_all(self._database.engine)
-        cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
         runtime = GreenRuntime()
         self._service = EngineService(conf, runtime, self._database)
         self._service.start()
@@ -71,7 +70,6 @@ class Engine(Files):
 
     def stop_fixture(self):
         self._service.stop()
-        cfg.CONF.clear_override('auth_encryption_key')
         super().stop_fixture()
 
 
@@ -143,6 +141,7 @@ SUITES = load()
 @pytest.fixture(scope='module')
 def turn():
     """Starts the fixtures of a suite when its first case comes, and stops those of the one before."""
+    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)      # for as long as suites run, beyond single tests
     running = []
 
     def take(suite=None):

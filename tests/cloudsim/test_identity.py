@@ -131,7 +131,7 @@ def test_ec2_keys_open_the_door_with_a_right_signature(sim):
                             'params': params, 'signature': signature}}
     answer = requests.post(f'{sim.url}/v3/ec2tokens', json=body, timeout=30)
     assert answer.json()['token']['project']['id'] == own.get_project_id()
-    body['credentials']['signature'] = 'x' + signature[1:]
+    body['credentials']['signature'] = signature.swapcase()
     assert requests.post(f'{sim.url}/v3/ec2tokens', json=body, timeout=30).status_code == 401
 
 

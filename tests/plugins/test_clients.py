@@ -217,13 +217,8 @@ def test_a_trust_acts_through_the_service_user(context):
     for option, value in (('auth_url', 'http://keystone/v3'), ('username', 'heat'), ('password', 'secret'),
                           ('user_domain_id', 'default'), ('project_name', 'service')):
         cfg.CONF.set_override(option, value, group='trustee')
-    try:
-        plugin = sessions.auth_plugin(RequestContext(trust_id='the-trust', overwrite=False))
-        assert plugin._trust_id == 'the-trust' and plugin._project_name is None
-    finally:
-        # `auth_url` stays: it is required from now on, and other tests read all options again.
-        for option in ('auth_type', 'username', 'password', 'user_domain_id', 'project_name'):
-            cfg.CONF.clear_override(option, group='trustee')
+    plugin = sessions.auth_plugin(RequestContext(trust_id='the-trust', overwrite=False))
+    assert plugin._trust_id == 'the-trust' and plugin._project_name is None
 
 
 def test_answers_are_remembered_for_a_while(context, runtime):

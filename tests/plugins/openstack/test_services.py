@@ -156,8 +156,6 @@ def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
     for option, value in (('auth_type', 'password'), ('auth_url', f'{cloud.url}/v3'), ('username', 'heat'),
                           ('password', 'secret'), ('user_domain_id', 'default')):
         cfg.CONF.set_override(option, value, group='trustee')
-        if option != 'auth_url':            # required from now on, and other tests read all options again
-            request.addfinalizer(lambda option=option: cfg.CONF.clear_override(option, group='trustee'))
     trusted = cloud.client('keystone').create_trust_context()
     over = RequestContext(auth_token='long-over', trust_id=trusted.trust_id, auth_url=cloud.context.auth_url,
                           project_id=cloud.context.project_id, region_name='RegionOne', overwrite=False,
