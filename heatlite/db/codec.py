@@ -8,8 +8,9 @@ encrypted if the operator has configured it. All are read alike, so rows written
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from datetime import date, datetime
 from typing import Any, TypeVar
 
@@ -46,6 +47,28 @@ class Encoded:
     """A value as JSON text, for large values that are encoded before the transaction that stores them."""
 
     text: str
+
+
+class Undecoded(Mapping[str, Any]):
+    """A document as JSON text, decoded when it is first read: that of a large stack or plan takes as long as a tenth of
+    its update, which often does not need it."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    @functools.cached_property
+    def _decoded(self) -> Mapping[str, Any]:
+        found: Mapping[str, Any] = decode(self._text)
+        return found
+
+    def __getitem__(self, name: str) -> Any:
+        return self._decoded[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._decoded)
+
+    def __len__(self) -> int:
+        return len(self._decoded)
 
 
 def text_of(value: Any) -> str:

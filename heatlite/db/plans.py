@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
@@ -86,28 +85,6 @@ def digest(document: str, request: str) -> str:
     return crypt.digest((document, request), '')
 
 
-class Undecoded(Mapping[str, Any]):
-    """A document as JSON text, decoded when it is first read: that of a large plan takes as long as a tenth of its
-    update, and applying it seldom needs it."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    @functools.cached_property
-    def _decoded(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = codec.decode(self._text)
-        return found
-
-    def __getitem__(self, name: str) -> Any:
-        return self._decoded[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._decoded)
-
-    def __len__(self) -> int:
-        return len(self._decoded)
-
-
 def with_digest(tx: sa.Connection, plan_id: str, project_id: str) -> tuple[StoredPlan, str] | None:
     """As `show`, with the digest of what is stored. The document is decoded only if it is read."""
     row = tx.execute(sa.select(*COLUMNS).where(plan.c.id == plan_id, plan.c.project_id == project_id)).first()
@@ -115,7 +92,7 @@ def with_digest(tx: sa.Connection, plan_id: str, project_id: str) -> tuple[Store
         return None
     values = dict(row._mapping) | {name: codec.clear(row._mapping[name]) for name in ('document', 'request')}
     found = _read(list((values | {'document': '{}'}).values()))
-    return replace(found, document=Undecoded(values['document'])), digest(values['document'], values['request'])
+    return replace(found, document=codec.Undecoded(values['document'])), digest(values['document'], values['request'])
 
 
 def page(tx: sa.Connection, project_id: str, stack_id: str | None = None, limit: int | None = None,

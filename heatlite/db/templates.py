@@ -6,7 +6,7 @@ template, and within a process they are one object, however many stacks were rea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -71,6 +71,12 @@ def get(tx: sa.Connection, template_id: str) -> Template:
     """A template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
     row = _row(tx, template_id)
     return _template(row, _read(tx, row.files_id))
+
+
+def undecoded(tx: sa.Connection, template_id: str) -> Template:
+    """As `get`, with a document that is decoded when it is first read."""
+    row = _row(tx, template_id)
+    return _template(row, _read(tx, row.files_id), lambda text: codec.Undecoded(codec.clear(text)))
 
 
 def show(tx: sa.Connection, template_id: str) -> Template:
@@ -144,6 +150,6 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
     return int(removed)
 
 
-def _template(row: Any, content: Files) -> Template:
-    return Template(row.id, codec.decode(row.document), codec.decode(row.environment), content,
+def _template(row: Any, content: Files, decode: Callable[[str], Mapping[str, Any]] = codec.decode) -> Template:
+    return Template(row.id, decode(row.document), codec.decode(row.environment), content,
                     crypt.is_sealed(row.environment))

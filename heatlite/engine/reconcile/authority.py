@@ -22,6 +22,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.credentials import Credentials
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
+from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 
@@ -144,5 +145,5 @@ class Authority:
 def _texts(definition: StackDefinition) -> Iterator[str]:
     """Return the texts that may name types of nested stacks."""
     yield from definition.files.values()
-    for document in (definition.template.document, definition.environment.document()):
-        yield json.dumps(document, default=str)
+    yield encoded(definition.template)
+    yield json.dumps(definition.environment.document(), default=str)

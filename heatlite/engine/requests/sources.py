@@ -81,7 +81,7 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
 
     Source: docs/spec/rest.rst, "Updating a stack".
     """
-    document = message.template if message.template is not None else stored.document
+    document = message.template if message.template is not None else dict(stored.document)
     given = message.environment
     kept = stored.environment
     parameters = {name: value for name, value in (kept.get('parameters') or {}).items()

@@ -38,8 +38,9 @@ class StoredStacks:
 
     def with_template(self, tx: Connection, stack_id: str,
                       caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
+        """Return the stack, and its template with a document that is decoded when it is first read."""
         row = self.found(tx, stack_id, caller)
-        return row, templates.get(tx, row.template_id)
+        return row, templates.undecoded(tx, row.template_id)
 
     def definition(self, row: stacks.Stack, stored: templates.Template) -> StackDefinition:
         """Build the definition of a stack from a stored template of it."""
