@@ -66,6 +66,13 @@ def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stack
     return visible(req, stacks.identity(tx, stack_id), stack_name)
 
 
+def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
+         depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
+    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others."""
+    found, below = stacks.with_descendants(tx, stack_id, depth)
+    return visible(req, found, stack_name), below
+
+
 def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:
     """As `stack`, but without deleted ones."""
     found = stack(req, tx, stack_name, stack_id)

@@ -86,6 +86,9 @@ _shown = codec.reader(Shown, 'requires', *_DETAILS)
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
+_OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
+_PAGES = {with_detail: sa.select(*columns).where(_OF_STACKS).order_by(resource.c.stack_id, resource.c.id)
+          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED))}
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
@@ -268,11 +271,9 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
     One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each slice of rows: reading
     ten thousand of them would block other green threads for too long.
     """
-    selected = sa.select(*(_DETAILED if with_detail else _BRIEF))
     found = []
     for chunk in chunks(list(stack_ids)):
-        query = selected.where(resource.c.stack_id.in_(chunk)).order_by(resource.c.stack_id, resource.c.id)
-        for block in tx.execute(query).partitions(ROWS_PER_SLICE):
+        for block in tx.execute(_PAGES[with_detail], {'stack_ids': chunk}).partitions(ROWS_PER_SLICE):
             found += [_shown(row) if with_detail else _shown((*row, None, None, None)) for row in block]
             yield_control()
     return found

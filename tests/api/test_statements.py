@@ -42,13 +42,13 @@ def counted(database):
     (f'{WEB}/files', 2),
     (f'{WEB}/outputs', 1),
     (f'{WEB}/outputs/url', 1),
-    (f'{WEB}/resources', 3),                                        # the stack, what is nested in it, the rows
-    (f'{WEB}/resources?nested_depth=5', 3),
+    (f'{WEB}/resources', 2),                                        # the stack and what is nested in it; the rows
+    (f'{WEB}/resources?nested_depth=5', 2),
     (f'{WEB}/resources/net', 5),                                    # an engine that is up; what is hidden: 2
     (f'{WEB}/resources/net/metadata', 1),
     (f'{WEB}/events', 2),
     (f'{WEB}/events?sort_dir=asc&marker={rows.number(2, 3)}', 3),   # where the marker stands
-    (f'{WEB}/events?nested_depth=2', 3),                            # what is nested in the stack
+    (f'{WEB}/events?nested_depth=2', 2),
     (f'{WEB}/resources/net/events', 2),
     (f'{WEB}/resources/net/events/{rows.number(2, 3)}', 5),       # and what is hidden in its properties
     (f'{WEB}/revisions', 2),

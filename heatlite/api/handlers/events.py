@@ -43,14 +43,15 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
 
 
 def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View]:
-    """One page of events. Two SELECTs; three with nested stacks."""
+    """One page of events. Two SELECTs; more for those of the stacks below a nested one."""
     with req.db.reader() as tx:
-        stack = finding.stack(req, tx, stack_name, stack_id)
-        urls = {stack.id: finding.url(req, stack)}
         root_url = None
-        if wanted.nested_depth:
-            below = stacks.descendants(tx, stack.root_id, stack.id, wanted.nested_depth)
-            urls.update((each.id, finding.url(req, each)) for each in below)
+        if not wanted.nested_depth:
+            stack = finding.stack(req, tx, stack_name, stack_id)
+            urls = {stack.id: finding.url(req, stack)}
+        else:
+            stack, below = finding.tree(req, tx, stack_name, stack_id, wanted.nested_depth)
+            urls = {each.id: finding.url(req, each) for each in (stack, *below)}
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
         found = events.page(tx, list(urls), wanted)
