@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -258,24 +259,37 @@ def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags:
     """
     if wanted.limit == 0:
         return []
-    query = sa.select(*SUMMARY).where(*_matching(project_id, wanted, hidden_tags))
-    keys, ascending = _order(wanted)
+    query = _listing(project_id is not None, wanted.show_deleted, wanted.show_nested, tuple(wanted.sort_keys),
+                     wanted.sort_dir, wanted.limit is not None)
+    filters = _filters(wanted, hidden_tags)
+    if filters:
+        query = query.where(*filters)
     if wanted.marker:
+        keys, ascending = _order(wanted.sort_keys, wanted.sort_dir)
         at = tx.execute(sa.select(*keys).where(stack.c.id == wanted.marker,
                                                *([] if project_id is None else [stack.c.project_id == project_id])))
         position = at.first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    query = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
-    if wanted.limit is not None:
-        query = query.limit(wanted.limit)
-    return [_summary(row) for row in tx.execute(query)]
+    return [_summary(row) for row in tx.execute(query, {'project': project_id, 'limit': wanted.limit})]
+
+
+@functools.lru_cache(maxsize=128)
+def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
+             is_limited: bool) -> sa.Select[Any]:
+    """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `project`
+    (`is_within`), `limit` (`is_limited`)."""
+    keys, ascending = _order(sort_keys, sort_dir)
+    query = sa.select(*SUMMARY).where(*_scope(is_within, show_deleted, show_nested)).order_by(
+        *(key.asc() if ascending else key.desc() for key in keys))
+    return query.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else query
 
 
 def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> int:
     """The number of stacks for `page`, without its limit and marker."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
-                          .where(*_matching(project_id, wanted, hidden_tags))).scalar_one())
+                          .where(*_scope(project_id is not None, wanted.show_deleted, wanted.show_nested),
+                                 *_filters(wanted, hidden_tags)), {'project': project_id}).scalar_one())
 
 
 def newest_roots(tx: sa.Connection, project_id: str | None = None) -> dict[str, list[str]]:
@@ -295,15 +309,22 @@ def count_live_roots(tx: sa.Connection, project_id: str) -> int:
     return int(tx.execute(_LIVE_ROOTS, {'project': project_id}).scalar_one())
 
 
-def _matching(project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
+def _scope(is_within: bool, show_deleted: bool, show_nested: bool) -> list[sa.ColumnElement[bool]]:
+    """The conditions for all stacks of a list, in the parameter `project` if it `is_within` one."""
     found: list[sa.ColumnElement[bool]] = []
-    if project_id is not None:
-        found.append(stack.c.project_id == project_id)
-    if not wanted.show_deleted:
+    if is_within:
+        found.append(stack.c.project_id == sa.bindparam('project'))
+    if not show_deleted:
         found.append(stack.c.live == 1)
-    if not wanted.show_nested:
+    if not show_nested:
         # For all projects: filters by a column without an index, so that the planner uses the index of the order.
-        found.append(stack.c.depth == 0 if project_id is None else stack.c.owner_id.is_(None))
+        found.append(stack.c.owner_id.is_(None) if is_within else stack.c.depth == 0)
+    return found
+
+
+def _filters(wanted: Wanted, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
+    """The conditions of one request."""
+    found: list[sa.ColumnElement[bool]] = []
     if hidden_tags:
         found.append(~_has_any(hidden_tags))
     found += [stack.c[column].in_(list(values)) for column, values in wanted.filters.items()]
@@ -329,14 +350,14 @@ def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:
     return sa.exists().where(stack_tag.c.stack_id == stack.c.id, stack_tag.c.tag.in_(list(tags)))
 
 
-def _order(wanted: Wanted) -> tuple[list[sa.ColumnElement[Any]], bool]:
+def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.ColumnElement[Any]], bool]:
     """The columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
-    if not wanted.sort_keys:
-        return [stack.c.created_at, stack.c.id], wanted.sort_dir == 'asc'
+    if not sort_keys:
+        return [stack.c.created_at, stack.c.id], sort_dir == 'asc'
     keys: list[sa.ColumnElement[Any]] = [
         sa.func.coalesce(stack.c.updated_at, sa.literal(NEVER, stack.c.updated_at.type)).label('updated')
-        if name == 'updated_at' else stack.c[name] for name in dict.fromkeys(wanted.sort_keys)]
-    return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], wanted.sort_dir != 'desc'
+        if name == 'updated_at' else stack.c[name] for name in dict.fromkeys(sort_keys)]
+    return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], sort_dir != 'desc'
 
 
 def after(keys: Sequence[sa.ColumnElement[Any]], position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
