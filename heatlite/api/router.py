@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 from wsgiref.types import StartResponse
@@ -13,6 +14,8 @@ from heatlite.api import faults, wsgi
 from heatlite.api.middleware import access, context
 from heatlite.common import exception
 from heatlite.common.i18n import _
+
+OPEN = re.compile(r'\.[*+]}')               # in a path of the table: a part that matches any number of names
 
 
 class MethodNotAllowed(exception.HTTPMethodNotAllowed):
@@ -34,18 +37,29 @@ class Router:
         self._paths: dict[str, dict[str, wsgi.Route]] = {}
         for route in table:
             self._paths.setdefault(route.path, {})[route.method] = route
-        self._mapper = routing.Mapper(explicit=True)
-        self._mapper.minimization = False
+        # A mapper tries one path after the other, so there is one for each length, and one for all that are longer.
+        self._longest = 1 + max(map(_length, self._paths))
+        self._mappers = [self._mapper(length) for length in range(self._longest + 1)]
+
+    def _mapper(self, length: int) -> routing.Mapper:
+        """The mapper of the paths that may match one of this length."""
+        made = routing.Mapper(explicit=True)
+        made.minimization = False
         for path, methods in self._paths.items():
-            self._mapper.connect(None, path, conditions={'method': list(methods)})
-        self._mapper.create_regs()
+            if _length(path) == length or (_length(path) < length and OPEN.search(path)):
+                made.connect(None, path, conditions={'method': list(methods)})
+        made.create_regs()
+        return made
+
+    def _mapper_of(self, path: str) -> routing.Mapper:
+        return self._mappers[min(_length(path), self._longest)]
 
     def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
         request = wsgi.Request(environ)
         request.services = self._services
         request.context = environ[context.KEY]
         path = request.path_info
-        matched = self._mapper.routematch(path, environ)
+        matched = self._mapper_of(path).routematch(path, environ)
         if matched is None:
             return self._unmatched(path, environ['REQUEST_METHOD'])(environ, start_response)
         values, line = matched
@@ -57,7 +71,7 @@ class Router:
     def _unmatched(self, path: str, method: str) -> webob.Response:
         """The answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""
         allowed: dict[str, None] = {}
-        for line in self._mapper.matchlist:
+        for line in self._mapper_of(path).matchlist:
             if line.match(path):
                 allowed.update(dict.fromkeys(self._paths[line.routepath]))
         if not allowed:
@@ -65,3 +79,8 @@ class Router:
         if method == 'OPTIONS':
             return webob.Response(status=204, content_type=None, headerlist=[('Allow', ','.join(allowed))])
         raise MethodNotAllowed(allowed)
+
+
+def _length(path: str) -> int:
+    """The number of names in a path. A slash at its end counts for nothing."""
+    return path.removesuffix('/').count('/')
