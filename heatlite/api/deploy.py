@@ -85,8 +85,8 @@ def authentication(conf: cfg.ConfigOpts) -> Layer:
     match conf.paste_deploy.flavor or KEYSTONE:
         case None:
             # Imported here: a service without Keystone does not load it.
-            from keystonemiddleware import auth_token
-            return partial(auth_token.AuthProtocol, conf={'oslo_config_config': conf})
+            from heatlite.api.middleware.keystone import KeystoneAuth
+            return partial(KeystoneAuth, conf={'oslo_config_config': conf})
         case 'standalone':
             from heatlite.api.middleware.password import PasswordAuth
             return partial(PasswordAuth, auth_url=identity_url(conf) or '', multi_cloud=conf.auth_password.multi_cloud,

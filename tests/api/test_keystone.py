@@ -7,6 +7,7 @@ import pytest
 from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
+from heatlite.api import deploy
 from tests.api import in_process
 
 URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
@@ -54,6 +55,22 @@ def test_with_a_token(app, demo):
     assert in_process.ask(app, 'GET', f'/v1/{project}/stacks', project=None, headers=headers).json == {'stacks': []}
     foreign = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None, headers=headers)
     assert foreign.json['error']['type'] == 'HTTPForbidden'
+
+
+def test_engines_get_the_catalog_and_no_layer_writes_it_anew(database, demo):
+    seen = []
+
+    def inner(environ, start_response):
+        seen.append(environ)
+        start_response('204 No Content', [])
+        return []
+
+    project, token = demo
+    layer = deploy.authentication(options())(inner)
+    assert in_process.ask(layer, 'GET', '/', project=None, headers={'X-Auth-Token': token}).status_code == 204
+    environ, = seen
+    assert environ['HTTP_X_PROJECT_ID'] == project and 'HTTP_X_SERVICE_CATALOG' not in environ
+    assert {each['type'] for each in environ['keystone.token_info']['token']['catalog']} >= {'identity'}
 
 
 def test_claimed_headers_are_worth_nothing(app, demo):
