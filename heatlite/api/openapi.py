@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources as package_files
 from typing import Any
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import webob
 import yaml
@@ -259,7 +259,7 @@ class Description:
         self._table = tuple(table)
         self._made: Json | None = None
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         if self._made is None:
             self._made = document(self._table)
         found = {**self._made, 'servers': [{'url': webob.Request(environ).application_url}]}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import routes as routing
 import webob
@@ -40,7 +40,7 @@ class Router:
             self._mapper.connect(None, path, conditions={'method': list(methods)})
         self._mapper.create_regs()
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         request = wsgi.Request(environ)
         request.services = self._services
         request.context = environ[context.KEY]

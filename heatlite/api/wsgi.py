@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
+from wsgiref.types import WSGIEnvironment
 
 import webob
 from oslo_config import cfg
@@ -111,7 +112,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     context: RequestContext
     found: RouteMatch
     application_url: str
-    environ: dict[str, Any]
+    environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
 
     @property

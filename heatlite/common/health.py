@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ _TYPE = 'application/json'
 OK, FAILED = 'ok', 'failed'
 
 
-def live(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+def live(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Answers 200: this process is alive. Does not check its dependencies."""
     start_response('200 OK', [('Content-Type', _TYPE), ('Content-Length', str(len(_ALIVE)))])
     return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _ALIVE]
@@ -44,7 +45,7 @@ class Readiness:
         self._looked: float | None = None
         self._is_looking = False
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         found = self.look()
         is_ready = all(result == OK for result in found.values())
         body = json.dumps({'ready': is_ready, 'checks': found}).encode('ascii')

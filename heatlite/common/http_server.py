@@ -22,6 +22,7 @@ from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
 from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 import eventlet
 from eventlet import event as green_event
@@ -290,7 +291,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
     def get_environ(self) -> dict[str, Any]:
         self.record.has_sent = True
         self.record.expect(BUSY, None)
-        environ: dict[str, Any] = super().get_environ()
+        environ: WSGIEnvironment = super().get_environ()
         environ['wsgi.input'] = environ['eventlet.input'] = _Input(self, environ['wsgi.input'])
         environ[health.STOPPING] = self.server.is_stopping
         return environ

@@ -13,13 +13,16 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_context import context as contexts
 from oslo_log import formatters
 
 from heatlite.common.context import RequestContext, Subject, subject
 from heatlite.common.expiring import ExpiringCache
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
 LONGEST_TRACEBACK = 200         # lines; the middle is left out
@@ -85,7 +88,7 @@ def _lines(text: str) -> Iterator[str]:
 class LineFormatter(logging.Formatter):
     """Formats a record by oslo.log's options (`logging_context_format_string` and the like), on one line."""
 
-    def __init__(self, conf: Any, project: str) -> None:
+    def __init__(self, conf: ConfigOpts, project: str) -> None:
         super().__init__(datefmt=conf.log_date_format)
         self._conf = conf
         self._fixed = {'project': project, 'version': 'unknown', 'instance': '', 'color': '', 'resource': ''}
@@ -247,7 +250,7 @@ class Seldom(logging.Filter):
 _SELDOM = Seldom()
 
 
-def install(conf: Any, project: str) -> None:
+def install(conf: ConfigOpts, project: str) -> None:
     """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
     for name in (*RECONNECTING, *VALIDATING):
         logging.getLogger(name).addFilter(_SELDOM)

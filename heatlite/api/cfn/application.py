@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import webob
 
@@ -39,7 +39,7 @@ class Actions:
     def __init__(self, services: wsgi.Services) -> None:
         self._services = services
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         request = CfnRequest(environ)
         request.services = self._services
         request.context = environ[context.KEY]

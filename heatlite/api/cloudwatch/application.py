@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 import webob
 
@@ -56,7 +56,7 @@ class Actions:
     def __init__(self, services: wsgi.Services) -> None:
         self._services = services
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         request = wsgi.Request(environ)
         request.services = self._services
         request.context = environ[context.KEY]

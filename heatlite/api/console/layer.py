@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -29,7 +29,7 @@ class ConsoleLayer:
         self._calls: Mapping[str, Mapping[str, Answer]] = {} if identity is None else {
             'token': {'POST': identity.token, 'DELETE': identity.revoke}, 'projects': {'GET': identity.projects}}
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         path = environ.get('PATH_INFO', '')
         if path != PREFIX and not path.startswith(PREFIX + '/'):
             return self._app(environ, start_response)

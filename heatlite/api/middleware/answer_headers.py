@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 HEADERS = (('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'))
 
@@ -15,7 +15,7 @@ class AnswerHeaders:
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         def protected(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
             found = {name.lower() for name, _value in headers}
             headers = [*headers, *(each for each in HEADERS if each[0].lower() not in found)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api import faults
 
@@ -13,7 +13,7 @@ class FaultMiddleware:
         self._app = app
         self._debug = debug
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         try:
             return self._app(environ, start_response)
         except Exception as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -21,7 +21,7 @@ class Mount:
         self._app = app
         self._beside = beside
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         return self._beside.get(environ.get('PATH_INFO', ''), self._app)(environ, start_response)
 
 
@@ -29,7 +29,7 @@ class Mount:
 _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 
 
-def metrics(environ: dict[str, Any], start_response: StartResponse) -> Any:
+def metrics(environ: WSGIEnvironment, start_response: StartResponse) -> Any:
     """The metrics of this process, for a collector on the same host; others get a 404."""
     if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
         raise exception.HTTPNotFound(faults.EXPLANATIONS[404])

@@ -6,7 +6,7 @@ The project is the first segment of the path. Missing or wrong credentials are a
 from __future__ import annotations
 
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import session
@@ -30,7 +30,7 @@ class PasswordAuth:
         self._allowed = frozenset(uri.rstrip('/') for uri in allowed)
         self._verify = verify
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
         auth_url = self._auth_url
         if self._multi_cloud:
             auth_url = environ.get('HTTP_X_AUTH_URL', '')
@@ -51,7 +51,7 @@ class PasswordAuth:
         environ['keystone.token_info'] = {'token': access._data.get('token')}
         return self._app(environ, start_response)
 
-    def _log_in(self, auth_url: str, environ: dict[str, Any]) -> Any:
+    def _log_in(self, auth_url: str, environ: WSGIEnvironment) -> Any:
         user, password = environ.get('HTTP_X_AUTH_USER'), environ.get('HTTP_X_AUTH_KEY')
         project = identity.first_segment(environ)
         if not (user and password and project):
