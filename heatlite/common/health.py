@@ -9,7 +9,6 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
@@ -37,7 +36,7 @@ class Readiness:
     the previous result.
     """
 
-    def __init__(self, checks: Mapping[str, Callable[[], Any]], now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, checks: Mapping[str, Callable[[], object]], now: Callable[[], float] = time.monotonic) -> None:
         self._checks = checks
         self._now = now
         self._found = dict.fromkeys(checks, FAILED)
@@ -65,7 +64,7 @@ class Readiness:
                 self._is_looking = False
         return self._found
 
-    def _result(self, name: str, check: Callable[[], Any]) -> str:
+    def _result(self, name: str, check: Callable[[], object]) -> str:
         try:
             is_good = check() is not False
             why: object = 'the answer is no'

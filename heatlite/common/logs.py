@@ -13,7 +13,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from oslo_context import context as contexts
 from oslo_log import formatters
@@ -22,7 +22,11 @@ from heatlite.common.context import RequestContext, Subject, subject
 from heatlite.common.expiring import ExpiringCache
 
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from oslo_config.cfg import ConfigOpts
+
+ExcInfo: TypeAlias = 'tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]'
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
 LONGEST_TRACEBACK = 200         # lines; the middle is left out
@@ -132,11 +136,11 @@ class LineFormatter(logging.Formatter):
             line = f'{line}\n{indented(record.stack_info)}'
         return line
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: ExcInfo) -> str:
         return traceback_of(ei)
 
 
-def traceback_of(exc_info: Any) -> str:
+def traceback_of(exc_info: ExcInfo) -> str:
     """Formats a traceback, indented and bounded; never raises."""
     try:
         return indented(''.join(traceback.format_exception(*exc_info)))
@@ -169,7 +173,7 @@ def _context_of(record: logging.LogRecord) -> Any:
     return record.__dict__['context'] if 'context' in record.__dict__ else contexts.get_current()
 
 
-def _subject_of(context: Any) -> dict[str, str | None]:
+def _subject_of(context: object) -> dict[str, str | None]:
     """The ids of the subject of this thread; none for a line about the context of another one."""
     return subject().logging_values() if context is contexts.get_current() else {}
 
@@ -206,7 +210,7 @@ class JsonFormatter(formatters.JSONFormatter):
         found = fields(record)
         return f'{text[:-1]}, {json.dumps(found)[1:]}' if found else text
 
-    def formatException(self, ei: Any, *, strip_newlines: bool = True) -> str:
+    def formatException(self, ei: ExcInfo, *, strip_newlines: bool = True) -> str:
         return traceback_of(ei)
 
 
@@ -229,7 +233,7 @@ class Guard(logging.Formatter):
             line = f'{line}\n{traceback_of(record.exc_info)}'
         return line
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: ExcInfo) -> str:
         return traceback_of(ei)
 
 
