@@ -74,7 +74,7 @@ class Created:
     """A result of a handler: the body and the URL of the new object."""
 
     location: str
-    body: Any
+    body: object
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class StreamedList:
     """
 
     key: str
-    items: Iterable[Any]
+    items: Iterable[object]
     count: int
-    rest: Mapping[str, Any] = field(default_factory=dict)
+    rest: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -222,7 +222,7 @@ def check_project(request: Request, project_id: str | None) -> None:
         raise exception.HTTPForbidden(faults.FORBIDDEN)
 
 
-def render(answer: Any, status: int) -> webob.Response:
+def render(answer: object, status: int) -> webob.Response:
     """Renders the result of a handler."""
     match answer:
         case webob.Response():
@@ -260,6 +260,6 @@ def yield_control() -> None:
     time.sleep(0)
 
 
-def json_response(body: Any, status: int = 200, **headers: str) -> webob.Response:
+def json_response(body: object, status: int = 200, **headers: str) -> webob.Response:
     return webob.Response(body=json.dumps(body).encode('ascii'), status=status,
                           content_type='application/json', charset=None, **headers)

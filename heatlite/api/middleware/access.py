@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 from urllib.parse import quote
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -38,7 +37,7 @@ class AccessLog:
         self._observe = observe
         self._failed = failed
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started = time.perf_counter()
         context.bind(None)                      # this thread may have served another request of the connection
         status = ['000']

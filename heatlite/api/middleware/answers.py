@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse
 
+if TYPE_CHECKING:
+    from _typeshed import OptExcInfo
+
 Headers = list[tuple[str, str]]
+Write = Callable[[bytes], object]       # what `start_response` returns; nobody uses it
 
 
-def seen_by(look: Callable[[str, Headers], None], start_response: StartResponse) -> Any:
+def seen_by(look: Callable[[str, Headers], None], start_response: StartResponse) -> StartResponse:
     """Return `start_response` with a call of `look(status, headers)` before it. `status`: three digits."""
-    def start(line: str, headers: Headers, exc_info: Any = None) -> Any:
+    def start(line: str, headers: Headers, exc_info: OptExcInfo | None = None) -> Write:
         look(line.split(' ', 1)[0], headers)
         return start_response(line, headers, exc_info) if exc_info else start_response(line, headers)
 

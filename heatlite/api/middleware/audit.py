@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -25,7 +25,7 @@ class Audit:
         self._trail = trail
         self._is_signed = is_signed
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer: dict[str, str] = {}
 
         def look(status: str, headers: answers.Headers) -> None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from oslo_context.context import generate_request_id
 
 from heatlite.common.context import RequestContext
+
+if TYPE_CHECKING:
+    from _typeshed import OptExcInfo
+
+    from heatlite.api.middleware.answers import Headers, Write
 
 KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library reads them
 HEADER = 'x-openstack-request-id'
@@ -29,7 +34,7 @@ class RequestId:
             environ[GLOBAL_KEY] = given
         RequestContext(request_id=made, global_request_id=environ.get(GLOBAL_KEY))      # until its user is known
 
-        def named(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+        def named(status: str, headers: Headers, exc_info: OptExcInfo | None = None) -> Write:
             headers = [*headers, (HEADER, made)]
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 

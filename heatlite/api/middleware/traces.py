@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware import access, answers, context, request_id
@@ -21,7 +21,7 @@ class Traces:
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         tracer = tracing.tracer
         if tracer is None:
             return self._app(environ, start_response)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 from wsgiref.types import WSGIEnvironment
 
 import cbor2
@@ -48,7 +48,7 @@ class CborRpc(Protocol):
         return _response(document, found.status, headers)
 
 
-def _response(document: Any, status: int, headers: dict[str, str]) -> webob.Response:
+def _response(document: object, status: int, headers: dict[str, str]) -> webob.Response:
     content = cbor2.dumps(document, datetime_as_timestamp=True, timezone=UTC)
     made = webob.Response(body=content, status=status, content_type=_KIND, charset=None)
     made.headers.update({'smithy-protocol': NAME, **headers})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -40,7 +40,7 @@ class JsonRpc(Protocol):
         return _response(environ, document, found.status, headers)
 
 
-def _response(environ: WSGIEnvironment, document: Any, status: int, headers: dict[str, str]) -> webob.Response:
+def _response(environ: WSGIEnvironment, document: object, status: int, headers: dict[str, str]) -> webob.Response:
     kind = str(environ.get('CONTENT_TYPE') or '').split(';')[0].strip().lower()
     made = webob.Response(body=json.dumps(document, default=_seconds).encode('ascii'), status=status, charset=None,
                           content_type=kind if kind in _TYPES else _TYPES[0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -52,7 +52,7 @@ def typed_error(found: AwsError) -> tuple[dict[str, str], dict[str, str]]:
             {QUERY_ERROR: f'{found.code};{errors.fault_of(found.status)}'})
 
 
-def present(value: Value) -> Any:
+def present(value: Value) -> object:
     """The value without members that are None."""
     if isinstance(value, Mapping):
         return {name: present(each) for name, each in value.items() if each is not None}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -12,7 +12,7 @@ import webob
 from heatlite.api.aws import errors, parameters
 from heatlite.api.aws.envelope import Envelope
 from heatlite.api.aws.errors import AwsError
-from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, Value, present, request
+from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, present, request
 from heatlite.api.cloudwatch.shapes import Written
 from heatlite.common import turns
 from heatlite.common.timeutils import isotime
@@ -50,7 +50,7 @@ def _written(value: parameters.Tree | str) -> object:
     return {name: _written(each) for name, each in value.items()}
 
 
-def _plain(value: Value, as_json: bool) -> Any:
+def _plain(value: object, as_json: bool) -> object:
     """Times as texts, and in XML everything."""
     if isinstance(value, Mapping):
         return {name: _plain(each, as_json) for name, each in value.items()}
