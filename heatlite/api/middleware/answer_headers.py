@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 if TYPE_CHECKING:
-    from _typeshed import OptExcInfo
-
-    from heatlite.api.middleware.answers import Headers, Write
+    from heatlite.api.middleware.answers import ExcInfo, Headers, Write
 
 HEADERS = (('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'))
 
@@ -21,7 +19,7 @@ class AnswerHeaders:
         self._app = app
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        def protected(status: str, headers: Headers, exc_info: OptExcInfo | None = None) -> Write:
+        def protected(status: str, headers: Headers, exc_info: ExcInfo | None = None) -> Write:
             found = {name.lower() for name, _value in headers}
             headers = [*headers, *(each for each in HEADERS if each[0].lower() not in found)]
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)

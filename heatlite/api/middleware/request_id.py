@@ -12,9 +12,7 @@ from oslo_context.context import generate_request_id
 from heatlite.common.context import RequestContext
 
 if TYPE_CHECKING:
-    from _typeshed import OptExcInfo
-
-    from heatlite.api.middleware.answers import Headers, Write
+    from heatlite.api.middleware.answers import ExcInfo, Headers, Write
 
 KEY, GLOBAL_KEY = 'openstack.request_id', 'openstack.global_request_id'         # where the library reads them
 HEADER = 'x-openstack-request-id'
@@ -34,7 +32,7 @@ class RequestId:
             environ[GLOBAL_KEY] = given
         RequestContext(request_id=made, global_request_id=environ.get(GLOBAL_KEY))      # until its user is known
 
-        def named(status: str, headers: Headers, exc_info: OptExcInfo | None = None) -> Write:
+        def named(status: str, headers: Headers, exc_info: ExcInfo | None = None) -> Write:
             headers = [*headers, (HEADER, made)]
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
 
