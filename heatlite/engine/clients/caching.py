@@ -115,7 +115,7 @@ def forget() -> None:
 
 def remember(group: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
-    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(method: Callable[..., object]) -> Callable[..., Any]:
         is_finder = method.__name__.startswith(('find_', 'get_'))       # a name in, the id out
 
         @functools.wraps(method)
