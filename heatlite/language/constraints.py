@@ -222,7 +222,7 @@ class AllowedValues(Constraint):
         return list(self.allowed)
 
 
-def _converted(value: Any, schema: Typed) -> Any:
+def _converted(value: object, schema: Typed) -> Any:
     """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)

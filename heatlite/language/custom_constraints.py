@@ -61,7 +61,7 @@ def _maker(check: Check) -> Callable[[], PureConstraint]:
     return lambda: PureConstraint(check)
 
 
-def ip_addr(value: Any) -> None:
+def ip_addr(value: object) -> None:
     try:
         ipaddress.ip_address(value if isinstance(value, str) else str(value))
     except ValueError:
@@ -144,7 +144,7 @@ def dns_domain(value: Any) -> None:
         raise ValueError(_("'%s' must end with '.'.") % value)
 
 
-def iso_8601(value: Any) -> None:
+def iso_8601(value: object) -> None:
     try:
         datetime.fromisoformat(str(value))
     except ValueError:

@@ -57,7 +57,7 @@ class ParameterSchema:
         self.tags = tags
         self.constraints = constraints
 
-    def to_schema_type(self, value: Any) -> Any:
+    def to_schema_type(self, value: object) -> Any:
         return CONVERT[self.kind](value)
 
     def converted(self, value: Any) -> Any:

@@ -290,7 +290,7 @@ def with_imports(entries: Mapping[str, Any], imports: Mapping[str, Any]) -> dict
     return found
 
 
-def drift_policy(entries: Mapping[str, Any], resource_name: str, type_name: str) -> str:
+def drift_policy(entries: Mapping[str, object], resource_name: str, type_name: str) -> str:
     """The policy about the drift of a resource; `report` without one.
 
     That of its name holds before that of its type, an exact one before a pattern, a longer pattern before a shorter

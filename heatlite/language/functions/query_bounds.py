@@ -39,7 +39,7 @@ def engine(iterators: int, memory: int) -> Any:
 
 
 @functools.lru_cache(maxsize=1)
-def _library() -> Any:
+def _library() -> object:
     """The standard library with our functions before its own, shared by all evaluations."""
     made = contexts.Context(yaql.create_context())
     for function, declare in FUNCTIONS:
@@ -243,7 +243,7 @@ def _joined(pieces: Iterator[str], engine: Any) -> str:
     return ''.join(found)
 
 
-def _check_quota(size: int, engine: Any) -> None:
+def _check_quota(size: int, engine: object) -> None:
     if 0 < utils.get_memory_quota(engine) < size:
         raise exceptions.MemoryQuotaExceededException
 
@@ -252,7 +252,7 @@ def _replace(regexp: Pattern, string: str, repl: str, engine: Any, count: int = 
     return _joined(regexp.replaced(string, lambda found: str(found.expand(repl)), count), engine)
 
 
-def _replace_text(string: str, regexp: Pattern, repl: str, engine: Any, count: int = 0) -> str:
+def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count: int = 0) -> str:
     return _replace(regexp, string, repl, engine, count)
 
 
@@ -260,7 +260,7 @@ def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: A
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: Any, string: str, regexp: Pattern, repl: Any, engine: Any, count: int = 0) -> str:
+def _replace_by_text(context: object, string: str, regexp: Pattern, repl: Any, engine: Any, count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 
 
@@ -270,7 +270,7 @@ def _is_regex(value: Any) -> bool:
 
 # --- texts and numbers ----------------------------------------------------------------------------------------
 
-def _replace_plain(string: str, old: str, new: str, engine: Any, count: int = -1) -> str:
+def _replace_plain(string: str, old: str, new: str, engine: object, count: int = -1) -> str:
     times = string.count(old) if count < 0 else min(string.count(old), count)
     _check_quota(len(string) + times * max(len(new) - len(old), 0), engine)
     return string.replace(old, new, count)

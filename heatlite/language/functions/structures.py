@@ -144,7 +144,7 @@ def _count_comparison(call: Call, *values: Any) -> None:
     budget.work(call.name, size)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """The beginning of a value as JSON, for an error."""
     text = ''
     for piece in json.JSONEncoder().iterencode(value):
