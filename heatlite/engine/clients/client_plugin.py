@@ -59,7 +59,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
             self._client_instances[wanted] = self._make(wanted)
         return self._client_instances[wanted]
 
-    def _make(self, version: str | None) -> Any:
+    def _make(self, version: str | None) -> object:
         parameters = inspect.signature(self._create).parameters.values()
         takes_version = any(p.name == 'version' or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
         return self._create(version=version) if takes_version and version is not None else self._create()

@@ -175,7 +175,7 @@ def ports_in_use(clients: OpenStackClients, kind: str, ids: Collection[str], own
             for port in foreign for held in _held(port, field) if held in ids]
 
 
-def _belongs(port: Mapping[str, Any], own: Collection[str]) -> bool:
+def _belongs(port: Mapping[str, object], own: Collection[str]) -> bool:
     """Whether a port is the stack's, one of a server or router of the stack, or the service's own."""
     device = str(port.get('device_id') or '')
     return (port['id'] in own or device.removeprefix('lb-') in own

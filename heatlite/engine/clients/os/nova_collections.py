@@ -99,7 +99,7 @@ class Servers(Collection):
     def force_delete(self, server: EntityOrId) -> None:
         self.action(server, 'forceDelete')
 
-    def remote_console(self, server: EntityOrId, protocol: str, kind: str) -> dict[str, Any]:
+    def remote_console(self, server: EntityOrId, protocol: str, kind: str) -> dict[str, object]:
         answer = self.http.post(self._url(server, 'remote-consoles'),
                                 json={'remote_console': {'protocol': protocol, 'type': kind}})
         found: dict[str, Any] = answer.json()['remote_console']
@@ -267,7 +267,7 @@ class Volumes(Collection):
         self.http.delete(f'/servers/{server_id}/os-volume_attachments/{attachment_id}')
 
 
-def _attachment(owner: Collection, info: Mapping[str, Any]) -> Entity:
+def _attachment(owner: Collection, info: Mapping[str, object]) -> Entity:
     """From microversion 2.89 on the answer has no `id`: it was the volume's."""
     return Entity(owner, {'id': info.get('volumeId'), **info})
 

@@ -58,7 +58,8 @@ class Queue:
         answer = self._http.delete(self._path('messages'), params={'pop': count})
         return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
 
-    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None, methods: Any = None) -> dict[str, object]:
+    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None,
+                   methods: object = None) -> dict[str, object]:
         """Signature, expiry, paths, methods and project, good without a login."""
         body: dict[str, Any] = {}
         if paths:

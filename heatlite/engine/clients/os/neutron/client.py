@@ -113,7 +113,7 @@ class NetworkClient:
     def add_interface_router(self, router: str, body: Any) -> Any:
         return self.put(f'/routers/{router}/add_router_interface', body)
 
-    def remove_interface_router(self, router: str, body: object) -> Any:
+    def remove_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_router_interface', body)
 
     def add_gateway_router(self, router: str, body: Any) -> Any:
@@ -122,13 +122,13 @@ class NetworkClient:
     def remove_gateway_router(self, router: str) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': {}}})
 
-    def add_extra_routes_to_router(self, router: str, body: Any) -> Any:
+    def add_extra_routes_to_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/add_extraroutes', body)
 
-    def remove_extra_routes_from_router(self, router: str, body: Any) -> Any:
+    def remove_extra_routes_from_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/remove_extraroutes', body)
 
-    def replace_tag(self, collection: str, what: str, body: Any) -> Any:
+    def replace_tag(self, collection: str, what: str, body: Any) -> object:
         return self.put(f'/{collection}/{what}/tags', body)
 
     def list_l3_agent_hosting_routers(self, router: str) -> Any:
@@ -152,7 +152,7 @@ class NetworkClient:
     def show_quota(self, project_id: str) -> Any:
         return self.get(f'/quotas/{project_id}')
 
-    def update_quota(self, project_id: str, body: Any) -> Any:
+    def update_quota(self, project_id: str, body: Any) -> object:
         return self.put(f'/quotas/{project_id}', body)
 
     def delete_quota(self, project_id: str) -> None:
