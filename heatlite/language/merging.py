@@ -60,7 +60,7 @@ class _Values:
         default = strategies.get('default')
         self.default = default if default in WORDS else OVERWRITE
 
-    def merged_with(self, new: Mapping[str, Any]) -> dict[str, Any]:
+    def merged_with(self, new: Mapping[str, object]) -> dict[str, Any]:
         first = not self.old
         result = dict(self.old)
         for name, value in new.items():
@@ -112,7 +112,7 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else str(value).split(',') if value != '' else []
 
 
-def _merged_maps(old: Mapping[str, object], new: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
+def _merged_maps(old: Mapping[str, object], new: Mapping[str, Any], *, deep: bool) -> dict[str, object]:
     result = dict(old)
     for key, value in new.items():
         if value is None:

@@ -162,7 +162,7 @@ class Registry:
             level = level.behind
 
 
-def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _without_removed(entries: Mapping[str, object]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in entries.items():
         if value is not None:

@@ -18,7 +18,7 @@ from heatlite.language.unknown import UNKNOWN
 RULES = (ADD, REPLACE, DELETE, RESOLVE) = ('Add', 'Replace', 'Delete', 'Resolve')
 ORDER = (ADD, REPLACE, RESOLVE, DELETE)
 
-Resolver = Callable[['TranslationRule', Any], Any]
+Resolver = Callable[['TranslationRule', Any], object]
 """(rule, value given by the user) -> the id. Asks a service; errors are the service's."""
 
 
@@ -134,7 +134,7 @@ def _given(holder: Mapping[str, Any], name: str) -> bool:
     return holder.get(name) is not None and holder[name] is not ERASED
 
 
-def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, object]) -> object:
     """The value to move; None if it was not given."""
     found: Any
     if rule.value is not None:
