@@ -18,9 +18,9 @@ SLACK = 10                  # by which a number in the table may be too large: l
 
 ALLOWED = {
     'api': 235, 'authoring': 47, 'cmd': 90, 'common': 169, 'db': 212, 'editing': 19, 'engine': 353,
-    'engine.alarms': 2, 'engine.clients': 492, 'engine.compat': 31, 'engine.durability': 11, 'engine.notify': 14,
+    'engine.alarms': 2, 'engine.clients': 476, 'engine.compat': 31, 'engine.durability': 11, 'engine.notify': 14,
     'engine.observe': 11, 'engine.reconcile': 143, 'engine.requests': 211, 'engine.resources': 1221,
-    'engine.types': 136, 'language': 716, 'osc': 80, 'planning': 171, 'rpc': 65, 'takeover': 57, 'testing': 176,
+    'engine.types': 136, 'language': 659, 'osc': 80, 'planning': 171, 'rpc': 65, 'takeover': 57, 'testing': 176,
     'wsgi': 3,
 }
 HIDDEN = 83                 # casts and ignored errors of the product
