@@ -227,7 +227,7 @@ def _imports(body: Body) -> dict[str, Any]:
     return dict(given)
 
 
-def _listed(key: str, value: Any) -> Any:
+def _listed(key: str, value: object) -> Any:
     if not isinstance(value, list | tuple):
         raise messages.wrong(key, _('a list'), value)
     return value

@@ -57,7 +57,7 @@ def environment(given: Any, limits: Limits) -> dict[str, Any]:
         raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
 
 
-def adopt_data(given: Any, limits: Limits) -> Mapping[str, Any]:
+def adopt_data(given: object, limits: Limits) -> Mapping[str, Any]:
     """Parses an export document; it must have a `template` that is a map."""
     if not isinstance(given, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
@@ -72,7 +72,7 @@ def adopt_data(given: Any, limits: Limits) -> Mapping[str, Any]:
     return found
 
 
-def _fetch(url: Any) -> str:
+def _fetch(url: object) -> str:
     if not isinstance(url, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('template_url is not a text.'))
     try:

@@ -6,7 +6,7 @@ Every accepted value can be printed, stored and sent on.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -45,7 +45,7 @@ class _NumberError(ValueError):
     pass
 
 
-def _constant(name: str) -> Any:
+def _constant(name: str) -> NoReturn:
     raise _NumberError(_('%s is no JSON number.') % name)
 
 

@@ -49,7 +49,7 @@ def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
     return Mask(stored.get(masking.VALUES) or ())(document)
 
 
-def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
+def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> object:
     """The template with all hidden values masked, also those that its author wrote as defaults.
 
     `stored`: the environment.

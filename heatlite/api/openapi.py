@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from importlib import resources as package_files
 from typing import Any
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 import yaml
@@ -259,9 +259,10 @@ class Description:
         self._table = tuple(table)
         self._made: Json | None = None
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if self._made is None:
             self._made = document(self._table)
         found = {**self._made, 'servers': [{'url': webob.Request(environ).application_url}]}
-        return webob.Response(body=json.dumps(found).encode('ascii'), content_type='application/json',
-                              charset=None)(environ, start_response)
+        answer: WSGIApplication = webob.Response(body=json.dumps(found).encode('ascii'),
+                                                 content_type='application/json', charset=None)
+        return answer(environ, start_response)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -74,7 +73,7 @@ class Query:
         return value
 
 
-def boolean(key: str, value: Any) -> bool:
+def boolean(key: str, value: object) -> bool:
     """Parses `true` or `false` in any case, or a JSON boolean."""
     if isinstance(value, bool):
         return value
@@ -86,7 +85,7 @@ def boolean(key: str, value: Any) -> bool:
     return lowered == 'true'
 
 
-def natural(key: str, value: Any) -> int:
+def natural(key: str, value: object) -> int:
     """Parses a non-negative integer in its canonical form that fits a column."""
     written = value if isinstance(value, str) else str(value) if type(value) is int else ''
     if _NEGATIVE.match(written):
@@ -106,7 +105,7 @@ def _is_too_large(written: str) -> bool:
     return len(written) > 10 or int(written) > LARGEST_INTEGER
 
 
-def text(body: Mapping[str, Any], key: str, most: int = sys.maxsize) -> str | None:
+def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str | None:
     """A field of a body: a text of at most `most` characters, the size of its column; None when absent or null."""
     value = body.get(key)
     if value is None:
@@ -118,7 +117,7 @@ def text(body: Mapping[str, Any], key: str, most: int = sys.maxsize) -> str | No
     return value
 
 
-def tags(value: Any, key: str = 'tags') -> tuple[str, ...]:
+def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
     """Parses a comma separated text or a list of texts; an empty text is an empty list."""
     if isinstance(value, str):
         found = value.split(',') if value else []

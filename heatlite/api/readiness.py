@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from heatlite.common.health import Readiness
 from heatlite.db import engines
@@ -17,7 +16,8 @@ def checks(database: Database, engine: EngineClient) -> Readiness:
         with database.reader() as tx:
             return engines.page(tx)
 
-    wanted: dict[str, Callable[[], Any]] = {'database': found, 'engines': lambda: any(each.is_up for each in found())}
+    wanted: dict[str, Callable[[], object]] = {
+        'database': found, 'engines': lambda: any(each.is_up for each in found())}
     probe = getattr(engine, 'probe', None)
     if probe is not None:
         wanted['broker'] = probe

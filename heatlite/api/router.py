@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import routes as routing
 import webob
@@ -54,19 +53,21 @@ class Router:
     def _mapper_of(self, path: str) -> routing.Mapper:
         return self._mappers[min(_length(path), self._longest)]
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = wsgi.Request(environ)
         request.services = self._services
         request.context = environ[context.KEY]
         path = request.path_info
         matched = self._mapper_of(path).routematch(path, environ)
         if matched is None:
-            return self._unmatched(path, environ['REQUEST_METHOD'])(environ, start_response)
+            answer: WSGIApplication = self._unmatched(path, environ['REQUEST_METHOD'])
+            return answer(environ, start_response)
         values, line = matched
         environ[access.ROUTE] = line.routepath
         environ[access.VALUES] = values
         request.found = wsgi.RouteMatch(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
-        return wsgi.serve(request)(environ, start_response)
+        answer = wsgi.serve(request)
+        return answer(environ, start_response)
 
     def _unmatched(self, path: str, method: str) -> webob.Response:
         """The answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""

@@ -144,7 +144,7 @@ def _given(body: Body, limits: Limits, places: Places) -> dict[str, Any]:
     return found
 
 
-def _members(given: Any) -> list[Mapping[str, Any]]:
+def _members(given: object) -> list[Mapping[str, Any]]:
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
         raise messages.wrong('members', _('a list of maps'), type(given).__name__)
     if not 0 < len(given) <= MOST_SET_MEMBERS:
@@ -157,7 +157,7 @@ def _members(given: Any) -> list[Mapping[str, Any]]:
     return given
 
 
-def _number(name: str, value: Any) -> str:
+def _number(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise messages.wrong(name, _('a number, or per cent as in "25%"'), value)
     return str(value)

@@ -32,7 +32,7 @@ class Places:
     projects: Callable[[messages.ListProjects], Sequence[Mapping[str, str]]]
 
 
-def members(given: Any, places: Places) -> list[Member]:
+def members(given: object, places: Places) -> list[Member]:
     """The members that a query finds: {regions: all, except: [names], projects: all or {domain_id, parent_id, tags,
     except: [ids]}}. Without `regions` that of this service, without `projects` the caller's. Raises HTTPBadRequest."""
     known = {REGIONS, EXCEPT, PROJECTS}
@@ -68,7 +68,7 @@ def _regions(given: Mapping[str, Any], places: Places) -> list[str]:
     return left
 
 
-def _projects(given: Any, places: Places) -> list[Mapping[str, str]]:
+def _projects(given: object, places: Places) -> list[Mapping[str, str]]:
     wanted = {} if given == ALL else given
     if not isinstance(wanted, Mapping) or set(wanted) - {*FILTERS, 'tags', EXCEPT}:
         raise messages.wrong(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), given)
@@ -84,7 +84,7 @@ def _projects(given: Any, places: Places) -> list[Mapping[str, str]]:
     return left
 
 
-def _texts(name: str, value: Any, what: str) -> list[str]:
+def _texts(name: str, value: object, what: str) -> list[str]:
     found = [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
         raise messages.wrong(name, what, found)

@@ -58,7 +58,7 @@ def whole(found: Stack, settings: Mapping[str, Any], inside: Inside, at: list[Li
         'members': dict(Counter(each['state'] for each in every)), 'links': at}
 
 
-def _masked(value: Any) -> Any:
+def _masked(value: object) -> object:
     return {name: _masked(each) for name, each in value.items()} if isinstance(value, Mapping) else HIDDEN_TEXT
 
 

@@ -6,6 +6,7 @@ of its policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from sqlalchemy import Connection
@@ -52,10 +53,10 @@ def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Ide
     return True
 
 
-def _property(properties: dict[int, dict[str, Any]], number: int, name: str) -> list[Any]:
+def _property(properties: Mapping[int, Mapping[str, Any]], number: int, name: str) -> list[object]:
     return list((properties.get(number, {}).get('properties') or {}).get(name) or ())
 
 
-def _reference(row: resources.Shown) -> Any:
+def _reference(row: resources.Shown) -> object:
     """The result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
 from typing import Any, TypeVar
+from wsgiref.types import WSGIEnvironment
 
 import webob
 from oslo_config import cfg
@@ -73,7 +74,7 @@ class Created:
     """A result of a handler: the body and the URL of the new object."""
 
     location: str
-    body: Any
+    body: object
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,9 @@ class StreamedList:
     """
 
     key: str
-    items: Iterable[Any]
+    items: Iterable[object]
     count: int
-    rest: Mapping[str, Any] = field(default_factory=dict)
+    rest: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -111,7 +112,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     context: RequestContext
     found: RouteMatch
     application_url: str
-    environ: dict[str, Any]
+    environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
 
     @property
@@ -225,7 +226,7 @@ def check_project(request: Request, project_id: str | None) -> None:
         raise exception.HTTPForbidden(faults.FORBIDDEN)
 
 
-def render(answer: Any, status: int) -> webob.Response:
+def render(answer: object, status: int) -> webob.Response:
     """Renders the result of a handler."""
     match answer:
         case webob.Response():
@@ -263,6 +264,6 @@ def yield_control() -> None:
     time.sleep(0)
 
 
-def json_response(body: Any, status: int = 200, **headers: str) -> webob.Response:
+def json_response(body: object, status: int = 200, **headers: str) -> webob.Response:
     return webob.Response(body=json.dumps(body).encode('ascii'), status=status,
                           content_type='application/json', charset=None, **headers)

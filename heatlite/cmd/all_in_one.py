@@ -10,7 +10,11 @@ import socket
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 PROGRAM = 'heatlite-all'
 HOST = '127.0.0.1'
@@ -97,7 +101,7 @@ def key(state: Path) -> str:
     return place.read_text().strip()
 
 
-def run(conf: Any) -> int:
+def run(conf: ConfigOpts) -> int:
     """Builds the parts, serves until Ctrl-C or SIGTERM."""
     from heatlite.api import deploy
     from heatlite.cmd import keys, parts, signals, simulated
@@ -159,7 +163,7 @@ def only_from_here(application: Application) -> Application:
     Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than
     the one of the console, or another name for this host.
     """
-    def guarded(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def guarded(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get('HTTP_HOST', HOST)
         own = f'http://{host}'
         if host.rsplit(':', 1)[0] in LOCAL_NAMES and environ.get('HTTP_ORIGIN', own) == own:
@@ -170,7 +174,7 @@ def only_from_here(application: Application) -> Application:
     return guarded
 
 
-def _listen_for_signed(conf: Any) -> dict[str, socket.socket]:
+def _listen_for_signed(conf: ConfigOpts) -> dict[str, socket.socket]:
     """The sockets of the APIs with AWS's signatures, by name.
 
     Their callers sign with keys of Keystone: without one they would be of no use.
@@ -180,7 +184,7 @@ def _listen_for_signed(conf: Any) -> dict[str, socket.socket]:
                                hint=f'; --{name}-port N takes another') for name in ('cfn', 'cloudwatch')}
 
 
-def greet(conf: Any, port: int, ports: Mapping[str, int], cloud_url: str | None) -> None:
+def greet(conf: ConfigOpts, port: int, ports: Mapping[str, int], cloud_url: str | None) -> None:
     """Prints the URLs and the environment variables for clients. `ports`: of the APIs with signatures, by name."""
     from heatlite.cmd import simulated
     url = f'http://{HOST}:{port}'

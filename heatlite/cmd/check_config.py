@@ -8,10 +8,13 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception, key_manager, options, settings
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 ERROR, WARNING = 'error', 'warning'
 LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with options for the login at Keystone
@@ -21,7 +24,7 @@ KEY_LENGTH = 32
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 
 
-def run(conf: Any) -> int:
+def run(conf: ConfigOpts) -> int:
     """Prints a line for each finding; exit code 1 when there is an error."""
     found = list(findings(conf))
     for level, text in found:
@@ -32,7 +35,7 @@ def run(conf: Any) -> int:
     return 1 if errors else 0
 
 
-def findings(conf: Any) -> Iterator[tuple[str, str]]:
+def findings(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
     """(level, text) of all findings that need no connection."""
     register_libraries(conf)
     for text in settings.wrong_values(conf):
@@ -49,7 +52,7 @@ def findings(conf: Any) -> Iterator[tuple[str, str]]:
             yield ERROR, str(error)
 
 
-def register_libraries(conf: Any) -> None:
+def register_libraries(conf: ConfigOpts) -> None:
     """Registers the options of all libraries that the programs use, and of logins at Keystone."""
     from importlib import metadata
 
@@ -64,7 +67,7 @@ def register_libraries(conf: Any) -> None:
             conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
 
 
-def _needed(conf: Any) -> Iterator[tuple[str, str]]:
+def _needed(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
     if not conf.auth_encryption_key and not conf.auth_encryption_key_id:
         yield WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it.')
     if key_manager.is_used(conf) and importlib.util.find_spec('castellan') is None:
@@ -93,7 +96,7 @@ def _login_plugins() -> frozenset[str]:
     return frozenset(loading.get_available_plugin_names())
 
 
-def _logins(conf: Any) -> Iterator[tuple[str, str]]:
+def _logins(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
     for group in LOGINS:
         chosen = conf[group].auth_type
         if chosen and chosen not in _login_plugins():
@@ -114,7 +117,7 @@ def _driver(url: str) -> Iterator[tuple[str, str]]:
         yield ERROR, f'[database] connection: {type(error).__name__}: {error}'
 
 
-def _places(conf: Any) -> Iterator[tuple[str, str]]:
+def _places(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
     for folder in conf.plugin_dirs:
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):
             yield ERROR, f'[DEFAULT] plugin_dirs: {folder} cannot be read'
@@ -148,6 +151,6 @@ def _prices(file: str) -> Iterator[tuple[str, str]]:
         yield ERROR, f'[plans] prices: {error}'
 
 
-def _is_secret(conf: Any, place: settings.Place) -> bool:
+def _is_secret(conf: ConfigOpts, place: settings.Place) -> bool:
     opt = settings.registered(conf).get((place.group, place.name))
     return opt is not None and bool(opt.secret)

@@ -8,9 +8,12 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 COMMAND = 'completion'
 PROGRAM = 'heatlite-manage'
@@ -43,9 +46,11 @@ def add_command(commands: Any) -> None:
     parser.add_argument('shell', choices=('bash',))
 
 
-def run(conf: Any) -> int:
+def run(conf: ConfigOpts) -> int:
     from heatlite.cmd import language_server, lint, template_test
-    print(script(PROGRAM, conf._oparser), end='')
+    own = conf._oparser
+    assert own is not None          # the command line has been read: this is one of its commands
+    print(script(PROGRAM, own), end='')
     for module in (language_server, lint, template_test):
         print(script(module.PROGRAM, module.options()), end='')
     return 0

@@ -9,12 +9,15 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import crypt, runtime
 from heatlite.common.i18n import _
 from heatlite.db import sealing, sync
 from heatlite.db.connection import Database
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 COMMAND = 'encryption_keys'
 MOST_AT_ONCE = 1000                         # rows in one transaction: it holds their locks
@@ -56,14 +59,14 @@ def _between(number: float, least: float, most: float) -> float:
     return number
 
 
-def run(conf: Any, database: Database, show: Show) -> int:
+def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     """Returns the exit code. Raises Error for keys of the wrong length, DatabaseUnavailable."""
     crypt.check_keys(conf)
     sync.check(database)
     return {'list': _list, 'reencrypt': _reencrypt}[conf.command.keys_command](conf, database, show)
 
 
-def _list(conf: Any, database: Database, show: Show) -> int:
+def _list(conf: ConfigOpts, database: Database, show: Show) -> int:
     wanted = conf.command.unused
     others = [key for key in conf.auth_decryption_keys if key != conf.auth_encryption_key]
     if wanted is not None and wanted > len(others):
@@ -77,7 +80,7 @@ def _list(conf: Any, database: Database, show: Show) -> int:
     return int(wanted is not None and bool(numbers[wanted - 1] or found[None]))
 
 
-def _reencrypt(conf: Any, database: Database, show: Show) -> int:
+def _reencrypt(conf: ConfigOpts, database: Database, show: Show) -> int:
     pause = partial(runtime.current().sleep, conf.command.pause)
     progress = _Progress()
     rewriting = sealing.Rewriting(None, crypt.keyring(conf), conf.command.batch_size, pause)

@@ -11,9 +11,12 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd.workers import Worker, log_file, supervise
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -48,7 +51,7 @@ def load(arguments: Sequence[str]) -> Any:
     return conf
 
 
-def work(conf: Any, worker: Worker) -> int:
+def work(conf: ConfigOpts, worker: Worker) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
     from heatlite.common import audit, exception, messaging, tracing

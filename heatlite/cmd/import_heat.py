@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
+
     from heatlite.db.connection import Database
     from heatlite.takeover.transfer import Report
 
@@ -31,7 +33,7 @@ def add_command(commands: Any) -> None:
         'Leave out stacks with a tag of hidden_stack_tags.'))
 
 
-def run(conf: Any, database: Database, show: Show) -> int:
+def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     """Prints the report. Returns 1 if anything did not fit."""
     from heatlite.cmd import keys, parts
     from heatlite.common.green_threads import GreenRuntime

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
 
-def load(conf: Any) -> None:
+def load(conf: ConfigOpts) -> None:
     """Reads keys that the options name by ids. Raises SystemExit with one line if the key manager does not give them.
 
     Harmless after the first time.
@@ -22,7 +25,7 @@ def load(conf: Any) -> None:
         raise SystemExit(str(error)) from None
 
 
-def check(conf: Any) -> None:
+def check(conf: ConfigOpts) -> None:
     """Raises SystemExit with one line if an encryption key is invalid: for the start of every program that needs
     them."""
     from heatlite.common import crypt, exception
@@ -33,7 +36,7 @@ def check(conf: Any) -> None:
         raise SystemExit(str(error)) from None
 
 
-def check_fits(conf: Any, database: Any) -> None:
+def check_fits(conf: ConfigOpts, database: Any) -> None:
     """Ends the process with one line if the stored secrets were sealed with another key.
 
     It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
@@ -51,7 +54,7 @@ def check_fits(conf: Any, database: Any) -> None:
         os._exit(os.EX_CONFIG)                      # also from a thread, and before any work begins
 
 
-def watch(conf: Any, database: Any, runtime: Any) -> None:
+def watch(conf: ConfigOpts, database: Any, runtime: Any) -> None:
     """Runs `check_fits` as soon as the database answers."""
     from heatlite.common import exception, retries
     retries.call(lambda: check_fits(conf, database), retries.START, exception.DatabaseUnavailable, sleep=runtime.sleep)

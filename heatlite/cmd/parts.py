@@ -11,12 +11,15 @@ import ssl
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from heatlite.cmd import keys
 from heatlite.cmd.workers import SHOW_STACKS, Worker
 from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
+
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
 
@@ -29,7 +32,7 @@ COLLECT_AFTER = 20_000, 10, 10      # new objects before a collection; a list of
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-def database(conf: Any) -> Any:
+def database(conf: ConfigOpts) -> Any:
     """The database of [database] connection, connected on first use.
 
     Raises SystemExit if the option is unset or invalid, or its keys cannot be read.
@@ -43,7 +46,7 @@ def database(conf: Any) -> Any:
         raise SystemExit(str(error)) from None
 
 
-def share(conf: Any) -> Any:
+def share(conf: ConfigOpts) -> Any:
     """Loads the files and `--set` of a command into the options of the process, and returns these.
 
     Clients of other services and resource types read the options of the process; commands have options of their own.
@@ -57,7 +60,7 @@ def share(conf: Any) -> Any:
     return config.load(arguments, conf.prog, cfg.CONF, default_files=[], warn=False)
 
 
-def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
+def wait_for(conf: ConfigOpts, database: Any, runtime: Runtime) -> None:
     """Waits until the database answers and has the tables of this release; meanwhile logs what is missing.
 
     Ends the process when the key is not that of the database.
@@ -80,7 +83,7 @@ def wait_for(conf: Any, database: Any, runtime: Runtime) -> None:
                  sleep=runtime.sleep)
 
 
-def reload(conf: Any, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
+def reload(conf: ConfigOpts, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
     """Returns the handler of SIGHUP: reloads the files, then calls `then()`.
 
     An invalid file is logged, and all options stay as they were.
@@ -234,7 +237,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
     return before
 
 
-def serve_metrics(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
+def serve_metrics(conf: ConfigOpts, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
     """Serves the metrics of engine `number` at /metrics on loopback, if [metrics] engine_port is set.
 
     Serves /healthcheck and /readiness beside them. `checks`: of the latter, name -> function that raises or returns
@@ -246,7 +249,7 @@ def serve_metrics(conf: Any, number: int, checks: Mapping[str, Callable[[], Any]
     from heatlite.common.http_server import HttpServer
     beside: dict[str, Application] = {health.LIVE: health.live, health.READY: health.Readiness(checks)}
 
-    def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ['PATH_INFO'] in beside:
             return beside[environ['PATH_INFO']](environ, start_response)
         if environ['PATH_INFO'] != '/metrics':

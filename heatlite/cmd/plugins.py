@@ -6,10 +6,13 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common.i18n import _
 from heatlite.testing import crash
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 Row = tuple[str, str, str, str]
 """(name, file, types, error)"""
@@ -41,14 +44,14 @@ def silence() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def plugins(conf: Any, show: Callable[[Any, Any], None]) -> int:
+def plugins(conf: ConfigOpts, show: Callable[[Any, Any], None]) -> int:
     with silence():
         rows = [*_modules(conf), *extensions()]
     show(HEAD, rows)
     return 1 if any(error for *_rest, error in rows) else 0
 
 
-def _modules(conf: Any) -> Iterator[Row]:
+def _modules(conf: ConfigOpts) -> Iterator[Row]:
     from heatlite.engine.types import registry
     types = registry.create(conf)
     types.load_plugins()
@@ -72,7 +75,7 @@ def extensions() -> Iterator[Row]:
                '' if error is None else f'{type(error).__name__}: {error}')
 
 
-def plugin(conf: Any, show: Callable[[Any, Any], None]) -> int:
+def plugin(conf: ConfigOpts, show: Callable[[Any, Any], None]) -> int:
     return new(conf.command) if conf.command.plugin_command == 'new' else check(conf.command)
 
 

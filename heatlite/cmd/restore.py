@@ -14,6 +14,8 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
+
     from heatlite.db.connection import Database
     from heatlite.engine.observe.orphans import Orphan
 
@@ -39,11 +41,11 @@ def _time(text: str) -> datetime:
     return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo is not None else found
 
 
-def run(conf: Any, database: Database, show: Show) -> int:
+def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     return COMMANDS[conf.command.name](conf, database, show)
 
 
-def backup(conf: Any, database: Database, show: Show) -> int:
+def backup(conf: ConfigOpts, database: Database, show: Show) -> int:
     """Copies the database as it is at one moment; programs that write to it go on. The copy has mode 0600."""
     file = conf.command.file
     if database.dialect != 'sqlite':
@@ -67,7 +69,7 @@ def backup(conf: Any, database: Database, show: Show) -> int:
     return 0
 
 
-def restored(conf: Any, database: Database, show: Show) -> int:
+def restored(conf: ConfigOpts, database: Database, show: Show) -> int:
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import restoring, sync
     sync.check(database)
@@ -80,7 +82,7 @@ def restored(conf: Any, database: Database, show: Show) -> int:
     return 0
 
 
-def orphans(conf: Any, database: Database, show: Show) -> int:
+def orphans(conf: ConfigOpts, database: Database, show: Show) -> int:
     """Returns 1 if a project could not be read."""
     from heatlite.cmd import keys, parts
     from heatlite.db import restoring, stacks, sync

@@ -10,9 +10,12 @@ import logging
 import socket
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd.workers import Worker, become, log_file, supervise
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -49,7 +52,7 @@ def load(program: str, arguments: Sequence[str], description: str) -> Any:
     return conf
 
 
-def work(conf: Any, options: Any, worker: Worker, deploy: str, program: str) -> int:
+def work(conf: ConfigOpts, options: Any, worker: Worker, deploy: str, program: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import exception, messaging, tracing

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
+
     from heatlite.common.http_server import HttpServer
 
 USER, PROJECT, DOMAIN, REGION, PASSWORD = 'demo', 'demo', 'default', 'RegionOne', 'secret'
@@ -16,7 +18,7 @@ STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_dom
                'stack_domain_admin_password': PASSWORD}
 
 
-def start(conf: Any, runtime: Runtime, api_port: int, cfn_port: int,
+def start(conf: ConfigOpts, runtime: Runtime, api_port: int, cfn_port: int,
           cloudwatch_port: int | None = None) -> tuple[HttpServer, str]:
     """Starts the simulated cloud; returns its server and URL.
 
@@ -45,7 +47,7 @@ def login(url: str) -> dict[str, str]:
             'OS_IDENTITY_API_VERSION': '3'}
 
 
-def _log_in(conf: Any, group: str, url: str) -> None:
+def _log_in(conf: ConfigOpts, group: str, url: str) -> None:
     """Sets the service's own login: the administrator of the cloud."""
     from keystoneauth1 import loading
     loading.register_auth_conf_options(conf, group)

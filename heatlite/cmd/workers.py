@@ -23,11 +23,14 @@ import time
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.cmd import signals
 from heatlite.cmd.stalls import LOOK, Watch, named
 from heatlite.common import activity
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger('heatlite.cmd.workers')
 
@@ -123,7 +126,7 @@ class JsonFormatter(logging.Formatter):
         return json.dumps({name: value for name, value in found.items() if value is not None})
 
 
-def log_file(conf: Any) -> str | None:
+def log_file(conf: ConfigOpts) -> str | None:
     """The log file configured by the options of oslo.log; None: standard error."""
     if not conf.log_file:
         return None

@@ -105,7 +105,7 @@ class Trail:
         if self._publish is not None:
             self._send(event_type, made)
 
-    def _write(self, made: Mapping[str, Any]) -> None:
+    def _write(self, made: Mapping[str, object]) -> None:
         """Append a line: one write, so that lines of several processes do not mix. The file may be rotated."""
         assert self._file is not None
         try:

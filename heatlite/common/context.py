@@ -11,12 +11,15 @@ import copy
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import datetime
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from oslo_context import context
 
 from heatlite.common import exception
 from heatlite.common.tracing import SpanContext
+
+if TYPE_CHECKING:
+    from keystoneauth1.session import Session
 
 
 class Subject(NamedTuple):
@@ -51,8 +54,8 @@ class RequestContext(context.RequestContext):
     """
 
     # Makes the clients that act for the caller; installed by the engine, the only package that has clients.
-    clients_of: ClassVar[Callable[[Any], Any] | None] = None
-    session_of: ClassVar[Callable[[Any], Any] | None] = None
+    clients_of: ClassVar[Callable[[RequestContext], Any] | None] = None
+    session_of: ClassVar[Callable[[RequestContext], Session] | None] = None
 
     deadline: datetime | None = None        # UTC; when the caller stops waiting
 
@@ -86,7 +89,7 @@ class RequestContext(context.RequestContext):
         return RequestContext.clients_of(self)
 
     @property
-    def keystone_session(self) -> Any:
+    def keystone_session(self) -> Session:
         """A keystoneauth1 session that acts for the caller (engine only)."""
         assert RequestContext.session_of is not None, 'only an engine has clients'
         return RequestContext.session_of(self)

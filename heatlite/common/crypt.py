@@ -36,7 +36,7 @@ OPENERS = 4096                              # cached derived keys for decryption
 _PREFIXES = tuple(f'{method}:' for method in METHODS)
 
 
-def check_keys(conf: Any) -> None:
+def check_keys(conf: cfg.ConfigOpts) -> None:
     """Raises Error, which names the option, for a key that has the wrong length, or if auth_encryption_key is not
     set."""
     if not conf.auth_encryption_key:
@@ -184,7 +184,7 @@ class Keyring:
         raise exception.InvalidEncryptionKey()
 
 
-def keyring(conf: Any, *more: str) -> Keyring:
+def keyring(conf: cfg.ConfigOpts, *more: str) -> Keyring:
     """The keys of `conf`; `more`: further ones that only decrypt."""
     return Keyring(conf.auth_encryption_key, lambda: (*conf.auth_decryption_keys, *more))
 

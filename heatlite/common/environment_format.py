@@ -43,7 +43,7 @@ def parse(env_str: str) -> dict[str, Any]:
     return validate({} if found is None else found)
 
 
-def validate(environment: Any) -> dict[str, Any]:
+def validate(environment: object) -> dict[str, Any]:
     if not isinstance(environment, dict):
         raise ValueError(_('The environment is not a valid YAML mapping data type.'))
     for name, value in environment.items():

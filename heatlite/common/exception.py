@@ -36,8 +36,8 @@ class HeatException(Exception):
     safe = True
     public: str | None = None                       # what clients read instead of the message
 
-    def __init__(self, **kwargs: Any) -> None:
-        self.kwargs = kwargs
+    def __init__(self, **kwargs: object) -> None:
+        self.kwargs: dict[str, Any] = kwargs
         try:
             text = self.msg_fmt % kwargs if kwargs else self.msg_fmt
         except (KeyError, TypeError, ValueError):
@@ -49,11 +49,11 @@ class HeatException(Exception):
     def __str__(self) -> str:
         return self.message
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.message, self.__dict__.copy())
 
 
-def _rebuild(cls: type[HeatException], message: str, state: dict[str, Any]) -> HeatException:
+def _rebuild(cls: type[HeatException], message: str, state: dict[str, object]) -> HeatException:
     error = cls.__new__(cls)
     Exception.__init__(error, message)
     error.__dict__.update(state)
@@ -65,7 +65,7 @@ class _OneMessage(HeatException):
 
     msg_fmt = '%(message)s'
 
-    def __init__(self, message: Any = '', **kwargs: Any) -> None:
+    def __init__(self, message: object = '', **kwargs: object) -> None:
         super().__init__(message=message, **kwargs)
 
 
@@ -74,7 +74,7 @@ class Error(HeatException):
 
     msg_fmt = '%(message)s'
 
-    def __init__(self, msg: Any = '') -> None:
+    def __init__(self, msg: object = '') -> None:
         super().__init__(message=msg)
 
 
@@ -172,7 +172,7 @@ class NotFound(HeatException):
     http_code = 404
     msg_fmt = '%(message)s'
 
-    def __init__(self, msg_fmt: str = _('Not found'), **kwargs: Any) -> None:
+    def __init__(self, msg_fmt: str = _('Not found'), **kwargs: object) -> None:
         self.msg_fmt = msg_fmt
         super().__init__(**kwargs)
 
@@ -188,7 +188,7 @@ class StackNotFound(EntityNotFound):
 
     wire_name = 'EntityNotFound'
 
-    def __init__(self, stack_name: str = '', **kwargs: Any) -> None:
+    def __init__(self, stack_name: str = '', **kwargs: object) -> None:
         super().__init__(entity='Stack', name=stack_name, **kwargs)
 
 
@@ -212,7 +212,7 @@ class Forbidden(HeatException):
     cfn_code = 'AccessDenied'
     msg_fmt = _('You are not authorized to use %(action)s.')
 
-    def __init__(self, action: str = 'this action', **kwargs: Any) -> None:
+    def __init__(self, action: str = 'this action', **kwargs: object) -> None:
         super().__init__(action=action, **kwargs)
 
 
@@ -277,11 +277,11 @@ class StackValidationFailed(HeatException):
     http_code = 400
     cfn_code = INVALID_PARAMETER
 
-    def __init__(self, error: Any = None, path: Iterable[Any] | None = None, message: Any = None,
+    def __init__(self, error: object = None, path: Iterable[object] | None = None, message: object = None,
                  resource: Any = None, details: Iterable[str] = (), elsewhere: bool = False) -> None:
         self.elsewhere = elsewhere
         self.error = '' if error is None else str(error)
-        self.path: list[Any] = []
+        self.path: list[object] = []
         if resource is not None:
             prefix = resource.stack.t.get_section_name('resources') if hasattr(resource, 'stack') else 'resources'
             self.path += [prefix, getattr(resource, 'name', resource)]
@@ -304,7 +304,7 @@ class StackValidationFailed(HeatException):
         return '\n'.join([first, *self.details])
 
 
-def path_text(parts: Iterable[Any]) -> str:
+def path_text(parts: Iterable[object]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
     text = ''
     for part in parts:
@@ -369,7 +369,7 @@ class ImmutableParameterModified(HeatException):
     http_code = 400
     msg_fmt = _('The following parameters are immutable and may not be updated: %(keys)s')
 
-    def __init__(self, *names: str, **kwargs: Any) -> None:
+    def __init__(self, *names: str, **kwargs: object) -> None:
         if names:
             kwargs['keys'] = ', '.join(names)
         super().__init__(**kwargs)
@@ -425,7 +425,7 @@ class ResourcePropertyConflict(HeatException):
     cfn_code = INVALID_PARAMETER
     msg_fmt = _('Cannot define the following properties at the same time: %(props)s.')
 
-    def __init__(self, *names: str, **kwargs: Any) -> None:
+    def __init__(self, *names: str, **kwargs: object) -> None:
         if names:
             kwargs['props'] = ', '.join(names)
         super().__init__(**kwargs)
@@ -454,7 +454,7 @@ class RequestLimitExceeded(HeatException):
     cfn_code = 'RequestLimitExceeded'
     msg_fmt = _('Request limit exceeded: %(message)s')
 
-    def __init__(self, message: Any = '', **kwargs: Any) -> None:
+    def __init__(self, message: object = '', **kwargs: object) -> None:
         super().__init__(message=message, **kwargs)
 
 
@@ -475,7 +475,7 @@ class StackGivenUp(HeatException):
 class StackResourceLimitExceeded(RequestLimitExceeded):
     wire_name = 'RequestLimitExceeded'
 
-    def __init__(self, message: Any = _('Maximum resources per stack exceeded.')) -> None:
+    def __init__(self, message: object = _('Maximum resources per stack exceeded.')) -> None:
         super().__init__(message)
 
 
@@ -528,7 +528,7 @@ class PhysicalResourceExists(HeatException):
 class AuthorizationFailure(HeatException):
     msg_fmt = _('Authorization failed.%(failure_reason)s')
 
-    def __init__(self, failure_reason: Any = '', **kwargs: Any) -> None:
+    def __init__(self, failure_reason: object = '', **kwargs: object) -> None:
         super().__init__(failure_reason=f' {failure_reason}' if failure_reason else '', **kwargs)
 
 
@@ -569,7 +569,7 @@ class InvalidGlobalResource(HeatException):
 class NestedFailure(HeatException):
     """A nested stack has failed: class name, path and message of the error in it."""
 
-    def __init__(self, error: str, path: Iterable[Any], message: str) -> None:
+    def __init__(self, error: str, path: Iterable[object], message: str) -> None:
         self.error, self.path, self.error_message = error, list(path), message
         super().__init__()
         self.message = ': '.join(part for part in (error, path_text(self.path), message) if part)
@@ -582,13 +582,13 @@ class ResourceFailure(HeatException):
     `exception_or_error` is the error itself or a text; `.path` are the parts seen from the top stack.
     """
 
-    def __init__(self, exception_or_error: Any, resource: Any, action: str | None = None) -> None:
+    def __init__(self, exception_or_error: object, resource: Any, action: str | None = None) -> None:
         self.resource = resource
         self.action = action or getattr(resource, 'action', None)
         self.error: str
         self.error_message: str
-        self.path: list[Any]
-        own_path: list[Any] = []
+        self.path: list[object]
+        own_path: list[object] = []
         if resource is not None:
             own_path = ['resources', getattr(resource, 'name', str(resource))]
         self.exc: BaseException | None = None
@@ -645,15 +645,15 @@ class PollDelay(Exception):
 class ResourceInError(HeatException):
     msg_fmt = _('Went to status %(resource_status)s due to "%(status_reason)s"')
 
-    def __init__(self, status_reason: Any = _('Unknown'), **kwargs: Any) -> None:
+    def __init__(self, status_reason: object = _('Unknown'), **kwargs: object) -> None:
         super().__init__(status_reason=status_reason, **kwargs)
 
 
 class ResourceUnknownStatus(HeatException):
     msg_fmt = _('%(result)s - Unknown status %(resource_status)s due to "%(status_reason)s"')
 
-    def __init__(self, result: Any = _('Resource failed'), status_reason: Any = _('Unknown'),
-                 **kwargs: Any) -> None:
+    def __init__(self, result: object = _('Resource failed'), status_reason: object = _('Unknown'),
+                 **kwargs: object) -> None:
         super().__init__(result=result, status_reason=status_reason, **kwargs)
 
 

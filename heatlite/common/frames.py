@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar('T')
 
@@ -23,7 +23,7 @@ T = TypeVar('T')
 DECLARED: Final = 16_000
 
 
-def _call(function: Callable[..., T], *arguments: Any) -> T:
+def _call(function: Callable[..., T], *arguments: object) -> T:
     return function(*arguments)
 
 

@@ -177,10 +177,10 @@ class GreenRuntime:
     def sleep(self, seconds: float) -> None:
         eventlet.sleep(seconds)
 
-    def spawn(self, function: Callable[..., Any], *args: Any) -> Thread:
+    def spawn(self, function: Callable[..., object], *args: object) -> Thread:
         return green_workers.spawn(function, *args)
 
-    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], object]) -> None:
         patcher.original('threading').Thread(target=function, daemon=True).start()
 
     def flag(self) -> Flag:
@@ -191,7 +191,7 @@ class GreenRuntime:
         self._activity = record
         mark, nothing = record.mark, activity.NOTHING
 
-        def switched(_event: str, threads: tuple[Any, Any]) -> None:
+        def switched(_event: str, threads: tuple[object, object]) -> None:
             mark(threads[1].__dict__.get(MARK, nothing))
 
         greenlet.settrace(switched)

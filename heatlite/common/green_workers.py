@@ -27,8 +27,8 @@ class Job:
 
     __slots__ = ('_arguments', '_function', '_thread', 'is_killed')
 
-    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-        self._function: Callable[..., Any] | None = function        # None once the call has begun
+    def __init__(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
+        self._function: Callable[..., object] | None = function        # None once the call has begun
         self._arguments = arguments
         self._thread: Any = None                                    # only while the call runs
         self.is_killed = False
@@ -89,7 +89,7 @@ def _forget(thread: Any) -> None:
         vars(thread).pop(name, None)
 
 
-def spawn(function: Callable[..., Any], *arguments: Any) -> Job:
+def spawn(function: Callable[..., object], *arguments: object) -> Job:
     """Call a function in a green thread with room for its frames."""
     job = Job(function, arguments)
     if _idle:

@@ -9,7 +9,7 @@ import json
 import logging
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 LOG = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ _TYPE = 'application/json'
 OK, FAILED = 'ok', 'failed'
 
 
-def live(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+def live(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """Answers 200: this process is alive. Does not check its dependencies."""
     start_response('200 OK', [('Content-Type', _TYPE), ('Content-Length', str(len(_ALIVE)))])
     return [b'' if environ.get('REQUEST_METHOD') == 'HEAD' else _ALIVE]
@@ -36,7 +36,7 @@ class Readiness:
     the previous result.
     """
 
-    def __init__(self, checks: Mapping[str, Callable[[], Any]], now: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, checks: Mapping[str, Callable[[], object]], now: Callable[[], float] = time.monotonic) -> None:
         self._checks = checks
         self._now = now
         self._found = dict.fromkeys(checks, FAILED)
@@ -44,7 +44,7 @@ class Readiness:
         self._looked: float | None = None
         self._is_looking = False
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         found = self.look()
         is_ready = all(result == OK for result in found.values())
         body = json.dumps({'ready': is_ready, 'checks': found}).encode('ascii')
@@ -64,7 +64,7 @@ class Readiness:
                 self._is_looking = False
         return self._found
 
-    def _result(self, name: str, check: Callable[[], Any]) -> str:
+    def _result(self, name: str, check: Callable[[], object]) -> str:
         try:
             is_good = check() is not False
             why: object = 'the answer is no'

@@ -21,7 +21,8 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any, BinaryIO
+from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 import eventlet
 from eventlet import event as green_event
@@ -30,6 +31,9 @@ from eventlet import timeout as green_timeout
 
 from heatlite.common import addresses, green_workers, health, metrics
 from heatlite.common.limits import RATE, Connections
+
+if TYPE_CHECKING:
+    import ssl
 
 LOG = logging.getLogger(__name__)
 
@@ -61,7 +65,7 @@ class Connection:
 
     __slots__ = ('deadline', 'has_sent', 'lingers', 'peer', 'sock', 'state', 'thread')
 
-    def __init__(self, sock: Any, peer: str) -> None:
+    def __init__(self, sock: socket.socket, peer: str) -> None:
         self.sock = sock
         self.peer = peer
         self.thread: Any = None
@@ -134,7 +138,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         self._has_begun = False
         self._chunks = self._size = 0           # so far
 
-    def _waiting(self, reader: Callable[..., bytes], *arguments: Any) -> bytes:
+    def _waiting(self, reader: Callable[..., bytes], *arguments: object) -> bytes:
         connection = self._handler.record
         if self._has_begun:
             connection.state, connection.deadline = BODY, self._deadline
@@ -153,7 +157,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
             return b''
         return self._waiting(super()._do_read, reader, length)
 
-    def _chunked_read(self, rfile: Any, length: int | None = None, use_readline: bool = False) -> bytes:
+    def _chunked_read(self, rfile: BinaryIO, length: int | None = None, use_readline: bool = False) -> bytes:
         if self.should_send_hundred_continue:
             self.send_hundred_continue_response()
             self.is_hundred_continue_response_sent = True
@@ -182,7 +186,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
                 break
         return bytes(found)
 
-    def _begin_chunk(self, rfile: Any) -> None:
+    def _begin_chunk(self, rfile: BinaryIO) -> None:
         self._chunks += 1
         if self._chunks > CHUNKS:
             self._broken('there are too many chunks')
@@ -198,7 +202,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
                     return
             self._broken('there are too many trailers')
 
-    def _line(self, rfile: Any) -> bytes:
+    def _line(self, rfile: BinaryIO) -> bytes:
         line = self._waiting(rfile.readline, CHUNK_LINE)
         if not line.endswith(b'\n'):
             self._broken('the line before or after a chunk does not end')
@@ -290,7 +294,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
     def get_environ(self) -> dict[str, Any]:
         self.record.has_sent = True
         self.record.expect(BUSY, None)
-        environ: dict[str, Any] = super().get_environ()
+        environ: WSGIEnvironment = super().get_environ()
         environ['wsgi.input'] = environ['eventlet.input'] = _Input(self, environ['wsgi.input'])
         environ[health.STOPPING] = self.server.is_stopping
         return environ
@@ -319,7 +323,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
                     eventlet.sleep(0)
         super().finish()
 
-    def log_message(self, format: str, *arguments: Any) -> None:
+    def log_message(self, format: str, *arguments: object) -> None:
         LOG.debug(format, *arguments)
 
 
@@ -336,8 +340,8 @@ class _Server(wsgi.Server):         # type: ignore[misc]
 class HttpServer:
     """Serves a WSGI application on a listening socket."""
 
-    def __init__(self, listening: Any, application: Callable[..., Any], bounds: Connections | None = None, *,
-                 tls: Any = None, refusal: Refusal = plain_refusal) -> None:
+    def __init__(self, listening: Any, application: WSGIApplication, bounds: Connections | None = None, *,
+                 tls: ssl.SSLContext | None = None, refusal: Refusal = plain_refusal) -> None:
         """`tls`: an ssl.SSLContext.
 
         `refusal(status, text)`: makes answers to requests that do not reach the application.
@@ -398,7 +402,7 @@ class HttpServer:
             self._take(sock, address)
             eventlet.sleep(0)                   # many that arrive at once alternate with those being served
 
-    def _take(self, sock: Any, address: Any) -> None:
+    def _take(self, sock: socket.socket, address: Any) -> None:
         peer = str(address[0]) if isinstance(address, tuple) else 'unix'
         known = self._peers.get(peer, {})
         if (len(known) >= self._bounds.connections_per_peer and not self._is_trusted(peer)
@@ -439,7 +443,7 @@ class HttpServer:
                         return True
         return False
 
-    def _turn_away(self, sock: Any) -> None:
+    def _turn_away(self, sock: socket.socket) -> None:
         metrics.http_dropped.labels('refused').inc()
         if self._tls is None:
             kind, body = self._refusal(503, 'There are too many connections.')

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import quote, unquote
 
 _TAIL = re.compile(r'^stacks/(?P<name>[^/]+)/(?P<id>[^/]+)(?P<path>.*)$', re.S)
@@ -64,7 +64,7 @@ class HeatIdentifier:
     def stack(self) -> HeatIdentifier:
         return HeatIdentifier(self.tenant, self.stack_name, self.stack_id)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         """Iterates as a mapping does, so that `dict(identifier)` is its wire form."""
         return iter(('tenant', 'stack_name', 'stack_id', 'path'))
 

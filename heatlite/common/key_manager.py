@@ -8,21 +8,24 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 CURRENT, OTHERS = 'auth_encryption_key_id', 'auth_decryption_key_ids'
 
 
-def is_used(conf: Any) -> bool:
+def is_used(conf: ConfigOpts) -> bool:
     """Whether keys are still to be read."""
     return bool(conf[CURRENT] or conf[OTHERS])
 
 
-def load(conf: Any, timeout: float | None = None) -> None:
+def load(conf: ConfigOpts, timeout: float | None = None) -> None:
     """Replaces ids of keys in the options by the keys. Does nothing where there are none, as after the first call.
 
     Asks for all of them within `timeout` seconds, by default `[clients] timeout`. Raises Error, which names the id and
@@ -48,11 +51,11 @@ def load(conf: Any, timeout: float | None = None) -> None:
     LOG.info('%d encryption keys were read from the key manager', len(keys))
 
 
-def _option(conf: Any, secret_id: str) -> str:
+def _option(conf: ConfigOpts, secret_id: str) -> str:
     return CURRENT if secret_id == conf[CURRENT] else OTHERS
 
 
-def _asked(conf: Any, ids: Sequence[str], timeout: float) -> list[str]:
+def _asked(conf: ConfigOpts, ids: Sequence[str], timeout: float) -> list[str]:
     """The texts of the secrets. castellan waits for ever: it gets a thread of its own, which ends with the process."""
     found: list[str] = []
     failed: list[exception.HeatException] = []
@@ -74,7 +77,7 @@ def _asked(conf: Any, ids: Sequence[str], timeout: float) -> list[str]:
     return found
 
 
-def _read(conf: Any, ids: Sequence[str]) -> list[str]:
+def _read(conf: ConfigOpts, ids: Sequence[str]) -> list[str]:
     try:
         from castellan import key_manager
         from castellan.common import utils

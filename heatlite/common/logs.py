@@ -13,13 +13,20 @@ import logging
 import re
 import traceback
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from oslo_context import context as contexts
 from oslo_log import formatters
 
 from heatlite.common.context import RequestContext, Subject, subject
 from heatlite.common.expiring import ExpiringCache
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from oslo_config.cfg import ConfigOpts
+
+ExcInfo: TypeAlias = 'tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]'
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
 LONGEST_TRACEBACK = 200         # lines; the middle is left out
@@ -85,7 +92,7 @@ def _lines(text: str) -> Iterator[str]:
 class LineFormatter(logging.Formatter):
     """Formats a record by oslo.log's options (`logging_context_format_string` and the like), on one line."""
 
-    def __init__(self, conf: Any, project: str) -> None:
+    def __init__(self, conf: ConfigOpts, project: str) -> None:
         super().__init__(datefmt=conf.log_date_format)
         self._conf = conf
         self._fixed = {'project': project, 'version': 'unknown', 'instance': '', 'color': '', 'resource': ''}
@@ -129,11 +136,11 @@ class LineFormatter(logging.Formatter):
             line = f'{line}\n{indented(record.stack_info)}'
         return line
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: ExcInfo) -> str:
         return traceback_of(ei)
 
 
-def traceback_of(exc_info: Any) -> str:
+def traceback_of(exc_info: ExcInfo) -> str:
     """Formats a traceback, indented and bounded; never raises."""
     try:
         return indented(''.join(traceback.format_exception(*exc_info)))
@@ -166,7 +173,7 @@ def _context_of(record: logging.LogRecord) -> Any:
     return record.__dict__['context'] if 'context' in record.__dict__ else contexts.get_current()
 
 
-def _subject_of(context: Any) -> dict[str, str | None]:
+def _subject_of(context: object) -> dict[str, str | None]:
     """The ids of the subject of this thread; none for a line about the context of another one."""
     return subject().logging_values() if context is contexts.get_current() else {}
 
@@ -203,7 +210,7 @@ class JsonFormatter(formatters.JSONFormatter):
         found = fields(record)
         return f'{text[:-1]}, {json.dumps(found)[1:]}' if found else text
 
-    def formatException(self, ei: Any, *, strip_newlines: bool = True) -> str:
+    def formatException(self, ei: ExcInfo, *, strip_newlines: bool = True) -> str:
         return traceback_of(ei)
 
 
@@ -226,7 +233,7 @@ class Guard(logging.Formatter):
             line = f'{line}\n{traceback_of(record.exc_info)}'
         return line
 
-    def formatException(self, ei: Any) -> str:
+    def formatException(self, ei: ExcInfo) -> str:
         return traceback_of(ei)
 
 
@@ -247,7 +254,7 @@ class Seldom(logging.Filter):
 _SELDOM = Seldom()
 
 
-def install(conf: Any, project: str) -> None:
+def install(conf: ConfigOpts, project: str) -> None:
     """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
     for name in (*RECONNECTING, *VALIDATING):
         logging.getLogger(name).addFilter(_SELDOM)

@@ -10,9 +10,12 @@ import logging
 import os
 import socket
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception, settings
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -25,7 +28,7 @@ NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
-def transport(conf: Any, process: str) -> Any:
+def transport(conf: ConfigOpts, process: str) -> Any:
     """The RPC transport of option `transport_url`. Connects on first use.
 
     `process`: the default name of this process for its queues, if the library numbers them (`use_queue_manager`). It
@@ -45,27 +48,27 @@ def transport(conf: Any, process: str) -> Any:
     return oslo_messaging.get_rpc_transport(conf)
 
 
-def target(conf: Any, engine_id: str | None = None) -> Any:
+def target(conf: ConfigOpts, engine_id: str | None = None) -> Any:
     """The RPC target: any engine, or the one of this id."""
     import oslo_messaging
     return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
 
 
-def has_notifications(conf: Any) -> bool:
+def has_notifications(conf: ConfigOpts) -> bool:
     """Whether [oslo_messaging_notifications] is configured. Does not import the library."""
     return (NOTIFICATIONS in conf.list_all_sections()
             or any(group == NOTIFICATIONS for group, _name in settings.assignments(conf).values)
             or any(name.startswith(f'OS_{NOTIFICATIONS.upper()}__') for name in os.environ))
 
 
-def notifier(conf: Any, publisher_id: str) -> Any:
+def notifier(conf: ConfigOpts, publisher_id: str) -> Any:
     """Returns the notifier configured by [oslo_messaging_notifications]; without a driver it does nothing."""
     import oslo_messaging
     carrier = oslo_messaging.get_notification_transport(conf)
     return oslo_messaging.Notifier(carrier, publisher_id=publisher_id, retry=NOTIFICATION_RETRIES)
 
 
-def peers(conf: Any, url: str | None = None) -> tuple[Any, list[Any]]:
+def peers(conf: ConfigOpts, url: str | None = None) -> tuple[Any, list[Any]]:
     """The parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
     import oslo_messaging
     found = oslo_messaging.TransportURL.parse(conf, url)
@@ -79,7 +82,7 @@ def connects(url: Any) -> bool:
     return str(url.transport).startswith(('rabbit', 'kombu', 'amqp'))
 
 
-def probe(conf: Any) -> None:
+def probe(conf: ConfigOpts) -> None:
     """Raises BrokerUnavailable when no host of `transport_url` accepts a connection within two seconds each.
 
     The library retries its first connection for ever; this check reports the failure at once.

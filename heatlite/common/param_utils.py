@@ -17,7 +17,7 @@ def delim_string_to_list(value: str | None) -> list[str] | None:
     return value.split(',') if value else []
 
 
-def extract_bool(name: str, value: Any) -> bool:
+def extract_bool(name: str, value: object) -> bool:
     if str(value).lower() not in (TRUE, FALSE):
         raise ValueError(_('Unrecognized value "%(value)s" for "%(name)s", acceptable values are: true, false')
                          % {'value': value, 'name': name})

@@ -10,7 +10,6 @@ import functools
 import operator
 import time
 from collections.abc import Mapping
-from typing import Any
 
 from oslo_config import cfg
 from oslo_policy import _checks, policy
@@ -256,10 +255,10 @@ class Policy:
         self._enforcer.suppress_deprecation_warnings = True
         self._enforcer.suppress_default_change_warnings = True
         self._enforcer.register_defaults(list_rules())
-        self._answers: dict[tuple[Any, ...], bool] = {}
-        self._answered_by: Any = None           # the rules that the cached answers are from
+        self._answers: dict[tuple[object, ...], bool] = {}
+        self._answered_by: object = None           # the rules that the cached answers are from
 
-    def allows(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> bool:
+    def allows(self, context: RequestContext, rule: str, target: Mapping[str, object] | None = None) -> bool:
         """Whether `context` passes `rule`; `target` is by default the caller's own project and user.
 
         An unknown rule refuses every caller.
@@ -277,7 +276,7 @@ class Policy:
                 self._answers[key] = found
         return found
 
-    def _ask(self, context: RequestContext, rule: str, target: Mapping[str, Any]) -> bool:
+    def _ask(self, context: RequestContext, rule: str, target: Mapping[str, object]) -> bool:
         try:
             return bool(self._enforcer.enforce(rule, dict(target), context.to_policy_values()))
         except policy.InvalidScope:
@@ -287,7 +286,7 @@ class Policy:
         """Whether caller and target alone decide: an operator's rule may also call another service, or unknown code."""
         return rule in self._enforcer.rules and self._is_plain_check(self._enforcer.rules[rule])
 
-    def _is_plain_check(self, check: Any) -> bool:
+    def _is_plain_check(self, check: object) -> bool:
         match check:
             case _checks.AndCheck() | _checks.OrCheck():
                 return all(map(self._is_plain_check, check.rules))
@@ -297,7 +296,7 @@ class Policy:
                 return self._is_plain(check.match)
         return type(check) in _PLAIN
 
-    def enforce(self, context: RequestContext, rule: str, target: Mapping[str, Any] | None = None) -> None:
+    def enforce(self, context: RequestContext, rule: str, target: Mapping[str, object] | None = None) -> None:
         """Raises Forbidden, naming the rule."""
         if not self.allows(context, rule, target):
             raise exception.Forbidden(action=rule)

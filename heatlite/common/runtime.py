@@ -10,9 +10,11 @@ import os
 import threading
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
 EPOCH = datetime(1970, 1, 1)
+
+T = TypeVar('T')
 
 
 class Thread(Protocol):
@@ -42,9 +44,9 @@ class Runtime(Protocol):
 
     def sleep(self, seconds: float) -> None: ...
 
-    def spawn(self, function: Callable[..., Any], *args: Any) -> Thread: ...
+    def spawn(self, function: Callable[..., object], *args: object) -> Thread: ...
 
-    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], object]) -> None:
         """Runs `function` in an OS thread that busy green threads do not block.
 
         It shares only plain values with them: no flag, no log line, no database connection. It cannot be killed.
@@ -87,7 +89,7 @@ def patch() -> None:
     green_threads.share()
 
 
-def blocking(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> T:
     """The result of a call that would block every green thread, such as one to the system's resolver.
 
     It runs in an OS thread. Raises TimeoutError after `seconds`; the thread then lasts until the call ends.
@@ -96,9 +98,10 @@ def blocking(seconds: float, function: Callable[..., Any], *arguments: Any) -> A
     if patcher.is_monkey_patched('socket'):
         from eventlet import timeout, tpool
         with timeout.Timeout(seconds, TimeoutError('the time is over')):
-            return tpool.execute(function, *arguments)
+            found: T = tpool.execute(function, *arguments)
+            return found
     from concurrent import futures
-    outcome: futures.Future[Any] = futures.Future()
+    outcome: futures.Future[T] = futures.Future()
 
     def call() -> None:
         try:

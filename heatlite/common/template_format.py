@@ -14,7 +14,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import yaml
 
@@ -140,7 +140,7 @@ def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> An
     return check_size(read_yaml(text, source, limits), limits)
 
 
-def _no_constant(word: str) -> Any:
+def _no_constant(word: str) -> NoReturn:
     raise _Unfit(_('%s is not a number that JSON knows') % word)
 
 
@@ -304,7 +304,7 @@ class _Builder:
                 return value
             self._put(stack[-1], value)
 
-    def _anchor(self, name: str, value: Any) -> None:
+    def _anchor(self, name: str, value: object) -> None:
         if name in self.anchors:
             raise _Refused(_('found duplicate anchor %r') % name)
         self.anchors[name] = value
@@ -326,7 +326,7 @@ class _Builder:
                                 % {'error': error, 'line': line, 'column': column}, line, column) from None
 
     @staticmethod
-    def _put(frame: list[Any], value: Any) -> None:
+    def _put(frame: list[Any], value: object) -> None:
         container = frame[0]
         if type(container) is list:
             container.append('<<' if value is _MERGE else value)
@@ -360,7 +360,7 @@ class _Builder:
         container = text_keys(container)
         return list(container) if frame[5] else container
 
-    def _count_merged(self, mapping: dict[Any, Any]) -> None:
+    def _count_merged(self, mapping: Mapping[object, object]) -> None:
         self.merged += len(mapping) + 1
         turns.spend(len(mapping) // 20 + 1)
         if self.merged > self.limits.max_expansion:
@@ -394,7 +394,7 @@ def text_keys(mapping: dict[Any, Any]) -> dict[str, Any]:
     return mapping
 
 
-def key_text(key: Any) -> str:
+def key_text(key: object) -> str:
     if isinstance(key, str):
         return key
     return json.dumps(key) if isinstance(key, bool | int | float | None) else str(key)
@@ -435,7 +435,7 @@ class _Unbounded:
 _UNBOUNDED: Final = _Unbounded()
 
 
-def measure(value: Any, limits: Bounds) -> int:
+def measure(value: object, limits: Bounds) -> int:
     """The number of values (of 16 characters) of `value`, counting shared parts each time. Raises as `check_size`.
 
     A text beyond ASCII takes up to four bytes for each character, and is counted so.
@@ -502,7 +502,7 @@ def measure(value: Any, limits: Bounds) -> int:
 VALUES_A_TURN: Final = 2000
 
 
-def _checked(value: Any) -> int:
+def _checked(value: object) -> int:
     """The size of a leaf beyond one. Raises HTTPBadRequest for what JSON cannot represent."""
     if isinstance(value, str):
         if value.isascii():

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
@@ -31,6 +31,9 @@ from heatlite.common import commits, config, crypt, exception, outages, retries,
 from heatlite.common.i18n import _
 from heatlite.common.options import MAX_POOL_SIZE
 from heatlite.db.pooling import with_pooling
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -116,7 +119,7 @@ class Database:
             self._reading = make(self.url, True, options).execution_options(**shared)
 
     @classmethod
-    def from_options(cls, conf: Any, now: Callable[[], float] | None = None) -> Database:
+    def from_options(cls, conf: ConfigOpts, now: Callable[[], float] | None = None) -> Database:
         """Made from the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties`."""
         config.register(conf)
         config.register_database(conf)

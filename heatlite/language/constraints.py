@@ -71,7 +71,7 @@ class Constraint(Mapping[str, Any]):
     def __init__(self, description: str | None = None) -> None:
         self.description = description
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         raise NotImplementedError
 
     def reason(self, value: Any) -> str:
@@ -85,7 +85,7 @@ class Constraint(Mapping[str, Any]):
         if not self.is_valid(value, schema):
             raise ValueError(self.description or self.reason(value))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         if key == self.name:
             return self.body()
         if key == 'description' and self.description is not None:
@@ -129,7 +129,7 @@ class Range(Constraint):
         return ((self.min is None or number >= to_number(self.min))
                 and (self.max is None or number <= to_number(self.max)))
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         return f'{shown(value)} is out of range (min: {self.min}, max: {self.max})'
 
     def body(self) -> dict[str, Any]:
@@ -156,7 +156,7 @@ class Length(Constraint):
         length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
         return (self.min is None or length >= self.min) and (self.max is None or length <= self.max)
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
         return f'length ({length}) is out of range (min: {self.min}, max: {self.max})'
 
@@ -207,7 +207,7 @@ class AllowedValues(Constraint):
             raise exception.InvalidSchemaError(_('AllowedValues must be a list'))
         self.allowed = tuple(allowed)
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         if isinstance(value, list | tuple):
             return all(item in self.allowed for item in value)
         if schema is None or schema.kind in (LIST, MAP, ANY):
@@ -222,7 +222,7 @@ class AllowedValues(Constraint):
         return list(self.allowed)
 
 
-def _converted(value: Any, schema: Typed) -> Any:
+def _converted(value: object, schema: Typed) -> Any:
     """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)

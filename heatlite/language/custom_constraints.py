@@ -16,7 +16,7 @@ from heatlite.common.i18n import _
 from heatlite.common.template_format import loads
 from heatlite.language.constraints import BaseCustomConstraint
 
-Check = Callable[[Any], None]
+Check = Callable[[object], None]
 """Raises ValueError; its text is the detail of the message, empty for none."""
 
 MAC = re.compile(r'([0-9a-f]{1,2}([:-])[0-9a-f]{1,2}(\2[0-9a-f]{1,2}){4}'
@@ -61,7 +61,7 @@ def _maker(check: Check) -> Callable[[], PureConstraint]:
     return lambda: PureConstraint(check)
 
 
-def ip_addr(value: Any) -> None:
+def ip_addr(value: object) -> None:
     try:
         ipaddress.ip_address(value if isinstance(value, str) else str(value))
     except ValueError:
@@ -83,7 +83,7 @@ def net_cidr(value: Any) -> None:
         raise ValueError(_('Invalid net cidr %s ') % text)
 
 
-def ip_or_cidr(value: Any) -> None:
+def ip_or_cidr(value: object) -> None:
     if '/' in str(value):
         net_cidr(value)
         return
@@ -144,7 +144,7 @@ def dns_domain(value: Any) -> None:
         raise ValueError(_("'%s' must end with '.'.") % value)
 
 
-def iso_8601(value: Any) -> None:
+def iso_8601(value: object) -> None:
     try:
         datetime.fromisoformat(str(value))
     except ValueError:
@@ -185,7 +185,7 @@ def time_zone(value: Any, zone: Callable[[str], Any]) -> None:
         raise ValueError(_('Invalid timezone: %s') % error) from None
 
 
-def cron_expression(value: Any) -> None:
+def cron_expression(value: object) -> None:
     if not value:
         return
     try:

@@ -95,7 +95,7 @@ class EvaluationContext(Protocol):
     def files(self) -> Mapping[str, str]: ...
 
     @property
-    def mappings(self) -> Any: ...
+    def mappings(self) -> object: ...
 
     @property
     def resource_names(self) -> frozenset[str]:
@@ -104,7 +104,7 @@ class EvaluationContext(Protocol):
     def condition(self, name: Any) -> bool:
         """Whether a condition, given by name or as a boolean, holds. Raises ValueError for an invalid condition."""
 
-    def parse_condition(self, value: Any) -> Any:
+    def parse_condition(self, value: object) -> Any:
         """Parses a condition expression. Raises InvalidCall."""
 
     def facade(self, part: str) -> Any:
@@ -146,7 +146,7 @@ class MapNode(Node):
                 result[key] = found
         return result
 
-    def parts(self) -> Iterator[tuple[Any, Any]]:
+    def parts(self) -> Iterator[tuple[Any, object]]:
         return iter(self.entries.items())
 
 
@@ -224,14 +224,14 @@ class Call(Node):
         """The resources that this call itself needs, without those of its arguments."""
         return iter(())
 
-    def parts(self) -> Iterator[tuple[Any, Any]]:
+    def parts(self) -> Iterator[tuple[Any, object]]:
         args = self.args
         if isinstance(args, MapNode | ListNode):
             yield from args.parts()
         elif isinstance(args, Node):
             yield None, args
 
-    def literal_list(self) -> list[Any] | None:
+    def literal_list(self) -> list[object] | None:
         """The items, if the argument was written as a list."""
         return self.args.items if isinstance(self.args, ListNode) else self.args if type(self.args) is list else None
 

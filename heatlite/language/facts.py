@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SNAPSHOTS = frozenset({'Delete', 'Retain', 'Snapshot'})
 NO_SNAPSHOTS = frozenset({'Delete', 'Retain'})
 
-OwnCheck = Callable[['ResourceDefinition', Mapping[str, Any]], Iterable[exception.HeatException]]
+OwnCheck = Callable[['ResourceDefinition', Mapping[str, object]], Iterable[exception.HeatException]]
 Rules = Callable[['ResourceDefinition', Mapping[str, Any]], Sequence[TranslationRule]]
 Nested = Callable[['ResourceDefinition', Mapping[str, Any]], 'Mapping[str, Any] | None']
 NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mapping[str, Any]] | None']

@@ -175,7 +175,7 @@ def _mappings(environment: Environment) -> dict[str, str]:
     return found
 
 
-def _ordered(value: Any) -> Any:
+def _ordered(value: object) -> Any:
     """Return `value` with the entries of maps in order, so that equal values have equal texts."""
     if isinstance(value, Mapping):
         return [(str(key), _ordered(value[key])) for key in sorted(value, key=str)]

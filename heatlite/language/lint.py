@@ -241,7 +241,8 @@ class Checker(DocumentChecks):
         except Exception:           # the id is only for the text; its own error is reported elsewhere
             return resource.parsed.external_id
 
-    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str, path: tuple[Any, ...]) -> Diagnostic:
+    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str,
+                       path: tuple[object, ...]) -> Diagnostic:
         self.bad_references.add(resource.name)
         return Diagnostic(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
                           found=found, hint=did_you_mean(str(found), self.definition.resources))
@@ -477,7 +478,7 @@ class Checker(DocumentChecks):
         document = facts.nested(resource, values) if facts.nested is not None else None
         return (Template(dict(document), source=nesting.MEMBERS), {}) if document is not None else None
 
-    def guessed(self, resource: ResourceDefinition) -> dict[str, Any]:
+    def guessed(self, resource: ResourceDefinition) -> dict[str, object]:
         """All properties of a resource as its type would see them, from what is known so far."""
         schemas = self.facts[resource.name].properties
         return Reader(lambda error: None, constraints=False).read(schemas, resource.guessed_properties(),

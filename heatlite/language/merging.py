@@ -60,7 +60,7 @@ class _Values:
         default = strategies.get('default')
         self.default = default if default in WORDS else OVERWRITE
 
-    def merged_with(self, new: Mapping[str, Any]) -> dict[str, Any]:
+    def merged_with(self, new: Mapping[str, object]) -> dict[str, Any]:
         first = not self.old
         result = dict(self.old)
         for name, value in new.items():
@@ -82,7 +82,7 @@ class _Values:
         self.remembered[name] = strategy
         return strategy
 
-    def _combined(self, name: str, old: Any, new: Any, strategy: str) -> Any:
+    def _combined(self, name: str, old: Any, new: Any, strategy: str) -> object:
         match self.kinds.get(name):
             case 'string':
                 return str(old) + str(new)
@@ -97,7 +97,7 @@ class _Values:
         raise exception.InvalidMergeStrategyForParam(strategy=strategy, param=name)
 
     @staticmethod
-    def _map(name: str, value: Any) -> Mapping[str, Any]:
+    def _map(name: str, value: object) -> Mapping[str, Any]:
         if isinstance(value, str):
             try:
                 value = loads(value) if value else {}
@@ -112,7 +112,7 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else str(value).split(',') if value != '' else []
 
 
-def _merged_maps(old: Mapping[str, Any], new: Mapping[str, Any], *, deep: bool) -> dict[str, Any]:
+def _merged_maps(old: Mapping[str, object], new: Mapping[str, Any], *, deep: bool) -> dict[str, object]:
     result = dict(old)
     for key, value in new.items():
         if value is None:

@@ -57,7 +57,7 @@ def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any
     return schema
 
 
-def template_schemas(template: Template, defaults: Mapping[str, Any]) -> dict[str, Schema]:
+def template_schemas(template: Template, defaults: Mapping[str, object]) -> dict[str, Schema]:
     """The properties of a template resource. Raises InvalidSchemaError."""
     section = parameter_definitions.schemata(template.section('parameters'), template.edition)
     return {name: schema_from_parameter(parameter, defaults) for name, parameter in section.items()}

@@ -57,7 +57,7 @@ class ParameterSchema:
         self.tags = tags
         self.constraints = constraints
 
-    def to_schema_type(self, value: Any) -> Any:
+    def to_schema_type(self, value: object) -> Any:
         return CONVERT[self.kind](value)
 
     def converted(self, value: Any) -> Any:
@@ -205,7 +205,7 @@ def _hot_schema(name: str, definition: Mapping[str, Any], edition: versions.Edit
     return schema
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     return value.lower() == 'true' if isinstance(value, str) else bool(value)
 
 
@@ -291,7 +291,7 @@ def _cfn_schema(name: str, definition: Mapping[str, Any]) -> ParameterSchema:
     return schema
 
 
-def schemata(section: Any, edition: versions.Edition) -> dict[str, ParameterSchema]:
+def schemata(section: object, edition: versions.Edition) -> dict[str, ParameterSchema]:
     """The schemas of a `parameters` section, in its order. Raises InvalidSchemaError."""
     if section is None:
         return {}

@@ -72,7 +72,7 @@ class Parameters(Mapping[str, Any]):
     def has_value(self, name: str) -> bool:
         return name in self.schemas and self.raw(name) is not None
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         """Raises KeyError for an undefined name or one without a value, StackValidationFailed for an invalid value."""
         if name in self._values:
             return self._values[name]

@@ -162,7 +162,7 @@ class Registry:
             level = level.behind
 
 
-def _without_removed(entries: Mapping[str, Any]) -> dict[str, Any]:
+def _without_removed(entries: Mapping[str, object]) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     for key, value in entries.items():
         if value is not None:
@@ -290,7 +290,7 @@ def with_imports(entries: Mapping[str, Any], imports: Mapping[str, Any]) -> dict
     return found
 
 
-def drift_policy(entries: Mapping[str, Any], resource_name: str, type_name: str) -> str:
+def drift_policy(entries: Mapping[str, object], resource_name: str, type_name: str) -> str:
     """The policy about the drift of a resource; `report` without one.
 
     That of its name holds before that of its type, an exact one before a pattern, a longer pattern before a shorter

@@ -45,7 +45,7 @@ def _within(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _listed(depends: Any, names: Mapping[str, str]) -> Any:
+def _listed(depends: Any, names: Mapping[str, str]) -> object:
     if isinstance(depends, str):
         return names.get(depends, depends)
     if isinstance(depends, list):
@@ -53,7 +53,7 @@ def _listed(depends: Any, names: Mapping[str, str]) -> Any:
     return depends
 
 
-def renamed_registry(registry: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+def renamed_registry(registry: Mapping[str, object], names: Mapping[str, str]) -> dict[str, Any]:
     """Return the `resource_registry` of an environment in which the entries of resources have other names."""
     resources = registry.get('resources')
     if not isinstance(resources, Mapping):

@@ -171,7 +171,7 @@ class ResourceDefinition:
         return exception.StackValidationFailed(
             error='Property error', path=path, message=self.owner.masked(str(error)))
 
-    def property_path(self, *names: Any) -> tuple[Any, ...]:
+    def property_path(self, *names: Any) -> tuple[object, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 
     def metadata(self, scope: Scope) -> Any:
@@ -253,7 +253,7 @@ class ResourceDefinition:
                 'external_id': self.external_id(scope)}
 
 
-def property_error(path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
+def property_error(path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
     return exception.StackValidationFailed(error='Property error', path=path, message=str(error))
 
 

@@ -82,7 +82,7 @@ class Schema(Mapping[str, Any]):
         """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
-    def to_schema_type(self, value: Any) -> Any:
+    def to_schema_type(self, value: object) -> Any:
         return self.coerce(value)
 
     def validate_constraints(self, value: Any, context: Any = None, skipped: Sequence[type[Constraint]] = (),
@@ -174,7 +174,7 @@ class Schema(Mapping[str, Any]):
         return self is other or (isinstance(other, Mapping) and dict(self) == dict(other))
 
 
-def _string(schema: Schema, value: Any) -> Any:
+def _string(schema: Schema, value: object) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, int):
@@ -202,7 +202,7 @@ def _boolean(schema: Schema, value: Any) -> bool:
     raise ValueError(_('"%s" is not a valid boolean') % shown(word))
 
 
-def _map(schema: Schema, value: Any) -> Any:
+def _map(schema: Schema, value: object) -> object:
     if isinstance(value, Mapping):
         return value
     if schema.allow_conversion:

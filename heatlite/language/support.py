@@ -35,5 +35,5 @@ class SupportStatus:
         return self.substitute_class is not None and substitute_class is self.substitute_class
 
 
-def is_valid_status(status: Any) -> bool:
+def is_valid_status(status: object) -> bool:
     return status in STATUSES

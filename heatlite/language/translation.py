@@ -18,7 +18,7 @@ from heatlite.language.unknown import UNKNOWN
 RULES = (ADD, REPLACE, DELETE, RESOLVE) = ('Add', 'Replace', 'Delete', 'Resolve')
 ORDER = (ADD, REPLACE, RESOLVE, DELETE)
 
-Resolver = Callable[['TranslationRule', Any], Any]
+Resolver = Callable[['TranslationRule', Any], object]
 """(rule, value given by the user) -> the id. Asks a service; errors are the service's."""
 
 
@@ -117,7 +117,7 @@ def _apply_one(rule: TranslationRule, values: dict[str, Any], path: tuple[Any, .
         _erase(rule.value_path, values, path)
 
 
-def _holders(value: Any, names: Sequence[str], at: tuple[Any, ...],
+def _holders(value: object, names: Sequence[str], at: tuple[Any, ...],
              create: bool = False) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
     """The maps at the end of `names`, through every item of lists on the way, each with its path."""
     if isinstance(value, list):
@@ -134,7 +134,7 @@ def _given(holder: Mapping[str, Any], name: str) -> bool:
     return holder.get(name) is not None and holder[name] is not ERASED
 
 
-def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, Any]) -> Any:
+def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, object]) -> object:
     """The value to move; None if it was not given."""
     found: Any
     if rule.value is not None:
@@ -183,7 +183,7 @@ def _erase(names: Sequence[str], values: dict[str, Any], path: tuple[Any, ...]) 
         holder[name] = ERASED
 
 
-def _resolve(rule: TranslationRule, value: Any, resolver: Resolver) -> Any:
+def _resolve(rule: TranslationRule, value: object, resolver: Resolver) -> object:
     if isinstance(value, list):
         return [_resolve(rule, item, resolver) if item is not None else None for item in value]
     return value if value is UNKNOWN else resolver(rule, value)

@@ -26,7 +26,7 @@ class Unknown:
     def __copy__(self) -> Unknown:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Unknown:
+    def __deepcopy__(self, memo: dict[int, object]) -> Unknown:
         return self
 
     def __reduce__(self) -> tuple[type[Unknown], tuple[()]]:

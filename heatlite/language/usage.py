@@ -33,7 +33,7 @@ def maps(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], M
             yield from maps(item, (*path, place))
 
 
-def parameters_in(value: Any) -> tuple[frozenset[str], bool]:
+def parameters_in(value: object) -> tuple[frozenset[str], bool]:
     """The names of parameters that calls inside a value use, and whether these are all: a name may be computed."""
     names: set[str] = set()
     all_known = True

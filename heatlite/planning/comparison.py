@@ -82,7 +82,7 @@ def changed_properties(before: Source, after: Source) -> dict[str, list[str]]:
     return found
 
 
-def _properties(resource: Any) -> Mapping[str, Any]:
+def _properties(resource: Any) -> Mapping[str, object]:
     found = resource.get('properties', resource.get('Properties')) if isinstance(resource, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 

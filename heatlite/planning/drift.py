@@ -50,8 +50,8 @@ class PropertyDrift:
     """One value within a property. `noticed_at`: of the first look that has found this value, as text."""
 
     path: tuple[Any, ...]
-    expected: Any
-    actual: Any
+    expected: object
+    actual: object
     noticed_at: str = ''
     noticed_by: str = ''
 
@@ -174,7 +174,7 @@ def differences(name: str, expected: Any, actual: Any) -> Iterator[PropertyDrift
         yield PropertyDrift(path, wanted if wanted != {} else None, found)
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Return a text that is equal for values that are the same, whatever their spelling."""
     return json.dumps(_canonical(value), sort_keys=True)
 
@@ -228,7 +228,7 @@ def to_json(found: Report) -> dict[str, Any]:
         'summary': dict(found.counts), 'resources': [_resource(each) for each in found.resources]}
 
 
-def _resource(each: ResourceDrift) -> dict[str, Any]:
+def _resource(each: ResourceDrift) -> dict[str, object]:
     return {
         'path': list(each.path), 'type': each.type, 'finding': str(each.finding), 'policy': str(each.policy),
         'physical_resource_id': each.physical_id, 'reason': each.reason or None,

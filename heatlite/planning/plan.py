@@ -240,7 +240,7 @@ def value_changes(name: str, before: Any, after: Any,
         yield path, old, new, is_unknown
 
 
-def observed_changes(name: str, before: Any, live: Any, after: Any,
+def observed_changes(name: str, before: Any, live: Any, after: object,
                      is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
     """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
     for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
@@ -248,7 +248,7 @@ def observed_changes(name: str, before: Any, live: Any, after: Any,
 
 
 def _differing(name: str, values: tuple[Any, ...], is_known: Callable[[Any], bool]) -> Iterator[
-        tuple[tuple[Any, ...], tuple[Any, ...], bool]]:
+        tuple[tuple[object, ...], tuple[Any, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
     waiting: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((name,), values)]
     while waiting:

@@ -191,7 +191,7 @@ class _Writer:
                 return [self._value(each, kind, place) for each in value]
         return value
 
-    def _reference(self, ref: Ref, kind: str, place: int) -> Any:
+    def _reference(self, ref: Ref, kind: str, place: int) -> object:
         key = (ref.kind, ref.id)
         if key not in self._resources:
             return {'get_param': self._parameter(ref)}

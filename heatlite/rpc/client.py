@@ -10,13 +10,16 @@ import json
 import logging
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
 from heatlite.rpc.server import Endpoint, answer
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
 
@@ -68,7 +71,7 @@ class _Elsewhere(Exception):
 class BrokerClient:
     """Sends messages over the message broker."""
 
-    def __init__(self, conf: Any, transport: Any, read_timeout: float = messages.READ_TIMEOUT) -> None:
+    def __init__(self, conf: ConfigOpts, transport: Any, read_timeout: float = messages.READ_TIMEOUT) -> None:
         """`transport`: of heatlite.common.messaging.transport().
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 _Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -24,7 +25,7 @@ class Lazy:
         self._built: tuple[int, _Application] | None = None
         self._lock = threading.Lock()
 
-    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         built = self._built
         if built is None or built[0] != os.getpid():
             with self._lock:

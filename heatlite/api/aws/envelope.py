@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from xml.etree import ElementTree
 
 import webob
@@ -25,7 +24,7 @@ class Envelope:
     as_json_text: frozenset[str] = frozenset()      # elements whose text is a JSON document
     booleans: frozenset[str] = frozenset()          # elements written as in XML Schema; other booleans as in Heat
 
-    def response(self, document: Mapping[str, Any], as_json: bool, status: int = 200) -> webob.Response:
+    def response(self, document: Mapping[str, object], as_json: bool, status: int = 200) -> webob.Response:
         """Renders a document, which has one key: the outermost element."""
         if as_json:
             return webob.Response(body=json.dumps(document).encode('ascii'), status=status,
@@ -37,7 +36,7 @@ class Envelope:
         return webob.Response(body=ElementTree.tostring(root, encoding='utf-8'), status=status,
                               content_type='application/xml', charset='UTF-8')
 
-    def _element(self, name: str, value: Any) -> ElementTree.Element:
+    def _element(self, name: str, value: object) -> ElementTree.Element:
         """Renders one element. Omits null values: clients of AWS would parse the text None as a date or a number."""
         made = ElementTree.Element(_tag(name))
         if name in self.as_json_text:

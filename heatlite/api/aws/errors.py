@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -107,12 +107,13 @@ def refusal(envelope: Envelope, status: int, text: str) -> tuple[str, bytes]:
 class Faults:
     """The layer that renders the errors of the layers below. `answer(error, environ)`: the rendered error."""
 
-    def __init__(self, app: WSGIApplication, answer: Callable[[Exception, dict[str, Any]], webob.Response]) -> None:
+    def __init__(self, app: WSGIApplication, answer: Callable[[Exception, WSGIEnvironment], webob.Response]) -> None:
         self._app = app
         self._answer = answer
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             return self._app(environ, start_response)
         except Exception as error:
-            return self._answer(error, environ)(environ, start_response)
+            answer: WSGIApplication = self._answer(error, environ)
+            return answer(environ, start_response)

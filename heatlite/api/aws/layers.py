@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 import webob
 from oslo_config import cfg
@@ -23,7 +24,7 @@ from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common import exception, limits
 
-Answer = Callable[[Exception, dict[str, Any]], webob.Response]
+Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 
 
 def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import parse_qsl
+from wsgiref.types import WSGIEnvironment
 
 from heatlite.api.middleware import body
 from heatlite.common import exception, turns
@@ -21,7 +21,7 @@ _NUMBER = re.compile('[0-9]{1,9}')
 Tree = dict[str, 'Tree | str']
 
 
-def wants_json(environ: dict[str, Any]) -> bool:
+def wants_json(environ: WSGIEnvironment) -> bool:
     """Whether the query or form has `ContentType=JSON`; ignores `Accept`. Never raises: error answers depend on it."""
     try:
         return read(environ).get(JSON_WORD_OF) == JSON_WORD
@@ -29,7 +29,7 @@ def wants_json(environ: dict[str, Any]) -> bool:
         return f'{JSON_WORD_OF}={JSON_WORD}' in str(environ.get('QUERY_STRING', '')).split('&')
 
 
-def read(environ: dict[str, Any]) -> Mapping[str, str]:
+def read(environ: WSGIEnvironment) -> Mapping[str, str]:
     """Query and form parameters, parsed once; the form takes precedence.
 
     Raises RequestLimitExceeded for more fields than `BodyLimit` allows, HTTPBadRequest for texts that are not UTF-8
@@ -41,7 +41,7 @@ def read(environ: dict[str, Any]) -> Mapping[str, str]:
     return found
 
 
-def _parsed(environ: dict[str, Any]) -> dict[str, str]:
+def _parsed(environ: WSGIEnvironment) -> dict[str, str]:
     most = body.most_fields(environ)
     found = _fields(str(environ.get('QUERY_STRING', '')).encode('latin-1'), most)
     kind = str(environ.get('CONTENT_TYPE') or '').split(';')[0].strip().lower()

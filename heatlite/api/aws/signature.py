@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, unquote
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 from keystoneauth1 import exceptions as keystone_errors
@@ -42,7 +42,7 @@ class Ec2Signature:
         self._make_session = session
         self._session: Any = None
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
         request = webob.Request(environ)
         parameters = query.read(environ)
@@ -58,7 +58,7 @@ class Ec2Signature:
         environ[AWS_CREDENTIALS] = json.dumps({'ec2Credentials': {'access': access, 'signature': signature}})
         return self._app(environ, start_response)
 
-    def _verify(self, environ: dict[str, Any], credentials: Mapping[str, Any]) -> None:
+    def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, Any]) -> None:
         """Sets the identity that Keystone returns for the signature. Raises AwsError."""
         refused: AwsError | None = None
         for url in self._urls:
@@ -129,7 +129,7 @@ def _credentials(request: webob.Request, parameters: Mapping[str, str], access: 
             'headers': dict(request.headers), 'body_hash': hashlib.sha256(body.read(request.environ)).hexdigest()}
 
 
-def _leave_identity(environ: dict[str, Any], token_id: str, token: Mapping[str, Any]) -> None:
+def _leave_identity(environ: WSGIEnvironment, token_id: str, token: Mapping[str, Any]) -> None:
     user, project = token.get('user') or {}, token.get('project') or {}
     identity.replace(
         environ, [role['name'] for role in token.get('roles') or ()], auth_token=token_id, user_id=user.get('id'),

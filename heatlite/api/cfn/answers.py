@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 import webob
 
@@ -15,7 +15,7 @@ ENVELOPE = Envelope(as_json_text=frozenset({'TemplateBody', 'Metadata'}), boolea
 refusal = partial(errors.refusal, ENVELOPE)
 
 
-def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
+def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
     """The answer for an error that an action or a layer has raised."""
     return _rendered(raised, parameters.wants_json(environ))
 

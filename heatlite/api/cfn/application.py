@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from wsgiref.types import StartResponse
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -39,11 +39,12 @@ class Actions:
     def __init__(self, services: wsgi.Services) -> None:
         self._services = services
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = CfnRequest(environ)
         request.services = self._services
         request.context = environ[context.KEY]
-        return self._answer(request)(environ, start_response)
+        answer: WSGIApplication = self._answer(request)
+        return answer(environ, start_response)
 
     def _answer(self, request: CfnRequest) -> webob.Response:
         if request.path_info == '/' and request.method in ('GET', 'POST'):

@@ -68,7 +68,7 @@ def _described(req: CfnRequest, stack: stacks.Stack) -> View:
     return view
 
 
-def _without_colons(value: Any) -> Any:
+def _without_colons(value: object) -> object:
     """Replaces colons in keys of output values: in XML they separate namespaces."""
     match value:
         case Mapping():

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, Final
+from typing import Final
+from wsgiref.types import WSGIEnvironment
 
 import webob
 
@@ -18,7 +19,7 @@ REQUEST_ID: Final = 'x-amzn-RequestId'              # where clients look for the
 refusal = partial(aws_errors.refusal, query.ENVELOPE)
 
 
-def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
+def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
     """The answer for an error that an action or a layer has raised."""
     found = errors.answer_to(raised, environ.get(INVALID, errors.INVALID_VALUE))
     aws_errors.log(raised, found)

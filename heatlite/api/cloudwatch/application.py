@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
-from wsgiref.types import StartResponse
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -56,11 +56,12 @@ class Actions:
     def __init__(self, services: wsgi.Services) -> None:
         self._services = services
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = wsgi.Request(environ)
         request.services = self._services
         request.context = environ[context.KEY]
-        return self._answer(request)(environ, start_response)
+        answer: WSGIApplication = self._answer(request)
+        return answer(environ, start_response)
 
     def _answer(self, request: wsgi.Request) -> webob.Response:
         environ = request.environ

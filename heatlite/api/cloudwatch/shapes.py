@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Generic, Protocol, TypeVar, cast
 
 from heatlite.common import turns
 from heatlite.common.i18n import _
@@ -263,10 +263,10 @@ def _is_absent(value: object) -> bool:
     return value is None or (isinstance(value, Written) and not value)
 
 
-_MEMBERS: dict[type[Any], tuple[_Member, ...]] = {}
+_MEMBERS: dict[type, tuple[_Member, ...]] = {}
 
 
-def _members(kind: type[Any]) -> tuple[_Member, ...]:
+def _members(kind: type) -> tuple[_Member, ...]:
     found = _MEMBERS.get(kind)
     if found is None:
         found = _MEMBERS[kind] = tuple(

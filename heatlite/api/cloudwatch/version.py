@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.cloudwatch.protocols import choice
 from heatlite.api.middleware.version import VersionNegotiation
@@ -14,6 +14,6 @@ class OptionalVersion:
         self._app = app
         self._versioned = VersionNegotiation(app)
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         inner = self._app if choice.is_action(environ) else self._versioned
         return inner(environ, start_response)

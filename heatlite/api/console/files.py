@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import resources
-from typing import Any
 
 import webob
 
@@ -77,7 +76,7 @@ def answer(request: webob.Request, file: File) -> webob.Response:
     return made
 
 
-def document(value: Any, status: int = 200, **headers: str) -> webob.Response:
+def document(value: object, status: int = 200, **headers: str) -> webob.Response:
     """JSON for the console, never stored by anybody."""
     made = webob.Response(status=status, body=json.dumps(value).encode('ascii'),
                           headers={**HEADERS, 'Cache-Control': 'no-store', **headers})

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -16,6 +16,7 @@ from heatlite.common import exception
 PREFIX = '/console'
 OPTIONS, IDENTITY = 'options.json', 'identity/'
 
+T = TypeVar('T')
 Answer = Callable[[webob.Request], webob.Response]
 
 
@@ -29,11 +30,12 @@ class ConsoleLayer:
         self._calls: Mapping[str, Mapping[str, Answer]] = {} if identity is None else {
             'token': {'POST': identity.token, 'DELETE': identity.revoke}, 'projects': {'GET': identity.projects}}
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         path = environ.get('PATH_INFO', '')
         if path != PREFIX and not path.startswith(PREFIX + '/'):
             return self._app(environ, start_response)
-        return self._answer(webob.Request(environ), path[len(PREFIX):])(environ, start_response)
+        answer: WSGIApplication = self._answer(webob.Request(environ), path[len(PREFIX):])
+        return answer(environ, start_response)
 
     def _answer(self, request: webob.Request, path: str) -> webob.Response:
         """`path`: below the prefix. Raises HTTPNotFound, HTTPMethodNotAllowed, and what Identity raises."""
@@ -52,7 +54,7 @@ class ConsoleLayer:
         return files.document(self._options) if file is None else files.answer(request, file)
 
     @staticmethod
-    def _allowed(methods: Mapping[str, Any], request: webob.Request) -> Any:
+    def _allowed(methods: Mapping[str, T], request: webob.Request) -> T:
         if request.method not in methods:
             raise exception.HTTPMethodNotAllowed(faults.EXPLANATIONS[405])
         return methods[request.method]

@@ -110,7 +110,7 @@ def _removed(body: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(_path(f'remove.{number}', each) for number, each in enumerate(given))
 
 
-def _protection(at: str, given: Any) -> View:
+def _protection(at: str, given: object) -> View:
     if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
         raise messages.wrong(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
     path = _path(f'{at}.path', given.get('path'))
@@ -122,14 +122,14 @@ def _protection(at: str, given: Any) -> View:
     return {'path': path, 'deny': sorted(set(deny)), 'reason': reason or ''}
 
 
-def _path(at: str, given: Any) -> str:
+def _path(at: str, given: object) -> str:
     path = _text(at, given, limits.PROTECTION_PATH)
     if path is None or (path and not all(path.split('/'))):
         raise messages.wrong(at, _('names of resources, separated by slashes, or an empty text'), path)
     return path
 
 
-def _text(at: str, given: Any, most: int) -> str | None:
+def _text(at: str, given: object, most: int) -> str | None:
     if given is not None and (not isinstance(given, str) or len(given) > most):
         raise messages.wrong(at, _('a text of at most %d characters') % most, str(given)[:LONGEST_NAME])
     return given

@@ -67,7 +67,7 @@ def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
     return [_item(key, each, known) for each in found]
 
 
-def _item(key: str, given: Any, known: tuple[str, ...]) -> View:
+def _item(key: str, given: object, known: tuple[str, ...]) -> View:
     if not isinstance(given, dict):
         raise messages.wrong(key, _('a list of maps'), given)
     unknown = [name for name in given if name not in known]

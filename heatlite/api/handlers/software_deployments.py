@@ -82,7 +82,7 @@ def _deployment(req: Request, tx: Connection, deployment_id: str) -> software_de
     return found
 
 
-def _check_config(req: Request, tx: Connection, config_id: Any) -> None:
+def _check_config(req: Request, tx: Connection, config_id: object) -> None:
     found = software_configs.show(tx, config_id) if isinstance(config_id, str) else None
     if found is None or not req.context.may_see(found.project_id):
         raise exception.NotFound(_('Software config with id %(id)s not found'), id=config_id)

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 from urllib.parse import quote
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware import answers
 from heatlite.common import context
@@ -38,7 +37,7 @@ class AccessLog:
         self._observe = observe
         self._failed = failed
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         started = time.perf_counter()
         context.bind(None)                      # this thread may have served another request of the connection
         status = ['000']

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+if TYPE_CHECKING:
+    from heatlite.api.middleware.answers import ExcInfo, Headers, Write
 
 HEADERS = (('Cache-Control', 'no-store'), ('X-Content-Type-Options', 'nosniff'))
 
@@ -15,8 +18,8 @@ class AnswerHeaders:
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
-        def protected(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def protected(status: str, headers: Headers, exc_info: ExcInfo | None = None) -> Write:
             found = {name.lower() for name, _value in headers}
             headers = [*headers, *(each for each in HEADERS if each[0].lower() not in found)]
             return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)

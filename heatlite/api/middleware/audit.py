@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 from urllib.parse import unquote, urlsplit
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api import audit_calls
 from heatlite.api.middleware import access, answers, context, request_id
@@ -25,7 +25,7 @@ class Audit:
         self._trail = trail
         self._is_signed = is_signed
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         answer: dict[str, str] = {}
 
         def look(status: str, headers: answers.Headers) -> None:
@@ -37,7 +37,7 @@ class Audit:
         finally:
             self._record(environ, answer.get('status', '500'), answer.get('location', ''))
 
-    def _record(self, environ: dict[str, Any], status: str, location: str) -> None:
+    def _record(self, environ: WSGIEnvironment, status: str, location: str) -> None:
         method, route = environ.get('REQUEST_METHOD', ''), environ.get(access.ROUTE)
         call = audit_calls.of(method, route, self._is_signed)
         if call is None or status.startswith('3'):          # sent elsewhere: the request that follows is recorded
@@ -66,7 +66,7 @@ def _target(values: dict[str, str], location: str) -> tuple[str | None, str | No
             next((values[name] for name in NAMES if values.get(name)), None))
 
 
-def _initiator(environ: dict[str, Any]) -> Initiator:
+def _initiator(environ: WSGIEnvironment) -> Initiator:
     caller = environ.get(context.KEY)
     if environ.get(context.AWS_CREDENTIALS):
         kind = 'ec2'

@@ -10,8 +10,7 @@ import io
 import re
 import zlib
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
@@ -35,7 +34,7 @@ class BodyLimit:
         self._limit = limit
         self._fields = fields
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[_LIMIT], environ[_FIELDS] = self._limit, self._fields
         _length(environ, self._limit)
         if environ.get('QUERY_STRING', '').count('&') >= limits.QUERY_FIELDS:
@@ -44,7 +43,7 @@ class BodyLimit:
         return self._app(environ, start_response)
 
 
-def read(environ: dict[str, Any]) -> bytes:
+def read(environ: WSGIEnvironment) -> bytes:
     """Reads the whole body; every call returns the same bytes, or raises the same error.
 
     `wsgi.input` is a copy afterwards. Raises RequestLimitExceeded, and HTTPBadRequest when the body is incomplete or
@@ -67,7 +66,7 @@ def read(environ: dict[str, Any]) -> bytes:
     return found
 
 
-def decompressed(environ: dict[str, Any]) -> bytes:
+def decompressed(environ: WSGIEnvironment) -> bytes:
     """The body without `Content-Encoding: gzip`; the same limit holds for what it expands to.
 
     A signature is one of the body as `read` gives it. Raises what `read` raises, and HTTPBadRequest for other encodings
@@ -98,12 +97,12 @@ def _expanded(content: bytes, limit: int) -> bytes:
     return found
 
 
-def most_fields(environ: dict[str, Any]) -> int:
+def most_fields(environ: WSGIEnvironment) -> int:
     """How many fields a form of this request may have."""
     return int(environ.get(_FIELDS, limits.FORM_FIELDS))
 
 
-def _length(environ: dict[str, Any], limit: int) -> int | None:
+def _length(environ: WSGIEnvironment, limit: int) -> int | None:
     """The value of Content-Length; None without one."""
     announced = environ.get('CONTENT_LENGTH')
     if not announced:
@@ -115,7 +114,7 @@ def _length(environ: dict[str, Any], limit: int) -> int | None:
     return int(announced)
 
 
-def _received(environ: dict[str, Any], limit: int) -> bytes:
+def _received(environ: WSGIEnvironment, limit: int) -> bytes:
     source = environ['wsgi.input']
     length = _length(environ, limit)
     if length is not None:

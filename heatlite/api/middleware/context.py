@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.common.context import RequestContext
 from heatlite.common.policy import Policy
@@ -28,11 +27,11 @@ class ContextMiddleware:
         self._trust_user_header = trust_user_header
         self._trust_url_header = trust_url_header
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[KEY] = self._context(environ)
         return self._app(environ, start_response)
 
-    def _context(self, environ: dict[str, Any]) -> RequestContext:
+    def _context(self, environ: WSGIEnvironment) -> RequestContext:
         sent_name = environ.get('HTTP_X_AUTH_USER')
         auth_url = self._auth_url
         if self._trust_url_header:

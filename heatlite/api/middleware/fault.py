@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api import faults
 
@@ -13,8 +13,9 @@ class FaultMiddleware:
         self._app = app
         self._debug = debug
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         try:
             return self._app(environ, start_response)
         except Exception as error:
-            return faults.response(error, self._debug)(environ, start_response)
+            answer: WSGIApplication = faults.response(error, self._debug)
+            return answer(environ, start_response)

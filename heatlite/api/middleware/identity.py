@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 _NAMES = (
     'IDENTITY_STATUS', 'USER_ID', 'USER_NAME', 'USER_DOMAIN_ID', 'USER_DOMAIN_NAME', 'PROJECT_ID', 'PROJECT_NAME',
@@ -12,7 +12,7 @@ _NAMES = (
 _ALSO = ('HTTP_OPENSTACK_SYSTEM_SCOPE', 'keystone.token_info')
 
 
-def replace(environ: dict[str, Any], roles: Iterable[str], **values: str | None) -> None:
+def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None) -> None:
     """Replaces identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
     for name in _NAMES:
         environ.pop(f'HTTP_X_{name}', None)
@@ -25,7 +25,7 @@ def replace(environ: dict[str, Any], roles: Iterable[str], **values: str | None)
             environ[f'HTTP_X_{name.upper()}'] = value
 
 
-def first_segment(environ: dict[str, Any]) -> str | None:
+def first_segment(environ: WSGIEnvironment) -> str | None:
     """The project id in the path, after the version was removed from it; None without one."""
     path = environ.get('PATH_INFO', '').lstrip('/')
     segment = path.split('/', 1)[0].encode('latin-1').decode('utf-8', 'replace')

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Iterable, Mapping
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -17,11 +16,11 @@ from heatlite.common import metrics as figures
 class Mount:
     """`beside`: path -> application; all other requests are passed to `app`."""
 
-    def __init__(self, app: WSGIApplication, beside: Mapping[str, Any]) -> None:
+    def __init__(self, app: WSGIApplication, beside: Mapping[str, WSGIApplication]) -> None:
         self._app = app
         self._beside = beside
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         return self._beside.get(environ.get('PATH_INFO', ''), self._app)(environ, start_response)
 
 
@@ -29,13 +28,14 @@ class Mount:
 _FORWARDED = ('HTTP_FORWARDED', 'HTTP_X_FORWARDED_FOR', 'HTTP_X_FORWARDED_HOST')
 
 
-def metrics(environ: dict[str, Any], start_response: StartResponse) -> Any:
+def metrics(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
     """The metrics of this process, for a collector on the same host; others get a 404."""
     if not _is_loopback(environ.get('REMOTE_ADDR', '')) or any(key in environ for key in _FORWARDED):
         raise exception.HTTPNotFound(faults.EXPLANATIONS[404])
     answer = webob.Response(body=figures.text())
     answer.headers['Content-Type'] = figures.CONTENT_TYPE
-    return answer(environ, start_response)
+    application: WSGIApplication = answer
+    return application(environ, start_response)
 
 
 def _is_loopback(address: str) -> bool:

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware import identity
 
@@ -26,7 +25,7 @@ class NoAuth:
             with open(token_response, encoding='utf-8') as file:
                 self._token_info = json.load(file)
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         user = environ.get('HTTP_X_AUTH_USER') or NAME
         project = environ.get('HTTP_X_AUTH_PROJECT') or identity.first_segment(environ) or NAME
         identity.replace(environ, ROLES, user_id=user, user_name=user, project_id=project, project_name=project)

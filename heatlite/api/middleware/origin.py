@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from oslo_config import cfg
 from oslo_middleware import cors
@@ -23,6 +22,6 @@ class CrossOrigin:
         self._app = app
         self._cors = cors.CORS(app, conf=conf)
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         concerned = 'HTTP_ORIGIN' in environ or environ.get('REQUEST_METHOD') == 'OPTIONS'
         return (self._cors if concerned else self._app)(environ, start_response)

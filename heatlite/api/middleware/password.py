@@ -5,8 +5,9 @@ The project is the first segment of the path. Missing or wrong credentials are a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import session
@@ -30,12 +31,13 @@ class PasswordAuth:
         self._allowed = frozenset(uri.rstrip('/') for uri in allowed)
         self._verify = verify
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         auth_url = self._auth_url
         if self._multi_cloud:
             auth_url = environ.get('HTTP_X_AUTH_URL', '')
             if not auth_url:
-                return exc.HTTPBadRequest('Request missing required header X-Auth-Url')(environ, start_response)
+                answer: WSGIApplication = exc.HTTPBadRequest('Request missing required header X-Auth-Url')
+                return answer(environ, start_response)
             if auth_url.rstrip('/') not in self._allowed:
                 return self._refuse(auth_url)(environ, start_response)
         access = self._log_in(auth_url, environ)
@@ -51,7 +53,7 @@ class PasswordAuth:
         environ['keystone.token_info'] = {'token': access._data.get('token')}
         return self._app(environ, start_response)
 
-    def _log_in(self, auth_url: str, environ: dict[str, Any]) -> Any:
+    def _log_in(self, auth_url: str, environ: WSGIEnvironment) -> Any:
         user, password = environ.get('HTTP_X_AUTH_USER'), environ.get('HTTP_X_AUTH_KEY')
         project = identity.first_segment(environ)
         if not (user and password and project):
@@ -70,5 +72,6 @@ class PasswordAuth:
             return None
 
     @staticmethod
-    def _refuse(auth_url: str) -> exc.HTTPUnauthorized:
-        return exc.HTTPUnauthorized(headers=[('WWW-Authenticate', f"Keystone uri='{auth_url}'")])
+    def _refuse(auth_url: str) -> WSGIApplication:
+        answer: WSGIApplication = exc.HTTPUnauthorized(headers=[('WWW-Authenticate', f"Keystone uri='{auth_url}'")])
+        return answer

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware import access, answers, context, request_id
 from heatlite.common import tracing
@@ -21,7 +21,7 @@ class Traces:
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         tracer = tracing.tracer
         if tracer is None:
             return self._app(environ, start_response)
@@ -41,7 +41,7 @@ class Traces:
                 _describe(span, method, environ)
 
 
-def _describe(span: Span, method: str, environ: dict[str, Any]) -> None:
+def _describe(span: Span, method: str, environ: WSGIEnvironment) -> None:
     """Notes what the layers inside have found out."""
     route = environ.get(access.ROUTE)
     caller = environ.get(context.KEY)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
-from wsgiref.types import StartResponse, WSGIApplication
+from collections.abc import Iterable
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
@@ -25,7 +25,7 @@ class VersionNegotiation:
     def __init__(self, app: WSGIApplication) -> None:
         self._app = app
 
-    def __call__(self, environ: dict[str, Any], start_response: StartResponse) -> Any:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if '//' in environ.get('PATH_INFO', ''):        # sent by a client whose endpoint ends with a slash
             environ['PATH_INFO'] = _SLASHES.sub('/', environ['PATH_INFO'])
         try:
@@ -51,9 +51,10 @@ def _number(match: re.Match[str]) -> tuple[int, int]:
     return int(match[1]), int(match[2] or 0)
 
 
-def versions(environ: dict[str, Any]) -> webob.Response:
+def versions(environ: WSGIEnvironment) -> WSGIApplication:
     """The versions document, status 300."""
     href = webob.Request(environ).application_url.rstrip('/') + '/v1/'
     known = [{'id': 'v1.0', 'status': 'CURRENT', 'links': [{'rel': 'self', 'href': href}]}]
-    return webob.Response(status=300, content_type='application/json', charset=None,
-                          body=json.dumps({'versions': known}).encode('ascii'))
+    answer: WSGIApplication = webob.Response(status=300, content_type='application/json', charset=None,
+                                             body=json.dumps({'versions': known}).encode('ascii'))
+    return answer

@@ -7,9 +7,12 @@ import fnmatch
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 COMMAND = 'doctor'
 TIMEOUT, LONGEST_TIMEOUT = 5.0, 60.0            # seconds of one connection
@@ -44,7 +47,7 @@ def _within(most: float) -> Callable[[str], float]:
     return seconds
 
 
-def run(conf: Any, show: Show) -> int:
+def run(conf: ConfigOpts, show: Show) -> int:
     """Prints the outcomes. Returns the exit code. `conf`: the options of the program, with those of the command."""
     from heatlite.cmd import check_config, parts, plugins
     from heatlite.cmd.doctor import report, running, table

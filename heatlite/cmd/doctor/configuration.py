@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd import check_config
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 
 def options(site: Site) -> Iterator[Finding]:
@@ -45,7 +48,7 @@ def key(site: Site) -> Iterator[Finding]:
 
 # --- contradictions -----------------------------------------------------------------------------------------
 
-def _longest_plan(conf: Any) -> float:
+def _longest_plan(conf: ConfigOpts) -> float:
     return float(conf.plans.check_timeout) + (conf.plan_policies.timeout if conf.plan_policies.servers else 0.0)
 
 

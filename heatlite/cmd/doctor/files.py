@@ -15,12 +15,15 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import health, options
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 APIS = ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch')
 LITTLE_SPACE, NO_SPACE = 2 ** 30, 2 ** 26       # bytes that are free: a warning, a failure
@@ -209,7 +212,7 @@ def ports(site: Site) -> Iterator[Finding]:
                           _('Stop the other program (ss -ltnp shows it), or change %s.') % option)
 
 
-def listeners(conf: Any) -> Iterator[tuple[str, str, str, int]]:
+def listeners(conf: ConfigOpts) -> Iterator[tuple[str, str, str, int]]:
     """(option, scheme, host, port) of the APIs, and of the figures of the engines of this host."""
     for group in APIS:
         given = conf[group]
@@ -251,7 +254,7 @@ def descriptors(site: Site) -> Iterator[Finding]:
     yield from enough_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1], needed_descriptors(site.conf))
 
 
-def needed_descriptors(conf: Any) -> int:
+def needed_descriptors(conf: ConfigOpts) -> int:
     """Files that one process may have open at once: connections of clients and of both pools, and a few."""
     pools = 2 * (conf.database.max_pool_size + (conf.database.max_overflow or 0))
     peers = [*(conf[group].max_connections for group in APIS), conf.engine.runner_pool_size]

@@ -7,7 +7,7 @@ import re
 import urllib.parse
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TextIO
+from typing import TextIO
 
 from oslo_config import cfg
 
@@ -21,7 +21,7 @@ HIDDEN = '***'
 Hide = Callable[[str], str]
 
 
-def hiding(conf: Any) -> Hide:
+def hiding(conf: cfg.ConfigOpts) -> Hide:
     """Returns a function that replaces all secret values of the options, and the passwords in URLs.
 
     Messages of libraries do not have them; this is for one that does. Parts of paths and of words are not replaced.

@@ -8,7 +8,7 @@ import urllib.parse
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from keystoneauth1 import exceptions
@@ -21,6 +21,9 @@ from heatlite.common import config, health
 from heatlite.common.i18n import _
 from heatlite.db import engines
 from heatlite.db.tables import resource
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 ORCHESTRATION, CLOUDFORMATION, CLOUDWATCH = 'orchestration', 'cloudformation', 'cloudwatch'
 USED_ROWS = 10_000                              # resources whose types are looked at
@@ -172,7 +175,7 @@ def running_engines(site: Site) -> Iterator[Finding]:
 
 # --- others -----------------------------------------------------------------------------------------------
 
-def caches(conf: Any) -> list[tuple[str, str]]:
+def caches(conf: ConfigOpts) -> list[tuple[str, str]]:
     """(option, HOST:PORT) of all memcached servers."""
     found = [('[keystone_authtoken] memcached_servers', each)
              for each in conf.keystone_authtoken.memcached_servers or ()]

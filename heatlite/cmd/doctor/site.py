@@ -13,6 +13,8 @@ from heatlite.common import netutils
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
+
     from heatlite.db.connection import Database
 
 @dataclass
@@ -20,7 +22,7 @@ class Site:
     """`conf`: the options of this process (cfg.CONF), with those of all libraries. `timeout`: seconds without a reply
     after which a connection counts as broken. `now()`: seconds since 1970, by the clock of this host."""
 
-    conf: Any
+    conf: ConfigOpts
     timeout: float
     now: Callable[[], float]
 

@@ -9,12 +9,15 @@ import secrets
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from heatlite.cmd.setup import identity
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 COMMAND = 'setup'
 TIMEOUT = 60.0                                  # seconds without an answer of Keystone
@@ -69,7 +72,7 @@ def _endpoint(text: str) -> tuple[str, str, str]:
     return kind, interface, url
 
 
-def run(conf: Any) -> int:
+def run(conf: ConfigOpts) -> int:
     """Returns the exit code. Raises AuthorizationFailure, Error, SystemExit."""
     from keystoneauth1 import exceptions
     command = conf.command
@@ -143,13 +146,13 @@ class Keystone:
 
 # --- what is wanted ---------------------------------------------------------------------------------------
 
-def _of(conf: Any, name: str, group: str | None = None) -> str | None:
+def _of(conf: ConfigOpts, name: str, group: str | None = None) -> str | None:
     """An option that the files set; None if it is unset or not registered."""
     found = getattr(conf if group is None else conf[group], name, None)
     return str(found) if found else None
 
 
-def _endpoints(conf: Any) -> dict[str, dict[str, str]]:
+def _endpoints(conf: ConfigOpts) -> dict[str, dict[str, str]]:
     command = conf.command
     found: dict[str, dict[str, str]] = {}
     if command.api_host:        # `host` is an option of the service
@@ -163,7 +166,7 @@ def _endpoints(conf: Any) -> dict[str, dict[str, str]]:
     return {kind: urls for kind, urls in found.items() if kind not in command.without}
 
 
-def _with_passwords(conf: Any, wanted: identity.Wanted, keystone: Keystone) -> identity.Wanted:
+def _with_passwords(conf: ConfigOpts, wanted: identity.Wanted, keystone: Keystone) -> identity.Wanted:
     """From the environment, the configuration, the terminal; else generated for a user that is to be made."""
     from dataclasses import replace
 

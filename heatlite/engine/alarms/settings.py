@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from heatlite.db.metrics import LENGTHS
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 HOUR: Final = 3_600
 DAY: Final = 86_400
@@ -26,7 +29,7 @@ class Settings:
     webhook_timeout: float = 10.0
 
     @classmethod
-    def of(cls, conf: Any) -> Settings:
+    def of(cls, conf: ConfigOpts) -> Settings:
         found = conf.alarms
         return cls(tick=found.tick, delay=found.delay, batch=found.batch_size,
                    max_metrics=found.max_metrics_per_project, max_alarms=found.max_alarms_per_project,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pkgutil
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_log import log
@@ -17,6 +17,11 @@ from oslo_utils import importutils
 from heatlite.common import config as _options  # noqa: F401 - registers cloud_backend
 from heatlite.common import context
 from heatlite.engine.compat import aliases, extensions
+
+if TYPE_CHECKING:
+    from heatlite.common.context import RequestContext
+    from heatlite.engine.clients.default_client_plugin import DefaultClientPlugin
+    from heatlite.engine.clients.sessions import Session
 
 LOG = log.getLogger(__name__)
 
@@ -56,12 +61,12 @@ class OpenStackClients:
     A subclass may serve a client without a plug-in by a method `_<name>()`.
     """
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: RequestContext) -> None:
         self._context = context
         self._plugins: dict[str, Any] = {}
 
     @property
-    def context(self) -> Any:
+    def context(self) -> RequestContext:
         return self._context
 
     def client_plugin(self, name: str) -> Any:
@@ -91,8 +96,9 @@ class OpenStackClients:
         token: str | None = self._context.keystone_session.get_token()
         return token
 
-    def url_for(self, **kwargs: Any) -> Any:
-        return self.client_plugin('keystone').url_for(**kwargs)
+    def url_for(self, **kwargs: object) -> str:
+        url: str = self.client_plugin('keystone').url_for(**kwargs)
+        return url
 
     def keystone(self) -> Any:
         return self.client('keystone')
@@ -122,7 +128,7 @@ class OpenStackClients:
         return self.client('glance')
 
 
-def Clients(context: Any) -> Any:
+def Clients(context: RequestContext) -> OpenStackClients:
     """The clients of `context`, of the class the operator chose."""
     name = cfg.CONF.cloud_backend
     if name.startswith('heat.engine.clients'):
@@ -130,18 +136,19 @@ def Clients(context: Any) -> Any:
     if name == f'{__name__}.{OpenStackClients.__name__}':
         return OpenStackClients(context)
     aliases.install()
-    return importutils.import_class(name)(context)
+    found: OpenStackClients = importutils.import_class(name)(context)
+    return found
 
 
-def of(request: Any) -> Any:
+def of(request: RequestContext) -> OpenStackClients:
     """The clients that belong to a request context, made once for it."""
-    found = request.__dict__.get('_clients')
+    found: OpenStackClients | None = request.__dict__.get('_clients')
     if found is None:
         found = request.__dict__['_clients'] = Clients(request)
     return found
 
 
-def without_client(request: Any) -> Any:
+def without_client(request: RequestContext) -> DefaultClientPlugin:
     """The plug-in of resources without a client: no error is a conflict, or means that something is gone."""
     from heatlite.engine.clients import default_client_plugin
     return default_client_plugin.DefaultClientPlugin(request)
@@ -197,7 +204,7 @@ def has_client(name: str) -> bool:
     return name in plugin_classes().names()
 
 
-def list_opts() -> Iterator[tuple[str, list[Any]]]:
+def list_opts() -> Iterator[tuple[str, list[cfg.Opt]]]:
     """Options of client plug-ins: those that declare any with `list_opts`."""
     for name in sorted(plugin_classes().names()):
         found = plugin_classes().get(name)
@@ -215,9 +222,9 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f'module {__name__!r} has no attribute {name!r}')
 
 
-def _session_of(request: Any) -> Any:
+def _session_of(request: RequestContext) -> Session:
     """Made once for a context; keystoneauth1 is not imported before."""
-    found = request.__dict__.get('_session')
+    found: Session | None = request.__dict__.get('_session')
     if found is None:
         from heatlite.engine.clients import sessions
         found = request.__dict__['_session'] = sessions.session(request)

@@ -26,7 +26,7 @@ LARGEST: Final = 10000                      # answers of one request context
 ONE_WORK: Final = 60.0                      # seconds, within one request context
 NO_BACKEND: Final = 'dogpile.cache.null'    # the default: no answer is kept
 
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 class Cache(Protocol):
@@ -113,9 +113,9 @@ def forget() -> None:
     _region.cache_clear()
 
 
-def remember(group: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def remember(group: str) -> Callable[[Callable[..., object]], Callable[..., Any]]:
     """A decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
-    def decorate(method: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(method: Callable[..., object]) -> Callable[..., object]:
         is_finder = method.__name__.startswith(('find_', 'get_'))       # a name in, the id out
 
         @functools.wraps(method)

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import abc
 import inspect
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 from oslo_utils import excutils
 
 from heatlite.common import config, exception
 from heatlite.engine import clients
+
+if TYPE_CHECKING:
+    from heatlite.common.context import RequestContext
+    from heatlite.engine.clients.os import http
 
 ExceptionFilter = excutils.exception_filter             # the name former years gave it
 
@@ -28,16 +32,16 @@ class ClientPlugin(metaclass=abc.ABCMeta):
     default_version: str | None = None
     supported_versions: list[str] = []
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: RequestContext) -> None:
         self._context = context
-        self._client_instances: dict[Any, Any] = {}
+        self._client_instances: dict[str | None, Any] = {}
 
     @property
-    def context(self) -> Any:
+    def context(self) -> RequestContext:
         return self._context
 
     @property
-    def clients(self) -> Any:
+    def clients(self) -> clients.OpenStackClients:
         return clients.of(self._context)
 
     # --- the client ---------------------------------------------------------------------------------------
@@ -55,7 +59,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
             self._client_instances[wanted] = self._make(wanted)
         return self._client_instances[wanted]
 
-    def _make(self, version: str | None) -> Any:
+    def _make(self, version: str | None) -> object:
         parameters = inspect.signature(self._create).parameters.values()
         takes_version = any(p.name == 'version' or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
         return self._create(version=version) if takes_version and version is not None else self._create()
@@ -90,7 +94,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
                 f'There is no endpoint of {kwargs.get("service_type")} in region {kwargs["region_name"]}.')
         return str(url)
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+    def adapter(self, service_type: str | None = None, **given: Any) -> http.ServiceAdapter:
         """A keystoneauth1 Adapter to the service: retries, limits and time-outs are taken care of.
 
         `given`: further arguments of the Adapter, such as `default_microversion`, `min_version`.

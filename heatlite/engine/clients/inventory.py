@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients.os import generic_client
@@ -24,7 +24,9 @@ from heatlite.planning.consumption import (
 )
 from heatlite.planning.quotes import Rated
 
-Clients = Any                           # clients.OpenStackClients, or what the operator has in its place
+if TYPE_CHECKING:
+    from heatlite.engine.clients import OpenStackClients
+
 ONCE: Mapping[str, Any] = {'connect_retries': 0, 'status_code_retries': 0}     # the caller does not wait for long
 LISTED = 1000                           # the most entries that are read of a list without end
 PLUGINS: Mapping[str, str] = {COMPUTE: 'nova', VOLUME: 'cinder', NETWORK: 'neutron', IMAGE: 'glance',
@@ -75,25 +77,25 @@ PORT_FIELDS = ['id', 'project_id', 'device_id', 'device_owner', 'network_id', 's
 VOLUME_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume'})
 
 
-def _get(clients: Clients, service: str, path: str, params: Mapping[str, Any] | None = None) -> Any:
+def _get(clients: OpenStackClients, service: str, path: str, params: Mapping[str, Any] | None = None) -> Any:
     return clients.client(PLUGINS[service]).http.get(path, params=params, **ONCE).json()
 
 
 # --- quotas --------------------------------------------------------------------------------------------------
 
-def limits(clients: Clients, service: str) -> dict[Meter, Limit]:
+def limits(clients: OpenStackClients, service: str) -> dict[Meter, Limit]:
     """Return the quotas of the project at a service of LIMITS."""
     return LIMITS[service](clients)
 
 
-def _network_limits(clients: Clients) -> dict[Meter, Limit]:
+def _network_limits(clients: OpenStackClients) -> dict[Meter, Limit]:
     project = clients.context.cloud_project_id
     found = _get(clients, NETWORK, f'/quotas/{project}/details.json')['quota']
     return {meter: Limit(found[name]['limit'], found[name]['used'] + int(found[name].get('reserved') or 0))
             for meter, name in NETWORK_LIMITS.items() if name in found}
 
 
-def _balancer_limits(clients: Clients) -> dict[Meter, Limit]:
+def _balancer_limits(clients: OpenStackClients) -> dict[Meter, Limit]:
     project = clients.context.cloud_project_id
     quota = _get(clients, LOAD_BALANCER, f'/lbaas/quotas/{project}')['quota']
     limited = {meter: plural for meter, (name, plural) in BALANCER_LIMITS.items()
@@ -105,22 +107,22 @@ def _balancer_limits(clients: Clients) -> dict[Meter, Limit]:
         for meter, plural in limited.items()}
 
 
-def _absolute(service: str, names: Mapping[Meter, Named]) -> Callable[[Clients], dict[Meter, Limit]]:
-    def read(clients: Clients) -> dict[Meter, Limit]:
+def _absolute(service: str, names: Mapping[Meter, Named]) -> Callable[[OpenStackClients], dict[Meter, Limit]]:
+    def read(clients: OpenStackClients) -> dict[Meter, Limit]:
         found = _get(clients, service, '/limits')['limits']['absolute']
         return {meter: Limit(found[name.limit], found.get(name.used, 0)) for meter, name in names.items()
                 if found.get(name.limit, UNLIMITED) != UNLIMITED}
     return read
 
 
-LIMITS: Mapping[str, Callable[[Clients], dict[Meter, Limit]]] = {
+LIMITS: Mapping[str, Callable[[OpenStackClients], dict[Meter, Limit]]] = {
     COMPUTE: _absolute(COMPUTE, COMPUTE_LIMITS), VOLUME: _absolute(VOLUME, VOLUME_LIMITS), NETWORK: _network_limits,
     LOAD_BALANCER: _balancer_limits, SHARED_FILES: _absolute(SHARED_FILES, SHARE_LIMITS)}
 
 
 # --- what there is -------------------------------------------------------------------------------------------
 
-def flavors(clients: Clients) -> dict[str, Flavor]:
+def flavors(clients: OpenStackClients) -> dict[str, Flavor]:
     """Return the flavors that the project may use, by id and by name."""
     found = [Flavor(*each) for each in clients.client_plugin(PLUGINS[COMPUTE]).flavor_sizes()]
     return {**{each.name: each for each in found}, **{each.id: each for each in found}}
@@ -135,7 +137,7 @@ def quote(context: RequestContext, rated: Sequence[Rated]) -> Decimal | None:
     return Decimal(str(plugin.client().http.post('/v1/rating/quote', json=body, **ONCE).json()))
 
 
-def images(clients: Clients, wanted: Collection[str], by: str) -> dict[str, Image]:
+def images(clients: OpenStackClients, wanted: Collection[str], by: str) -> dict[str, Image]:
     """Return the images with one of these values of `by`, which is id or name, by that value. A text with a comma or a
     quotation mark is not looked for."""
     asked = [text for text in wanted if not {',', '"'} & set(text)]
@@ -144,7 +146,7 @@ def images(clients: Clients, wanted: Collection[str], by: str) -> dict[str, Imag
             for each in found}
 
 
-def zones(clients: Clients, service: str) -> frozenset[str]:
+def zones(clients: OpenStackClients, service: str) -> frozenset[str]:
     """Return the names of the availability zones: COMPUTE or VOLUME."""
     found = _get(clients, service, '/os-availability-zone')['availabilityZoneInfo']
     return frozenset(each['zoneName'] for each in found)
@@ -152,14 +154,14 @@ def zones(clients: Clients, service: str) -> frozenset[str]:
 
 # --- what is in use ------------------------------------------------------------------------------------------
 
-def volumes_in_use(clients: Clients, ids: Collection[str], own: Collection[str]) -> list[Hold]:
+def volumes_in_use(clients: OpenStackClients, ids: Collection[str], own: Collection[str]) -> list[Hold]:
     """Return what holds these volumes. `own`: ids of objects that do not count, as they belong to the stack."""
     found = _get(clients, VOLUME, '/volumes/detail', {'status': 'in-use', 'limit': LISTED})['volumes']
     return [Hold(volume['id'], f"server {attached['server_id']}") for volume in found if volume['id'] in ids
             for attached in volume.get('attachments') or () if attached.get('server_id') not in own]
 
 
-def ports_in_use(clients: Clients, kind: str, ids: Collection[str], own: Collection[str]) -> list[Hold]:
+def ports_in_use(clients: OpenStackClients, kind: str, ids: Collection[str], own: Collection[str]) -> list[Hold]:
     """Return the ports that hold objects of a type of `PORTS_OF`. `own`: as `volumes_in_use`.
 
     An administrator also sees ports of other projects: the project learns that there are some, and not which.
@@ -173,7 +175,7 @@ def ports_in_use(clients: Clients, kind: str, ids: Collection[str], own: Collect
             for port in foreign for held in _held(port, field) if held in ids]
 
 
-def _belongs(port: Mapping[str, Any], own: Collection[str]) -> bool:
+def _belongs(port: Mapping[str, object], own: Collection[str]) -> bool:
     """Whether a port is the stack's, one of a server or router of the stack, or the service's own."""
     device = str(port.get('device_id') or '')
     return (port['id'] in own or device.removeprefix('lb-') in own

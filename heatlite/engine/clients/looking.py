@@ -181,7 +181,7 @@ def _place(service: str, url: str) -> tuple[Collection | None, str]:
     return next((each for each in COLLECTIONS.get(service, ()) if each.path == path and '?' not in ident), None), ident
 
 
-def _answer(body: Any) -> Response:
+def _answer(body: object) -> Response:
     made = Response()
     made.status_code = 200
     made.headers['Content-Type'] = 'application/json'

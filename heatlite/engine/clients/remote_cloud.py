@@ -70,7 +70,7 @@ def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
     if caller.trust_id and not caller.auth_token:
         raise exception.Error(_('The stack acts in project %s by the token of the request, which is over. An update '
                                 'tries again') % project)
-    token = caller.auth_token or caller.keystone_session.get_token()
+    token = caller.auth_token or caller.keystone_session.get_token() or ''
     return Exchange(netutils.keystone_v3(sessions.auth_url(caller)), token, project_id=project)
 
 

@@ -6,7 +6,7 @@ import contextlib
 import functools
 import os
 from http import cookiejar
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import requests
 from keystoneauth1 import loading, plugin
@@ -22,6 +22,11 @@ from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
 from heatlite.engine.clients import bounded, call_metrics, call_spans
 
+if TYPE_CHECKING:
+    from keystoneauth1.discover import EndpointData
+
+    from heatlite.common.context import RequestContext
+
 LOG = log.getLogger(__name__)
 
 TRUSTEE = 'trustee'                         # option group with the service user's credentials
@@ -32,7 +37,7 @@ PEERS = 64                                  # services to which connections are 
 _discovered: dict[str, Any] = {}            # version documents are the same for everybody
 
 
-def session(context: Any) -> Any:
+def session(context: RequestContext) -> Session:
     """A session for `context`. Raises AuthorizationFailure when nothing says how to log in.
 
     Connections and version documents are shared by all sessions of the process; tokens are not. No request waits
@@ -87,7 +92,7 @@ def forget() -> None:
     _cloud_plugin.cache_clear()
 
 
-def auth_plugin(context: Any) -> Any:
+def auth_plugin(context: RequestContext) -> plugin.BaseAuthPlugin | None:
     """The first of: stored trust (when asked to prefer it), token, trust, password, clouds.yaml or OS_*."""
     prefers_trust = cfg.CONF.reauthentication_auth_method == 'trusts'
     if context.trust_id and (prefers_trust or not context.auth_token):
@@ -106,7 +111,7 @@ def auth_plugin(context: Any) -> Any:
 class TokenThenTrust(plugin.BaseAuthPlugin):
     """The caller's token as long as it is good, then the stored trust: an action may outlive the token."""
 
-    def __init__(self, token: Any, trust_id: str) -> None:
+    def __init__(self, token: plugin.BaseAuthPlugin, trust_id: str) -> None:
         super().__init__()
         self._chosen = token
         self._trust_id: str | None = trust_id
@@ -119,45 +124,47 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
         self._chosen, self._trust_id = trust_plugin(self._trust_id), None
         return True
 
-    def get_token(self, session: Any, **kwargs: Any) -> Any:
+    def get_token(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
         return self._chosen.get_token(session, **kwargs)
 
-    def get_access(self, session: Any, **kwargs: Any) -> Any:
-        return self._chosen.get_access(session, **kwargs)
+    def get_access(self, session: keystone_session.Session, **kwargs: Any) -> Any:
+        chosen: Any = self._chosen          # all of these have it, though their base has not
+        return chosen.get_access(session, **kwargs)
 
-    def get_endpoint(self, session: Any, **kwargs: Any) -> Any:
+    def get_endpoint(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
         return self._chosen.get_endpoint(session, **kwargs)
 
-    def get_endpoint_data(self, session: Any, **kwargs: Any) -> Any:
+    def get_endpoint_data(self, session: keystone_session.Session, **kwargs: Any) -> EndpointData | None:
         return self._chosen.get_endpoint_data(session, **kwargs)
 
-    def get_api_major_version(self, session: Any, **kwargs: Any) -> Any:
+    def get_api_major_version(self, session: keystone_session.Session,
+                              **kwargs: Any) -> tuple[int | float, ...] | None:
         return self._chosen.get_api_major_version(session, **kwargs)
 
-    def get_user_id(self, session: Any, **kwargs: Any) -> Any:
+    def get_user_id(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
         return self._chosen.get_user_id(session, **kwargs)
 
-    def get_project_id(self, session: Any, **kwargs: Any) -> Any:
+    def get_project_id(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
         return self._chosen.get_project_id(session, **kwargs)
 
 
-def _plugin_of_token_info(context: Any) -> Any:
+def _plugin_of_token_info(context: RequestContext) -> plugin.BaseAuthPlugin:
     from keystoneauth1.access import access
     info = access.create(body=context.auth_token_info, auth_token=context.auth_token)
     return access_plugin.AccessInfoPlugin(auth_ref=info, auth_url=auth_url(context))
 
 
-def trust_plugin(trust_id: str) -> Any:
+def trust_plugin(trust_id: str) -> plugin.BaseAuthPlugin:
     """The service user acting under a trust."""
     return _service_plugin(trust_id=trust_id)
 
 
-def service_plugin() -> Any:
+def service_plugin() -> plugin.BaseAuthPlugin:
     """The service user in its own project."""
     return _service_plugin()
 
 
-def _service_plugin(**scope: Any) -> Any:
+def _service_plugin(**scope: str | None) -> plugin.BaseAuthPlugin:
     for group in (TRUSTEE, AUTHTOKEN):
         loading.register_auth_conf_options(cfg.CONF, group)
         if scope:
@@ -170,13 +177,13 @@ def _service_plugin(**scope: Any) -> Any:
     raise exception.AuthorizationFailure(_('The option group [%s] has no credentials.') % TRUSTEE)
 
 
-def cloud_plugin() -> Any:
+def cloud_plugin() -> plugin.BaseAuthPlugin | None:
     """The user that clouds.yaml (OS_CLOUD) or the OS_* variables name: for a service on one's own machine."""
     return _cloud_plugin(tuple(sorted(item for item in os.environ.items() if item[0].startswith('OS_'))))
 
 
 @functools.lru_cache(maxsize=4)
-def _cloud_plugin(_environment: tuple[tuple[str, str], ...]) -> Any:
+def _cloud_plugin(_environment: tuple[tuple[str, str], ...]) -> plugin.BaseAuthPlugin | None:
     from keystoneauth1 import exceptions as auth_exceptions
     from openstack import config as cloud_config
     from openstack import exceptions
@@ -186,7 +193,7 @@ def _cloud_plugin(_environment: tuple[tuple[str, str], ...]) -> Any:
         raise exception.AuthorizationFailure(str(error))
 
 
-def auth_url(context: Any) -> str:
+def auth_url(context: RequestContext) -> str:
     """Where Keystone is. Raises AuthorizationFailure when nothing says it."""
     if context.auth_url:
         return str(context.auth_url)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -13,7 +13,9 @@ from heatlite.engine.clients.os.collection import next_page
 from heatlite.planning import project_objects as objects
 from heatlite.planning.project_template import Found, Ref
 
-Clients = Any                           # clients.OpenStackClients, or what the operator has in its place
+if TYPE_CHECKING:
+    from heatlite.engine.clients import OpenStackClients
+
 Entry = Mapping[str, Any]
 PAGE, MOST_PAGES = 1000, 50             # entries of one request of a list, and requests of one list
 MOST_OBJECTS = 10_000                   # that are read of one project
@@ -57,13 +59,13 @@ NAMED: Mapping[str, str] = {'image': 'images', 'flavor': 'flavors', 'external_ne
 """Kind of a parameter -> the list that has the names."""
 
 
-def log_in(clients: Clients) -> str | None:
+def log_in(clients: OpenStackClients) -> str | None:
     """Return the id of the project, and have a token for all lists: those that are read at once would wait for it."""
     found: str | None = clients.context.cloud_project_id
     return found
 
 
-def read(clients: Clients, name: str, project_id: str | None) -> list[Entry]:
+def read(clients: OpenStackClients, name: str, project_id: str | None) -> list[Entry]:
     """Return all entries of a list of LISTS. Errors are those of the client; RequestLimitExceeded for too many."""
     what = LISTS[name]
     params: dict[str, Any] = {'limit': PAGE, **what.query}
@@ -72,14 +74,14 @@ def read(clients: Clients, name: str, project_id: str | None) -> list[Entry]:
     return list(_bounded(_pages(clients, what.plugin, what.path, what.many, params)))
 
 
-def read_inside(clients: Clients, plugin: str, path: str, many: str,
+def read_inside(clients: OpenStackClients, plugin: str, path: str, many: str,
                 holders: Iterable[Entry]) -> list[tuple[Entry, Entry]]:
     """Return (entry, holder) of the lists that each holder has: one request for each. `path`: with `{id}`."""
     return list(_bounded((entry, holder) for holder in holders for entry in _pages(
         clients, plugin, path.format(id=holder['id']), many, {'limit': PAGE})))
 
 
-def containers(clients: Clients) -> list[Entry]:
+def containers(clients: OpenStackClients) -> list[Entry]:
     """Return the containers of the account, page after page."""
     return list(_bounded(_containers(clients.client('swift'))))
 
@@ -94,7 +96,7 @@ def _containers(client: Any) -> Iterator[Entry]:
         marker = found[-1]['name']
 
 
-def _pages(clients: Clients, plugin: str, path: str, many: str, params: Mapping[str, Any]) -> Iterator[Entry]:
+def _pages(clients: OpenStackClients, plugin: str, path: str, many: str, params: Mapping[str, Any]) -> Iterator[Entry]:
     http = clients.client(plugin).http
     asked = dict(params)
     for _page in range(MOST_PAGES):

@@ -69,7 +69,7 @@ class BalancedGroup(scaled.ScaledGroup):
         return {POSTPONED: {'definition': self.t.to_stored(), 'properties': self.properties_to_store(),
                             'changed': list(prop_diff)}}
 
-    def _first_template(self, prop_diff: Mapping[str, Any]) -> Template:
+    def _first_template(self, prop_diff: Mapping[str, object]) -> Template:
         """Of the first batch."""
         size, policy = self._goal(prop_diff)
         if policy is None:

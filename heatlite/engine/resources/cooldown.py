@@ -36,7 +36,7 @@ class CooldownMixin:
         if end is not None and self.runtime.now() < end:          # type: ignore[attr-defined]
             raise NoActionRequired(name, _('cooling down'))
 
-    def _finished_scaling(self, cooldown: Any, cooldown_reason: str, size_changed: bool = True) -> None:
+    def _finished_scaling(self, cooldown: object, cooldown_reason: str, size_changed: bool = True) -> None:
         """From now on it cools down, if its size has changed; an end that is known already never comes earlier."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         if size_changed:
@@ -64,7 +64,7 @@ def cooldown_end(metadata: Mapping[str, Any], cooldown: float) -> datetime.datet
     return None if last is None else last + datetime.timedelta(seconds=cooldown)
 
 
-def moment(text: Any) -> datetime.datetime | None:
+def moment(text: object) -> datetime.datetime | None:
     """None for what is no time."""
     try:
         found = datetime.datetime.fromisoformat(str(text))

@@ -27,7 +27,7 @@ def of_type(resource: Any, type_name: str) -> Iterator[Any]:
     return (other for other in found if other.name != resource.name)
 
 
-def _kept(stack: Any, type_name: str, read: Callable[[], list[Any]]) -> list[Any]:
+def _kept(stack: object, type_name: str, read: Callable[[], list[object]]) -> list[object]:
     """Of a stack that is only checked nothing changes; of one that is driven, everything may."""
     if hasattr(stack, 'physical_id_of'):
         return read()

@@ -11,11 +11,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
 from heatlite.planning import text
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
 
 BEFORE = 'there_before'                     # resource data: ids, as JSON; null: the service did not tell
 CLOCKS_APART = timedelta(minutes=1)         # of the services and the database
@@ -56,7 +59,7 @@ def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str,
         entry.get(name) == value for name, value in (wanted or {}).items() if name in entry and value is not None))
 
 
-def snapshot_candidates(resource: Any, ids: Callable[[], Iterable[str]]) -> None:
+def snapshot_candidates(resource: Resource, ids: Callable[[], Iterable[str]]) -> None:
     """Right before a create: stores `ids()`, what could be taken for the resource's own. Durable when it returns."""
     if BEFORE in resource.data():
         return                              # the engine that died has looked; what was made since may be ours
@@ -70,7 +73,7 @@ def snapshot_candidates(resource: Any, ids: Callable[[], Iterable[str]]) -> None
     resource.resource_id_set(resource.resource_id)
 
 
-def forget(resource: Any) -> None:
+def forget(resource: Resource) -> None:
     """The id is known. Durable with it."""
     resource.data_delete(BEFORE)
 
@@ -118,7 +121,7 @@ def _made_since_the_backup(resource: Any, found: Mapping[str, Any], fits: Callab
     return fitting[0]
 
 
-def made_at(entry: Mapping[str, Any]) -> datetime | None:
+def made_at(entry: Mapping[str, object]) -> datetime | None:
     """When a service made an object, by its entry in a list, in UTC; None if it does not say."""
     said = next((entry[name] for name in MADE_AT if entry.get(name)), None)
     try:

@@ -105,7 +105,7 @@ class Group(StackResource):
         found = {member.name: member.FnGetAtt(*member_path) for member in self._members_in_order()}
         return found if self._is_mapped(key) else list(found.values())
 
-    def _of_one(self, key: str, path: Sequence[Any]) -> Any:
+    def _of_one(self, key: str, path: Sequence[object]) -> object:
         name = output_name((key, *path))
         if self.has_output(name):
             return self.get_output(name)
@@ -209,7 +209,7 @@ def same(one: Any, other: Any) -> bool:
     return one == other or plain(one) == plain(other)
 
 
-def plain(value: Any) -> str:
+def plain(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 

@@ -39,7 +39,7 @@ class BuiltIn:
     name: str
 
 
-def operator_registry(files: Iterable[Mapping[str, Any]] = ()) -> Registry:
+def operator_registry(files: Iterable[Mapping[str, object]] = ()) -> Registry:
     """Built-in types, their aliases, then the registries of the operator's environment files in order."""
     entries: dict[str, Any] = {name: BuiltIn(name) for name in packed.names()}
     entries.update(packed.aliases())
@@ -69,7 +69,7 @@ class PackedTypes:
         """Whether a custom constraint is checked without a service."""
         return name in self._makers
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> custom_constraints.PureConstraint | None:
         maker = self._makers.get(name)
         if maker is not None:
             return maker()
@@ -85,7 +85,7 @@ class PackedTypes:
         raise missing_template(template_name, f'Invalid URL scheme {template_name.rpartition("://")[0]}')
 
 
-def _accept(value: Any) -> None:
+def _accept(value: object) -> None:
     """Only a service could tell."""
 
 
@@ -129,7 +129,7 @@ def check_random_string(resource: ResourceDefinition, values: Mapping[str, Any])
             'Length property cannot be smaller than combined character class and character sequence minimums'))
 
 
-def check_value(resource: ResourceDefinition, values: Mapping[str, Any]) -> Iterator[exception.HeatException]:
+def check_value(resource: ResourceDefinition, values: Mapping[str, object]) -> Iterator[exception.HeatException]:
     wanted = VALUE_TYPES.get(str(values.get('type')))
     if wanted is None or 'value' in resource.referring:
         return
@@ -138,7 +138,7 @@ def check_value(resource: ResourceDefinition, values: Mapping[str, Any]) -> Iter
     yield from errors
 
 
-def group_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+def group_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
     """A ResourceGroup's members, of which the first stands for all."""
     snippet, variable = values.get('resource_def'), values.get('index_var') or '%index%'
     if not isinstance(snippet, Mapping):
@@ -163,7 +163,7 @@ def chain_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> di
     return _members(members, resource)
 
 
-def scaled_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+def scaled_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
     """An AutoScalingGroup's members, of which one stands for all."""
     snippet = values.get('resource')
     if not isinstance(snippet, Mapping):
@@ -175,7 +175,7 @@ OF_GROUPS = frozenset({'refs', 'refs_map', 'removed_rsrc_list', 'current_size', 
 OF_MEMBERS = frozenset({'attributes', 'outputs', 'outputs_list'})
 
 
-def _members(members: dict[str, Any], resource: ResourceDefinition) -> dict[str, Any]:
+def _members(members: dict[str, object], resource: ResourceDefinition) -> dict[str, object]:
     """The template of the members, with an output for each of their attributes that somebody asks for."""
     asked: set[tuple[Any, ...]] = set()
     with contextlib.suppress(exception.HeatException):      # what is wrong elsewhere is said elsewhere
@@ -190,7 +190,7 @@ def _members(members: dict[str, Any], resource: ResourceDefinition) -> dict[str,
     return {'heat_template_version': '2015-04-30', 'resources': members, 'outputs': outputs}
 
 
-def _replaced(value: Any, old: str, new: str) -> Any:
+def _replaced(value: object, old: str, new: str) -> object:
     if isinstance(value, str):
         return value.replace(old, new)
     if isinstance(value, list):

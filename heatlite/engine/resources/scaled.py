@@ -47,7 +47,7 @@ class ScaledGroup(members.Group):
         """(largest batch, members in service, seconds of pause), None: who is there keeps his definition."""
         return None
 
-    def definition_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+    def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return False
 
     # --- members ------------------------------------------------------------------------------------------
@@ -98,7 +98,7 @@ class ScaledGroup(members.Group):
         size, policy = self._goal(prop_diff)
         return self.resize(size) if policy is None else self._begin_rolling(size, policy)
 
-    def _goal(self, prop_diff: Mapping[str, Any]) -> tuple[int, tuple[int, int, float] | None]:
+    def _goal(self, prop_diff: Mapping[str, object]) -> tuple[int, tuple[int, int, float] | None]:
         """How many there shall be, and the policy if members are to get a new definition."""
         interrupted = self.data().get(ROLLING_SIZE)     # then there may be spare members, and some of either definition
         current = grouputils.get_size(self) if interrupted is None else int(interrupted)
@@ -106,7 +106,7 @@ class ScaledGroup(members.Group):
         self.check_size(size)
         return size, self.rolling_policy() if self.definition_changed(prop_diff) or interrupted else None
 
-    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Template:
+    def foreseen_template(self, prop_diff: Mapping[str, object]) -> Template:
         """New members have other names when they are made."""
         if self.resource_id is None:
             return self.sized(self.get_size())
@@ -200,7 +200,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         """(least, most, wanted) number of members."""
         raise NotImplementedError(type(self).__name__)
 
-    def group_cooldown(self) -> Any:
+    def group_cooldown(self) -> object:
         raise NotImplementedError(type(self).__name__)
 
     def get_size(self) -> int:
@@ -228,8 +228,8 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
 
     # --- adjusting ----------------------------------------------------------------------------------------
 
-    def adjust(self, adjustment: Any, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
-               cooldown: Any = None, asked_by: Signalled | None = None) -> None:
+    def adjust(self, adjustment: object, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
+               cooldown: object = None, asked_by: Signalled | None = None) -> None:
         """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
         the time, and what the nested stack fails of.
 

@@ -36,19 +36,19 @@ class BaseServer(stack_user.StackUser):
         """Whether agents in the server fetch deployments."""
         return True
 
-    def transport(self, props: Mapping[str, Any]) -> str:
+    def transport(self, props: Mapping[str, object]) -> str:
         return str(props[self.SOFTWARE_CONFIG_TRANSPORT])       # type: ignore[attr-defined]
 
-    def transport_poll_server_cfn(self, props: Mapping[str, Any]) -> bool:
+    def transport_poll_server_cfn(self, props: Mapping[str, object]) -> bool:
         return self.transport(props) == CFN
 
-    def transport_poll_server_heat(self, props: Mapping[str, Any]) -> bool:
+    def transport_poll_server_heat(self, props: Mapping[str, object]) -> bool:
         return self.transport(props) == HEAT
 
-    def transport_poll_temp_url(self, props: Mapping[str, Any]) -> bool:
+    def transport_poll_temp_url(self, props: Mapping[str, object]) -> bool:
         return self.transport(props) == TEMP_URL
 
-    def transport_zaqar_message(self, props: Mapping[str, Any]) -> bool:
+    def transport_zaqar_message(self, props: Mapping[str, object]) -> bool:
         return self.transport(props) == ZAQAR
 
     # --- what it needs ------------------------------------------------------------------------------------
@@ -137,7 +137,7 @@ class BaseServer(stack_user.StackUser):
                 return {**self._login(region), 'queue_id': queue}
         return {'metadata_url': self._temp_url(props)}
 
-    def _login(self, region: str | None) -> dict[str, Any]:
+    def _login(self, region: str | None) -> dict[str, object]:
         keystone = self.keystone()
         return {'user_id': self._get_user_id(), 'password': self.password,
                 'auth_url': keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint),
@@ -186,7 +186,7 @@ class BaseServer(stack_user.StackUser):
         if queue is not None:
             self._zaqar().queue(queue).post({'body': metadata, 'ttl': METADATA_TTL})
 
-    def _update_software_config_transport(self, prop_diff: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    def _update_software_config_transport(self, prop_diff: Mapping[str, object], after: Mapping[str, object]) -> None:
         """The server gets the new transport over the old one."""
         if not self.user_data_software_config():
             return
@@ -206,7 +206,7 @@ class BaseServer(stack_user.StackUser):
         return self.client().servers.get(self.resource_id).to_dict()
 
 
-def merge_metadata(new: Mapping[str, Any], current: Mapping[str, Any]) -> dict[str, Any]:
+def merge_metadata(new: Mapping[str, object], current: Mapping[str, object]) -> dict[str, object]:
     """`new` with the deployments and the collectors' configuration of `current`."""
     kept = {key: current[key] for key in ('deployments', 'os-collect-config') if key in current}
     return {**new, **kept}

@@ -7,7 +7,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
@@ -15,6 +15,10 @@ from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, resource
 from heatlite.language.template import Template
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
+    from heatlite.engine.resource import Resource
 
 UNREAD = object()
 
@@ -34,7 +38,7 @@ class StackResource(resource.Resource):
 
     # --- for types to answer ------------------------------------------------------------------------------
 
-    def child_template(self) -> Any:
+    def child_template(self) -> object:
         """The nested stack's template: a Template, or its document."""
         raise NotImplementedError(f'{type(self).__name__}.child_template')
 
@@ -42,7 +46,7 @@ class StackResource(resource.Resource):
         """What the nested stack's parameters receive."""
         return {}
 
-    def child_template_files(self, child_env: Any = None) -> Mapping[str, str]:
+    def child_template_files(self, child_env: object = None) -> Mapping[str, str]:
         """Nested stacks share the files of the whole tree."""
         files: Mapping[str, str] = self.stack.defn.files
         return files
@@ -61,14 +65,14 @@ class StackResource(resource.Resource):
         """
         self.stack.check_room(self, count)
 
-    def counted_template(self) -> Any:
+    def counted_template(self) -> object:
         """`child_template`, once the tree is known to have room for as many members as the type says."""
         get_size = getattr(self, 'get_size', None)
         if get_size is not None:
             self.check_size(get_size())
         return self.child_template()
 
-    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Any:
+    def foreseen_template(self, prop_diff: Mapping[str, object]) -> object:
         """For previews: the template that an update with these changed properties, or a creation, ends with.
 
         `self.properties` are the new ones. Nothing is noted or asked for.
@@ -80,8 +84,8 @@ class StackResource(resource.Resource):
 
     # --- asking for something -----------------------------------------------------------------------------
 
-    def create_with_template(self, child_template: Any, user_params: Mapping[str, Any] | None = None,
-                             timeout_mins: int | None = None, adopt_data: Any = None) -> Any:
+    def create_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
+                             timeout_mins: int | None = None, adopt_data: object = None) -> object:
         """The cookie for `check_create_complete`. A nested stack that an interrupted try has left is taken over."""
         cookie = self.stack.nesting.create(self, as_template(child_template), user_params, timeout_mins=timeout_mins,
                                            adopt=adopt_data)
@@ -103,7 +107,7 @@ class StackResource(resource.Resource):
             self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge,
             waiting=waiting))
 
-    def delete_nested(self) -> Any:
+    def delete_nested(self) -> object:
         """The cookie for `check_delete_complete`; None when there is nothing (any more)."""
         if self.resource_id is None:
             return None
@@ -144,10 +148,10 @@ class StackResource(resource.Resource):
     def handle_check(self) -> Any:
         return self._pass_down(self.CHECK, _('Cannot check %s, stack not created'))
 
-    def handle_snapshot(self) -> Any:
+    def handle_snapshot(self) -> object:
         return self._pass_down(self.SNAPSHOT, _('Cannot snapshot %s, stack not created'))
 
-    def _pass_down(self, action: str, without: str) -> Any:
+    def _pass_down(self, action: str, without: str) -> object:
         try:
             if self.resource_id is not None:
                 return dict(self.stack.nesting.act(self, action))
@@ -209,8 +213,8 @@ class StackResource(resource.Resource):
     def needs_replace_failed(self) -> bool:
         return False                        # the nested stack goes on from where it is
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
+                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
         """Always true, unless only a new one will do."""
         if self.state == (self.DELETE, self.COMPLETE) or (
                 check_init_complete and self.state == (self.INIT, self.COMPLETE)):
@@ -301,7 +305,7 @@ class StackResource(resource.Resource):
         return self.get_output(name) if self.resource_id is not None else None
 
 
-def as_template(template: Any) -> Template:
+def as_template(template: object) -> Template:
     """From what types give: a template, or a document."""
     if isinstance(template, Template):
         return template

@@ -110,7 +110,7 @@ class StackUser(resource.Resource):
 
     # --- its key pair -------------------------------------------------------------------------------------
 
-    def _create_keypair(self) -> Any:
+    def _create_keypair(self) -> object:
         """Raises Error when there is no user yet."""
         user_id = self._get_user_id()
         if user_id is None:

@@ -109,7 +109,7 @@ class TemplateResource(stack_resource.StackResource):
             return None
         return super().get_attribute(key, *path)
 
-    def FnGetAtts(self) -> dict[str, Any]:
+    def FnGetAtts(self) -> dict[str, object]:
         return {name: self.FnGetAtt(name) for name in self.attributes_schema}
 
 

@@ -39,13 +39,13 @@ class BaseVolume(resource.Resource):
         self.resource_id_set(volume_id)
         return volume_id
 
-    def _create_arguments(self) -> dict[str, Any]:
+    def _create_arguments(self) -> dict[str, object]:
         name, description = self._fetch_name_and_description()
         return {'size': self.properties[self.SIZE],             # type: ignore[attr-defined]
                 'availability_zone': self.properties[self.AVAILABILITY_ZONE] or None,   # type: ignore[attr-defined]
                 'name': name, 'description': description}
 
-    def _fetch_name_and_description(self) -> tuple[Any, Any]:
+    def _fetch_name_and_description(self) -> tuple[object, object]:
         return self._name(), self._description()
 
     def _name(self) -> Any:
@@ -53,7 +53,7 @@ class BaseVolume(resource.Resource):
         given = self.properties.get(key) if key is not None and key in self.properties else None
         return given or self.physical_resource_name()
 
-    def _description(self) -> Any:
+    def _description(self) -> str | None:
         return self.physical_resource_name()
 
     def find_existing(self) -> str | None:
@@ -80,7 +80,7 @@ class BaseVolume(resource.Resource):
             raise exception.ResourceInError(resource_status=volume.status)
         raise exception.ResourceUnknownStatus(resource_status=volume.status, result=_('Volume create failed'))
 
-    def _is_restored(self, volume: Any) -> bool:
+    def _is_restored(self, volume: object) -> bool:
         """A volume from a backup is made empty, then filled. Remembered in the resource's data, so it is done once."""
         backup_id = self.properties.get(self.BACKUP_ID)         # type: ignore[attr-defined]
         if backup_id is None:
@@ -112,7 +112,7 @@ class BaseVolume(resource.Resource):
     def handle_delete(self) -> dict[str, Any]:
         return {'backup': None}
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, Any]:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, object]:
         """With a backup first, unless there is nothing worth one."""
         if state not in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) and self.resource_id:
             made = self.client().backups.create(self.resource_id)
@@ -178,7 +178,7 @@ class BaseVolumeAttachment(resource.Resource):
         self._attach(progress)
         return progress
 
-    def _attachment(self) -> dict[str, Any]:
+    def _attachment(self) -> dict[str, object]:
         return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
                 'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
                 'device': self.properties[self.DEVICE]}             # type: ignore[attr-defined]
@@ -233,7 +233,7 @@ class BaseVolumeAttachment(resource.Resource):
             self.client_plugin().ignore_not_found(error)
             return None
 
-    def _detachment(self) -> dict[str, Any]:
+    def _detachment(self) -> dict[str, object]:
         return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
                 'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
                 'attachment': self.resource_id, 'called': False, 'freed': False}

@@ -144,7 +144,7 @@ class Alarm(resource.Resource):
                 'actions_enabled': found.actions_enabled}
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     if isinstance(value, Mapping):
         return all(map(_is_known, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, str):

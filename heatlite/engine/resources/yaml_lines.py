@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-Path = tuple[Any, ...]                      # keys and positions that lead to a value
+Path = tuple[object, ...]                      # keys and positions that lead to a value
 
 
 class YamlError(Exception):

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.language.schema import Schema
+
+if TYPE_CHECKING:
+    from oslo_config.cfg import ConfigOpts
 
 WITHOUT = '_without_options'                    # attribute of the made subclass: the class it is made of
 
@@ -28,7 +31,7 @@ class OptionSchema(Schema):
         found.__dict__.update(schema.__dict__, option=option, stated=schema.default)
         return found
 
-    def with_options(self, conf: Any) -> Schema:
+    def with_options(self, conf: ConfigOpts) -> Schema:
         """Return the schema with the option's value as the default, itself if the default is that already or a plug-in
         has changed it. Raises InvalidSchemaError for a value that the schema refuses."""
         value = conf[self.option]
@@ -40,7 +43,7 @@ class OptionSchema(Schema):
         return found
 
 
-def with_options(kind: Any, conf: Any) -> Any:
+def with_options(kind: Any, conf: ConfigOpts) -> Any:
     """Return the class for an engine with these options: itself if they change nothing, else a subclass.
 
     Reads `attributes_from_options` of the class, and those of its properties that are an OptionSchema.
@@ -62,7 +65,7 @@ def without_options(kind: Any) -> Any:
     return vars(kind).get(WITHOUT, kind)
 
 
-def _attributes(kind: Any, conf: Any) -> dict[str, Any]:
+def _attributes(kind: Any, conf: ConfigOpts) -> dict[str, Any]:
     """The attributes of the class that the options change. What a subclass states itself stays."""
     found = {}
     for name, option in getattr(kind, 'attributes_from_options', {}).items():

@@ -38,7 +38,7 @@ class If(Call):
     def value(self, scope: Scope) -> Any:
         return ABSENT if self.chosen is ABSENT else evaluate(self.chosen, scope)
 
-    def parts(self) -> Iterator[tuple[Any, Any]]:
+    def parts(self) -> Iterator[tuple[object, Any]]:
         if isinstance(self.chosen, Node):
             yield self.place, self.chosen
 
@@ -76,7 +76,7 @@ class Not(Call):
         if self.args is None:
             raise InvalidCall(_('Argument to "%s" must be a condition') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: object, scope: Scope) -> bool:
         return not self.home.condition(args)
 
 

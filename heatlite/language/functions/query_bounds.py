@@ -39,7 +39,7 @@ def engine(iterators: int, memory: int) -> Any:
 
 
 @functools.lru_cache(maxsize=1)
-def _library() -> Any:
+def _library() -> object:
     """The standard library with our functions before its own, shared by all evaluations."""
     made = contexts.Context(yaql.create_context())
     for function, declare in FUNCTIONS:
@@ -100,7 +100,7 @@ class Counting(contexts.Context):  # type: ignore[misc]
         self.account.budget.work(FUNCTION, 1)           # each iteration of a lambda has its own context
         super().__init__(parent, **kwargs)
 
-    def collect_functions(self, *args: Any, **kwargs: Any) -> Any:
+    def collect_functions(self, *args: object, **kwargs: object) -> object:
         self.account.call()
         return super().collect_functions(*args, **kwargs)
 
@@ -145,7 +145,7 @@ def evaluate(statement: Any, data: Any, calls: int) -> Any:
         return _plain(found, account, statement.engine)
 
 
-def _frozen(value: Any, account: Account) -> Any:
+def _frozen(value: object, account: Account) -> object:
     """Converts plain data to yaql's immutable types."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
@@ -243,7 +243,7 @@ def _joined(pieces: Iterator[str], engine: Any) -> str:
     return ''.join(found)
 
 
-def _check_quota(size: int, engine: Any) -> None:
+def _check_quota(size: int, engine: object) -> None:
     if 0 < utils.get_memory_quota(engine) < size:
         raise exceptions.MemoryQuotaExceededException
 
@@ -252,7 +252,7 @@ def _replace(regexp: Pattern, string: str, repl: str, engine: Any, count: int = 
     return _joined(regexp.replaced(string, lambda found: str(found.expand(repl)), count), engine)
 
 
-def _replace_text(string: str, regexp: Pattern, repl: str, engine: Any, count: int = 0) -> str:
+def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count: int = 0) -> str:
     return _replace(regexp, string, repl, engine, count)
 
 
@@ -260,7 +260,7 @@ def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: A
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: Any, string: str, regexp: Pattern, repl: Any, engine: Any, count: int = 0) -> str:
+def _replace_by_text(context: object, string: str, regexp: Pattern, repl: Any, engine: object, count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 
 
@@ -270,7 +270,7 @@ def _is_regex(value: Any) -> bool:
 
 # --- texts and numbers ----------------------------------------------------------------------------------------
 
-def _replace_plain(string: str, old: str, new: str, engine: Any, count: int = -1) -> str:
+def _replace_plain(string: str, old: str, new: str, engine: object, count: int = -1) -> str:
     times = string.count(old) if count < 0 else min(string.count(old), count)
     _check_quota(len(string) + times * max(len(new) - len(old), 0), engine)
     return string.replace(old, new, count)
@@ -282,13 +282,13 @@ def _replace_plain_all(string: str, str_func: Any, replacements: Any, engine: An
     return string
 
 
-def _power(a: Any, b: Any, c: Any = None) -> Any:
+def _power(a: object, b: Any, c: object = None) -> object:
     if c is None and isinstance(a, int) and isinstance(b, int) and b > 0:
         _check_bits(a.bit_length() * b)
     return arithmetic.pow_(a, b, c)
 
 
-def _shift_left(value: int, bits_number: int) -> Any:
+def _shift_left(value: int, bits_number: int) -> object:
     _check_bits(value.bit_length() + bits_number)
     return arithmetic.shift_bits_left(value, bits_number)
 
@@ -298,9 +298,9 @@ def _check_bits(bits: int) -> None:
         raise ValueError(_('The result has more than %d bits') % MOST_BITS)
 
 
-def _declared(name: str, *, method: bool = False, **types: Any) -> Callable[[Any], Any]:
+def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[Any], Any]:
     """Declares the name and the types of a function's arguments for yaql."""
-    def declare(function: Any) -> Any:
+    def declare(function: object) -> Any:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():
             definition.set_parameter(argument, kind, overwrite=True)

@@ -62,7 +62,7 @@ class GetResource(Call):
     __slots__ = ()
     asks_resources: ClassVar[bool] = True
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> Any:
         if isinstance(args, list | dict):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args not in self.home.resource_names:
@@ -294,6 +294,6 @@ class GetAZs(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         zones = getattr(scope, 'availability_zones', None)
         return list(zones()) if zones is not None else ['nova']

@@ -27,7 +27,7 @@ class MapMerge(Call):
         if not isinstance(args, list | str):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ { "key1": "val1" }, { "key2": "val2" } ]') % {'fn': self.name})
-        merged: dict[str, Any] = {}
+        merged: dict[str, object] = {}
         budget = budgets.here(self.home.limits)
         for item in args:
             if item is None:
@@ -99,7 +99,7 @@ class ListConcat(Call):
     __slots__ = ()
     positional: ClassVar[bool] = False
 
-    def result(self, args: Any, scope: Scope) -> list[Any]:
+    def result(self, args: object, scope: Scope) -> list[Any]:
         if not isinstance(args, list):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % {'fn': self.name})
@@ -123,7 +123,7 @@ class ListConcatUnique(ListConcat):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> list[Any]:
+    def result(self, args: Any, scope: Scope) -> list[object]:
         whole = super().result(args, scope)
         _count_comparison(self, whole)
         seen: set[Any] = set()
@@ -144,7 +144,7 @@ def _count_comparison(call: Call, *values: Any) -> None:
     budget.work(call.name, size)
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     """The beginning of a value as JSON, for an error."""
     text = ''
     for piece in json.JSONEncoder().iterencode(value):

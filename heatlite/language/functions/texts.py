@@ -218,7 +218,7 @@ class ListJoin(Call):
         budget.make_text(self.name, size, is_ascii)
         return delimiter.join(texts)
 
-    def _item(self, item: Any) -> str:
+    def _item(self, item: object) -> str:
         if item is None:
             return ''
         if isinstance(item, str):
@@ -266,7 +266,7 @@ class StrSplit(Call):
         if isinstance(self.args, str) or self.literal_map() is not None:
             raise InvalidCall(self._wrong())
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> str | list[str] | None:
         if not isinstance(args, list) or len(args) < 2:
             raise ValueError(self._wrong())
         delimiter, text, *rest = args
@@ -319,7 +319,7 @@ class Base64(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: object, scope: Scope) -> str:
         if not isinstance(args, str):
             raise TypeError(_('"%s" argument must be a string') % self.name)
         return args

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
+from wsgiref.types import WSGIEnvironment
 
 import cbor2
 import webob
@@ -26,11 +27,11 @@ _OTHER_TAGS = (0, 2, 3, 4, 5, 25, 28, 29, 30, 35, 36, 37, 100, 256, 258, 260, 26
 
 
 class CborRpc(Protocol):
-    def action(self, environ: dict[str, Any]) -> str | None:
+    def action(self, environ: WSGIEnvironment) -> str | None:
         found = PATH.fullmatch(environ.get('PATH_INFO', ''))
         return found[2] if found is not None and found[1].rpartition('.')[2] == TARGET else None
 
-    def parameters(self, environ: dict[str, Any]) -> object:
+    def parameters(self, environ: WSGIEnvironment) -> object:
         content = body.decompressed(environ)
         if not content:
             return {}
@@ -39,15 +40,15 @@ class CborRpc(Protocol):
         except (cbor2.CBORError, UnicodeError, ValueError, RecursionError):
             raise CloudWatchError('SerializationException', _('The body of the request is not valid CBOR.')) from None
 
-    def answer(self, environ: dict[str, Any], action: str, result: Result | None) -> webob.Response:
+    def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         return _response(present(result or {}), 200, {})
 
-    def error(self, environ: dict[str, Any], found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
         document, headers = typed_error(found)
         return _response(document, found.status, headers)
 
 
-def _response(document: Any, status: int, headers: dict[str, str]) -> webob.Response:
+def _response(document: object, status: int, headers: dict[str, str]) -> webob.Response:
     content = cbor2.dumps(document, datetime_as_timestamp=True, timezone=UTC)
     made = webob.Response(body=content, status=status, content_type=_KIND, charset=None)
     made.headers.update({'smithy-protocol': NAME, **headers})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from wsgiref.types import WSGIEnvironment
 
 from heatlite.api.cloudwatch.protocols import cbor_rpc, json_rpc
 from heatlite.api.cloudwatch.protocols.cbor_rpc import CborRpc
@@ -13,14 +13,14 @@ from heatlite.api.cloudwatch.protocols.query import ACTION, Query
 _CBOR, _JSON, _QUERY = CborRpc(), JsonRpc(), Query()
 
 
-def of(environ: dict[str, Any]) -> Protocol:
+def of(environ: WSGIEnvironment) -> Protocol:
     """The protocol by the headers of the request. Never raises: errors are rendered in it."""
     if environ.get(cbor_rpc.HEADER) == cbor_rpc.NAME:
         return _CBOR
     return _JSON if json_rpc.HEADER in environ else _QUERY
 
 
-def is_action(environ: dict[str, Any]) -> bool:
+def is_action(environ: WSGIEnvironment) -> bool:
     """Whether the request, whose path has no version, is one for an action."""
     path = environ.get('PATH_INFO', '')
     if of(environ) is _CBOR:
@@ -31,7 +31,7 @@ def is_action(environ: dict[str, Any]) -> bool:
             or f'{ACTION}=' in environ.get('QUERY_STRING', ''))
 
 
-def has_path(environ: dict[str, Any]) -> bool:
+def has_path(environ: WSGIEnvironment) -> bool:
     """Whether the path behind the version is that of an action in the request's protocol."""
     path = environ.get('PATH_INFO', '')
     if of(environ) is _CBOR:

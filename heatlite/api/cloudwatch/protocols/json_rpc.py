@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Final
+from wsgiref.types import WSGIEnvironment
 
 import webob
 
@@ -20,26 +21,26 @@ _TYPES = ('application/x-amz-json-1.0', 'application/x-amz-json-1.1', 'applicati
 
 
 class JsonRpc(Protocol):
-    def action(self, environ: dict[str, Any]) -> str | None:
+    def action(self, environ: WSGIEnvironment) -> str | None:
         service, _dot, action = str(environ.get(HEADER, '')).partition('.')
         return action if service == TARGET else None
 
-    def parameters(self, environ: dict[str, Any]) -> object:
+    def parameters(self, environ: WSGIEnvironment) -> object:
         content = body.decompressed(environ)
         try:
             return json_text.read(content) if content.strip() else {}
         except exception.HTTPBadRequest as error:
             raise CloudWatchError('SerializationException', str(error)) from None
 
-    def answer(self, environ: dict[str, Any], action: str, result: Result | None) -> webob.Response:
+    def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         return _response(environ, present(result or {}), 200, {})
 
-    def error(self, environ: dict[str, Any], found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
         document, headers = typed_error(found)
         return _response(environ, document, found.status, headers)
 
 
-def _response(environ: dict[str, Any], document: Any, status: int, headers: dict[str, str]) -> webob.Response:
+def _response(environ: WSGIEnvironment, document: object, status: int, headers: dict[str, str]) -> webob.Response:
     kind = str(environ.get('CONTENT_TYPE') or '').split(';')[0].strip().lower()
     made = webob.Response(body=json.dumps(document, default=_seconds).encode('ascii'), status=status, charset=None,
                           content_type=kind if kind in _TYPES else _TYPES[0])

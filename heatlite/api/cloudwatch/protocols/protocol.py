@@ -5,7 +5,8 @@ from __future__ import annotations
 import abc
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
+from wsgiref.types import WSGIEnvironment
 
 import webob
 
@@ -24,23 +25,23 @@ Result = Mapping[str, Value]
 
 class Protocol(abc.ABC):
     @abc.abstractmethod
-    def action(self, environ: dict[str, Any]) -> str | None:
+    def action(self, environ: WSGIEnvironment) -> str | None:
         """The name of the action that is asked for; None: none is named."""
 
     @abc.abstractmethod
-    def parameters(self, environ: dict[str, Any]) -> object:
+    def parameters(self, environ: WSGIEnvironment) -> object:
         """What `shapes.Structure` reads."""
 
     @abc.abstractmethod
-    def answer(self, environ: dict[str, Any], action: str, result: Result | None) -> webob.Response:
+    def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         """Renders a result; None: the action has none."""
 
     @abc.abstractmethod
-    def error(self, environ: dict[str, Any], found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
         """Renders an error."""
 
 
-def request(environ: dict[str, Any]) -> str:
+def request(environ: WSGIEnvironment) -> str:
     """The request's id."""
     return str(environ.get(request_id.KEY, ''))
 
@@ -51,7 +52,7 @@ def typed_error(found: AwsError) -> tuple[dict[str, str], dict[str, str]]:
             {QUERY_ERROR: f'{found.code};{errors.fault_of(found.status)}'})
 
 
-def present(value: Value) -> Any:
+def present(value: Value) -> object:
     """The value without members that are None."""
     if isinstance(value, Mapping):
         return {name: present(each) for name, each in value.items() if each is not None}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
+from wsgiref.types import WSGIEnvironment
 
 import webob
 
 from heatlite.api.aws import errors, parameters
 from heatlite.api.aws.envelope import Envelope
 from heatlite.api.aws.errors import AwsError
-from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, Value, present, request
+from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, present, request
 from heatlite.api.cloudwatch.shapes import Written
 from heatlite.common import turns
 from heatlite.common.timeutils import isotime
@@ -21,19 +22,19 @@ ACTION: Final = 'Action'
 
 
 class Query(Protocol):
-    def action(self, environ: dict[str, Any]) -> str | None:
+    def action(self, environ: WSGIEnvironment) -> str | None:
         return parameters.read(environ).get(ACTION)
 
-    def parameters(self, environ: dict[str, Any]) -> object:
+    def parameters(self, environ: WSGIEnvironment) -> object:
         return _written(parameters.tree(parameters.read(environ)))
 
-    def answer(self, environ: dict[str, Any], action: str, result: Result | None) -> webob.Response:
+    def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         as_json = parameters.wants_json(environ)
         content = {} if result is None else {f'{action}Result': _plain(present(result), as_json)}
         return ENVELOPE.response(
             {f'{action}Response': {**content, 'ResponseMetadata': {'RequestId': request(environ)}}}, as_json)
 
-    def error(self, environ: dict[str, Any], found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
         return ENVELOPE.response(
             {'ErrorResponse': {**errors.document(found), 'RequestId': request(environ)}},
             parameters.wants_json(environ), found.status)
@@ -49,7 +50,7 @@ def _written(value: parameters.Tree | str) -> object:
     return {name: _written(each) for name, each in value.items()}
 
 
-def _plain(value: Value, as_json: bool) -> Any:
+def _plain(value: object, as_json: bool) -> object:
     """Times as texts, and in XML everything."""
     if isinstance(value, Mapping):
         return {name: _plain(each, as_json) for name, each in value.items()}

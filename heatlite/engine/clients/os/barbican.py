@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
@@ -12,6 +12,9 @@ from keystoneauth1 import exceptions
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import collection, service
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
 
 CLIENT_NAME = 'barbican'
 
@@ -108,7 +111,7 @@ class KeyManagerClient(collection.Client):
     COLLECTIONS = {'secrets': Secrets, 'orders': Orders, 'containers': Containers}
 
 
-def payload(http: Any, secret_id: str, secret: Mapping[str, Any]) -> Any:
+def payload(http: Adapter, secret_id: str, secret: Mapping[str, Any]) -> str | bytes:
     kind = (secret.get('content_types') or {}).get('default', 'application/octet-stream')
     answer = http.get(f'/secrets/{secret_id}/payload', headers={'Accept': kind})
     return answer.text if kind.startswith('text/') else answer.content
@@ -128,14 +131,14 @@ class BarbicanClientPlugin(service.ServicePlugin):
             raise exception.EntityNotFound(entity=entity, name=ref)
         return found
 
-    def get_secret_by_ref(self, secret_ref: str) -> Any:
+    def get_secret_by_ref(self, secret_ref: str) -> collection.Entity:
         return collection.Entity(None, self._read('Secret', 'secrets', secret_ref))
 
-    def get_secret_payload_by_ref(self, secret_ref: str) -> Any:
+    def get_secret_payload_by_ref(self, secret_ref: str) -> str | bytes:
         """Text where the secret is text, else bytes."""
         return payload(self.client().http, _id_in(secret_ref), self._read('Secret', 'secrets', secret_ref))
 
-    def get_container_by_ref(self, container_ref: str) -> Any:
+    def get_container_by_ref(self, container_ref: str) -> collection.Entity:
         return collection.Entity(None, self._read('Container', 'containers', container_ref))
 
     def _create_container(self, kind: str, name: str | None, refs: dict[str, str]) -> str:
@@ -143,7 +146,7 @@ class BarbicanClientPlugin(service.ServicePlugin):
                 'secret_refs': [{'name': key, 'secret_ref': ref} for key, ref in refs.items() if ref]}
         return str(self.client().http.post('/containers', json=body).json()['container_ref'])
 
-    def create_generic_container(self, name: str | None = None, secret_refs: Any = None) -> str:
+    def create_generic_container(self, name: str | None = None, secret_refs: Mapping[str, str] | None = None) -> str:
         return self._create_container('generic', name, dict(secret_refs or {}))
 
     def create_certificate(self, name: str | None = None, **refs: str) -> str:

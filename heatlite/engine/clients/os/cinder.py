@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import collection, service
+
+if TYPE_CHECKING:
+    from requests import Response
 
 LOG = logging.getLogger(__name__)
 
@@ -19,40 +23,41 @@ CLIENT_NAME = 'cinder'
 class Volumes(collection.Collection):
     path, key, plural, detail = '/volumes', 'volume', 'volumes', '/detail'
 
-    def create(self, size: int | None = None, scheduler_hints: Any = None, **fields: Any) -> Any:
+    def create(self, size: int | None = None, scheduler_hints: Mapping[str, object] | None = None,
+               **fields: Any) -> collection.Entity | None:
         request = self._wrapped({'size': size, **fields})
         if scheduler_hints:
             request['OS-SCH-HNT:scheduler_hints'] = scheduler_hints
         return self._made(self.http.post(self.path, json=request))
 
-    def action(self, volume: Any, name: str, body: Any = None) -> Any:
+    def action(self, volume: collection.EntityOrId, name: str, body: object = None) -> Response:
         return self.http.post(self._url(volume, 'action'), json={name: body})
 
-    def extend(self, volume: Any, new_size: int) -> None:
+    def extend(self, volume: collection.EntityOrId, new_size: int) -> None:
         self.action(volume, 'os-extend', {'new_size': new_size})
 
-    def retype(self, volume: Any, volume_type: str, policy: str) -> None:
+    def retype(self, volume: collection.EntityOrId, volume_type: str, policy: str) -> None:
         self.action(volume, 'os-retype', {'new_type': volume_type, 'migration_policy': policy})
 
-    def update_readonly_flag(self, volume: Any, flag: bool) -> None:
+    def update_readonly_flag(self, volume: collection.EntityOrId, flag: bool) -> None:
         self.action(volume, 'os-update_readonly_flag', {'readonly': flag})
 
-    def set_bootable(self, volume: Any, flag: bool) -> None:
+    def set_bootable(self, volume: collection.EntityOrId, flag: bool) -> None:
         self.action(volume, 'os-set_bootable', {'bootable': flag})
 
-    def reset_state(self, volume: Any, state: str) -> None:
+    def reset_state(self, volume: collection.EntityOrId, state: str) -> None:
         self.action(volume, 'os-reset_status', {'status': state})
 
-    def force_delete(self, volume: Any) -> None:
+    def force_delete(self, volume: collection.EntityOrId) -> None:
         self.action(volume, 'os-force_delete', {})
 
-    def set_metadata(self, volume: Any, metadata: Any) -> None:
+    def set_metadata(self, volume: collection.EntityOrId, metadata: Mapping[str, str]) -> None:
         self.http.post(self._url(volume, 'metadata'), json={'metadata': metadata})
 
-    def update_all_metadata(self, volume: Any, metadata: Any) -> None:
+    def update_all_metadata(self, volume: collection.EntityOrId, metadata: Mapping[str, str]) -> None:
         self.http.put(self._url(volume, 'metadata'), json={'metadata': metadata})
 
-    def delete_metadata(self, volume: Any, keys: Any) -> None:
+    def delete_metadata(self, volume: collection.EntityOrId, keys: Iterable[str]) -> None:
         for key in keys:
             self.http.delete(self._url(volume, 'metadata', key))
 
@@ -65,7 +70,7 @@ class Backups(collection.Collection):
 
 
 class Restores(collection.Collection):
-    def restore(self, backup_id: str, volume_id: str | None = None, name: str | None = None) -> Any:
+    def restore(self, backup_id: str, volume_id: str | None = None, name: str | None = None) -> collection.Entity:
         body = {name_: value for name_, value in (('volume_id', volume_id), ('name', name)) if value}
         answer = self.http.post(f'/backups/{backup_id}/restore', json={'restore': body})
         return collection.Entity(self, answer.json()['restore'])
@@ -139,7 +144,7 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     # --- attachments as the volume sees them --------------------------------------------------------------
 
-    def _create_pending(self, volume: Any) -> bool:
+    def _create_pending(self, volume: collection.Entity) -> bool:
         return volume.status in ('available', 'attaching', 'reserved')
 
     def check_attach_volume_complete(self, vol_id: str) -> bool:

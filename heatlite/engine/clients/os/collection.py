@@ -5,10 +5,16 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
 from keystoneauth1 import exceptions
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+    from requests import Response
+
+    from heatlite.common.context import RequestContext
 
 MOST_PAGES = 10000
 
@@ -16,8 +22,8 @@ MOST_PAGES = 10000
 class Entity:
     """One thing of a service. Its fields are attributes; `to_dict()` is all of them."""
 
-    def __init__(self, manager: Any, info: Mapping[str, Any]) -> None:
-        self.manager = manager
+    def __init__(self, manager: Collection | None, info: Mapping[str, Any]) -> None:
+        self.manager: Any = manager         # None: plain data, which cannot be read again
         self._info = dict(info)
 
     def __getattr__(self, name: str) -> Any:
@@ -33,10 +39,10 @@ class Entity:
         """Reads it again."""
         self._info = self.manager.get(self.id).to_dict()
 
-    def delete(self) -> Any:
+    def delete(self) -> object:
         return self.manager.delete(self.id)
 
-    def update(self, **fields: Any) -> Any:
+    def update(self, **fields: object) -> object:
         return self.manager.update(self.id, **fields)
 
     def __eq__(self, other: object) -> bool:
@@ -58,7 +64,7 @@ class Specified(Entity):
     def get_keys(self) -> dict[str, str]:
         return dict(self.manager.http.get(self._specs()).json()['extra_specs'])
 
-    def set_keys(self, metadata: Mapping[str, Any]) -> Any:
+    def set_keys(self, metadata: Mapping[str, object]) -> object:
         return self.manager.http.post(self._specs(), json={'extra_specs': metadata}).json()['extra_specs']
 
     def unset_keys(self, keys: Iterable[str]) -> None:
@@ -66,9 +72,19 @@ class Specified(Entity):
             self.manager.http.delete(self._specs(key))
 
 
-def id_of(what: Any) -> str:
+EntityOrId: TypeAlias = Entity | str      # what a method takes that is about one entity
+
+
+def id_of(what: object) -> str:
     """The id of an entity, or `what` itself when it is one."""
     return str(getattr(what, 'id', what))
+
+
+class HasHttp(Protocol):
+    """What a collection needs of its client."""
+
+    @property
+    def http(self) -> Adapter: ...
 
 
 class Collection:
@@ -81,8 +97,9 @@ class Collection:
     update_verb = 'PUT'
     entity: type[Entity] = Entity
 
-    def __init__(self, client: Any, path: str | None = None, key: str | None = None, plural: str | None = None) -> None:
-        self.client = client
+    def __init__(self, client: HasHttp, path: str | None = None, key: str | None = None,
+                 plural: str | None = None) -> None:
+        self.client: Any = client           # also with its other collections
         self.http = client.http
         self.path = path or self.path
         self.key = key or self.key
@@ -90,23 +107,23 @@ class Collection:
 
     # --- requests -----------------------------------------------------------------------------------------
 
-    def _url(self, *parts: Any) -> str:
+    def _url(self, *parts: object) -> str:
         """Raises NotFound when a part is empty: the path would be another one's."""
         if any(part in (None, '') for part in parts):
             raise exceptions.NotFound(f'No {self.key or "entry"} without an id.')
         return '/'.join([self.path, *(id_of(part) for part in parts)])
 
-    def _wrapped(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+    def _wrapped(self, fields: Mapping[str, object]) -> dict[str, object]:
         body = {name: value for name, value in fields.items() if value is not None}
         return {self.key: body} if self.key else body
 
-    def _made(self, answer: Any) -> Any:
+    def _made(self, answer: Response) -> Entity | None:
         if not answer.content:
             return None
         body = answer.json()
         return self.entity(self, body.get(self.key, body) if self.key else body)
 
-    def _pages(self, url: str, params: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         """The list's entries, page after page."""
         params = {name: value for name, value in params.items() if value is not None}
         for _page in range(MOST_PAGES):
@@ -119,28 +136,29 @@ class Collection:
 
     # --- what every collection can do ---------------------------------------------------------------------
 
-    def list(self, detailed: bool = True, search_opts: Mapping[str, Any] | None = None, **params: Any) -> list[Any]:
+    def list(self, detailed: bool = True, search_opts: Mapping[str, object] | None = None,
+             **params: object) -> list[Entity]:
         url = f'{self.path}{self.detail}' if detailed else self.path
         return [self.entity(self, entry) for entry in self._pages(url, {**(search_opts or {}), **params})]
 
-    def get(self, what: Any) -> Any:
+    def get(self, what: EntityOrId) -> Any:
         return self._made(self.http.get(self._url(what)))
 
     def create(self, **fields: Any) -> Any:
         return self._made(self.http.post(self.path, json=self._wrapped(fields)))
 
-    def update(self, what: Any, **fields: Any) -> Any:
+    def update(self, what: EntityOrId, **fields: Any) -> Entity | None:
         body = {self.key: fields} if self.key else fields
         return self._made(self.http.request(self._url(what), self.update_verb, json=body))
 
-    def delete(self, what: Any) -> None:
+    def delete(self, what: EntityOrId) -> None:
         self.http.delete(self._url(what))
 
-    def findall(self, **fields: Any) -> builtins.list[Any]:
+    def findall(self, **fields: object) -> builtins.list[Entity]:
         return [each for each in self.list() if all(getattr(each, name, None) == value
                                                     for name, value in fields.items())]
 
-    def find(self, **fields: Any) -> Any:
+    def find(self, **fields: object) -> Entity:
         """The only one. Raises NotFound; AmbiguousMatch when there are several."""
         found = self.findall(**fields)
         if not found:
@@ -154,7 +172,7 @@ class AmbiguousMatch(exceptions.ClientException):
     """Several things have the name."""
 
 
-def next_page(body: Any, plural: str) -> dict[str, Any] | None:
+def next_page(body: object, plural: str) -> dict[str, Any] | None:
     """The query of the next page, as services of this family write its link; None on the last."""
     if not isinstance(body, Mapping):
         return None
@@ -174,7 +192,7 @@ class Client:
 
     COLLECTIONS: Mapping[str, Any] = {}     # attribute -> a Collection class, or (path, key, plural) of a plain one
 
-    def __init__(self, http: Any, context: Any = None) -> None:
+    def __init__(self, http: Adapter, context: RequestContext | None = None) -> None:
         self.http = http
         self.context = context
 

@@ -59,7 +59,7 @@ class Actions(collection.Collection):
     def _act(self, stack_id: Any, name: str) -> None:
         self.http.post(f'{self.client.stacks._resource(stack_id)}/actions', json={name: None})
 
-    def suspend(self, stack_id: Any) -> None:
+    def suspend(self, stack_id: object) -> None:
         self._act(stack_id, 'suspend')
 
     def resume(self, stack_id: Any) -> None:

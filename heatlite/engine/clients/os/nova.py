@@ -318,7 +318,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             raise exception.Error(_('Rebuilding server failed, status ERROR'))
         return True
 
-    def get_console_urls(self, server: Any) -> Any:
+    def get_console_urls(self, server: Any) -> ConsoleUrls:
         """A mapping from console type to URL; each is fetched when it is read, unavailable ones give the reason."""
         return ConsoleUrls(self, server)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from heatlite.engine.clients.os.collection import Client, Collection, Entity, Specified, id_of
+from heatlite.engine.clients.os.collection import Client, Collection, Entity, EntityOrId, Specified, id_of
+
+if TYPE_CHECKING:
+    from requests import Response
 
 
 class Server(Entity):
@@ -21,36 +24,37 @@ class Servers(Collection):
     path, key, plural, detail = '/servers', 'server', 'servers', '/detail'
     entity = Server
 
-    def create(self, name: str, image: Any = None, flavor: Any = None,     # type: ignore[override] # as in novaclient
-               **fields: Any) -> Any:
+    def create(self, name: str, image: EntityOrId | None = None, flavor: EntityOrId | None = None,     # type: ignore[override] # as in novaclient
+               **fields: object) -> Entity | None:
         """`fields`: as Nova's API, or as its library names them."""
         body = {'name': name, 'imageRef': id_of(image) if image else '', 'flavorRef': id_of(flavor)}
         body.update(_api_fields(fields))
-        request: dict[str, Any] = {'server': body}
+        request: dict[str, object] = {'server': body}
         hints = body.pop('scheduler_hints', None) or body.pop('os:scheduler_hints', None)
         if hints:
             request['os:scheduler_hints'] = hints
         return self._made(self.http.post(self.path, json=request))
 
-    def update(self, server: Any, **fields: Any) -> Any:        # type: ignore[override] # as novaclient names it
+    def update(self, server: EntityOrId, **fields: object) -> Entity | None:        # type: ignore[override] # as novaclient names it
         return self._made(self.http.put(self._url(server), json={'server': fields}))
 
-    def action(self, server: Any, name: str, body: Any = None) -> Any:
+    def action(self, server: EntityOrId, name: str, body: object = None) -> Response:
         return self.http.post(self._url(server, 'action'), json={name: body})
 
-    def resize(self, server: Any, flavor: Any, disk_config: str | None = None) -> None:
+    def resize(self, server: EntityOrId, flavor: EntityOrId, disk_config: str | None = None) -> None:
         body = {'flavorRef': id_of(flavor)}
         if disk_config:
             body['OS-DCF:diskConfig'] = disk_config
         self.action(server, 'resize', body)
 
-    def confirm_resize(self, server: Any) -> None:
+    def confirm_resize(self, server: EntityOrId) -> None:
         self.action(server, 'confirmResize')
 
-    def revert_resize(self, server: Any) -> None:
+    def revert_resize(self, server: EntityOrId) -> None:
         self.action(server, 'revertResize')
 
-    def rebuild(self, server: Any, image: Any, password: str | None = None, **fields: Any) -> Any:
+    def rebuild(self, server: EntityOrId, image: EntityOrId, password: str | None = None,
+                **fields: Any) -> Entity | None:
         fields = {name: value for name, value in fields.items() if value is not None}
         if password:
             fields['adminPass'] = password
@@ -61,69 +65,69 @@ class Servers(Collection):
         answer = self.action(server, 'rebuild', {'imageRef': id_of(image), **fields})
         return self._made(answer)
 
-    def suspend(self, server: Any) -> None:
+    def suspend(self, server: EntityOrId) -> None:
         self.action(server, 'suspend')
 
-    def resume(self, server: Any) -> None:
+    def resume(self, server: EntityOrId) -> None:
         self.action(server, 'resume')
 
-    def start(self, server: Any) -> None:
+    def start(self, server: EntityOrId) -> None:
         self.action(server, 'os-start')
 
-    def stop(self, server: Any) -> None:
+    def stop(self, server: EntityOrId) -> None:
         self.action(server, 'os-stop')
 
-    def pause(self, server: Any) -> None:
+    def pause(self, server: EntityOrId) -> None:
         self.action(server, 'pause')
 
-    def unpause(self, server: Any) -> None:
+    def unpause(self, server: EntityOrId) -> None:
         self.action(server, 'unpause')
 
-    def reboot(self, server: Any, reboot_type: str = 'SOFT') -> None:
+    def reboot(self, server: EntityOrId, reboot_type: str = 'SOFT') -> None:
         self.action(server, 'reboot', {'type': reboot_type})
 
-    def change_password(self, server: Any, password: str) -> None:
+    def change_password(self, server: EntityOrId, password: str) -> None:
         self.action(server, 'changePassword', {'adminPass': password})
 
-    def create_image(self, server: Any, image_name: str, metadata: Any = None) -> str:
+    def create_image(self, server: EntityOrId, image_name: str, metadata: Mapping[str, str] | None = None) -> str:
         """The id of the image that is being made."""
         answer = self.action(server, 'createImage', {'name': image_name, 'metadata': metadata or {}})
         if answer.content:
             return str(answer.json()['image_id'])
         return str(answer.headers['location']).rstrip('/').rpartition('/')[2]
 
-    def force_delete(self, server: Any) -> None:
+    def force_delete(self, server: EntityOrId) -> None:
         self.action(server, 'forceDelete')
 
-    def remote_console(self, server: Any, protocol: str, kind: str) -> dict[str, Any]:
+    def remote_console(self, server: EntityOrId, protocol: str, kind: str) -> dict[str, object]:
         answer = self.http.post(self._url(server, 'remote-consoles'),
                                 json={'remote_console': {'protocol': protocol, 'type': kind}})
         found: dict[str, Any] = answer.json()['remote_console']
         return found
 
-    def set_meta(self, server: Any, metadata: Mapping[str, str]) -> None:
+    def set_meta(self, server: EntityOrId, metadata: Mapping[str, str]) -> None:
         self.http.post(self._url(server, 'metadata'), json={'metadata': metadata})
 
-    def delete_meta(self, server: Any, keys: Iterable[str]) -> None:
+    def delete_meta(self, server: EntityOrId, keys: Iterable[str]) -> None:
         for key in keys:
             self.http.delete(self._url(server, 'metadata', key))
 
-    def set_tags(self, server: Any, tags: list[str]) -> None:
+    def set_tags(self, server: EntityOrId, tags: list[str]) -> None:
         self.http.put(self._url(server, 'tags'), json={'tags': tags})
 
-    def delete_all_tags(self, server: Any) -> None:
+    def delete_all_tags(self, server: EntityOrId) -> None:
         self.http.delete(self._url(server, 'tags'))
 
-    def tag_list(self, server: Any) -> list[str]:
+    def tag_list(self, server: EntityOrId) -> list[str]:
         return list(self.http.get(self._url(server, 'tags')).json()['tags'])
 
-    def interface_list(self, server: Any) -> list[Any]:
+    def interface_list(self, server: EntityOrId) -> list[Entity]:
         found = self.http.get(self._url(server, 'os-interface')).json()['interfaceAttachments']
         return [Entity(self, entry) for entry in found]
 
-    def interface_attach(self, server: Any, port_id: str | None, net_id: str | None, fixed_ip: str | None,
-                         tag: str | None = None) -> Any:
-        body: dict[str, Any] = {}
+    def interface_attach(self, server: EntityOrId, port_id: str | None, net_id: str | None, fixed_ip: str | None,
+                         tag: str | None = None) -> Entity:
+        body: dict[str, object] = {}
         if port_id:
             body['port_id'] = port_id
         if net_id:
@@ -135,13 +139,13 @@ class Servers(Collection):
         answer = self.http.post(self._url(server, 'os-interface'), json={'interfaceAttachment': body})
         return Entity(self, answer.json()['interfaceAttachment'])
 
-    def interface_detach(self, server: Any, port_id: str) -> None:
+    def interface_detach(self, server: EntityOrId, port_id: str) -> None:
         self.http.delete(self._url(server, 'os-interface', port_id))
 
-    def add_security_group(self, server: Any, security_group: str) -> None:
+    def add_security_group(self, server: EntityOrId, security_group: str) -> None:
         self.action(server, 'addSecurityGroup', {'name': security_group})
 
-    def remove_security_group(self, server: Any, security_group: str) -> None:
+    def remove_security_group(self, server: EntityOrId, security_group: str) -> None:
         self.action(server, 'removeSecurityGroup', {'name': security_group})
 
 
@@ -154,7 +158,7 @@ LIBRARY_NAMES = {'meta': 'metadata', 'userdata': 'user_data', 'nics': 'networks'
 
 def _api_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
     """What Nova's library takes, as its API wants it; nothing that is not given."""
-    body: dict[str, Any] = {}
+    body: dict[str, object] = {}
     for name, value in fields.items():
         if value is None:
             continue
@@ -178,21 +182,21 @@ def encoded(text: str | bytes) -> str:
     return base64.b64encode(raw).decode('ascii')
 
 
-def personality(files: Any) -> Any:
+def personality(files: object) -> object:
     if not isinstance(files, Mapping):
         return files
     return [{'path': path, 'contents': encoded(contents)} for path, contents in sorted(files.items())]
 
 
-def _nic(nic: Mapping[str, Any]) -> dict[str, Any]:
+def _nic(nic: Mapping[str, object]) -> dict[str, object]:
     names = {'net-id': 'uuid', 'port-id': 'port', 'v4-fixed-ip': 'fixed_ip', 'v6-fixed-ip': 'fixed_ip'}
     return {names.get(name, name): value for name, value in nic.items() if value is not None}
 
 
-def _old_device(device: str, text: str) -> dict[str, Any]:
+def _old_device(device: str, text: str) -> dict[str, object]:
     """`<id>:[snap]:[size]:[delete on termination]`."""
     parts = (str(text).split(':') + ['', '', ''])[:4]
-    entry: dict[str, Any] = {'device_name': device, 'delete_on_termination': parts[3] in ('1', 'True', 'true')}
+    entry: dict[str, object] = {'device_name': device, 'delete_on_termination': parts[3] in ('1', 'True', 'true')}
     entry['snapshot_id' if parts[1].startswith('snap') else 'volume_id'] = parts[0]
     if parts[2]:
         entry['volume_size'] = int(float(parts[2]))
@@ -206,7 +210,7 @@ class Flavors(Collection):
 
     def create(self, name: str, ram: int, vcpus: int, disk: int,       # type: ignore[override] # as in novaclient
                flavorid: str | None = 'auto', ephemeral: int = 0, swap: int = 0, rxtx_factor: float = 1.0,
-               is_public: bool = True, description: str | None = None) -> Any:
+               is_public: bool = True, description: str | None = None) -> object:
         """`ram`, `swap`: MiB; `disk`, `ephemeral`: GiB. `flavorid`: None and 'auto': the service chooses one."""
         return super().create(**{
             'name': name, 'ram': ram, 'vcpus': vcpus, 'disk': disk, 'id': None if flavorid == 'auto' else flavorid,
@@ -219,43 +223,43 @@ class FlavorAccess(Collection):
 
     path, plural = '/flavors', 'flavor_access'
 
-    def list(self, flavor: Any, **_more: Any) -> list[Any]:             # type: ignore[override]
+    def list(self, flavor: EntityOrId, **_more: object) -> list[Entity]:             # type: ignore[override]
         return [Entity(self, entry) for entry in self._pages(self._url(flavor, 'os-flavor-access'), {})]
 
-    def add_tenant_access(self, flavor: Any, tenant: str) -> None:
+    def add_tenant_access(self, flavor: EntityOrId, tenant: str) -> None:
         self.http.post(self._url(flavor, 'action'), json={'addTenantAccess': {'tenant': tenant}})
 
-    def remove_tenant_access(self, flavor: Any, tenant: str) -> None:
+    def remove_tenant_access(self, flavor: EntityOrId, tenant: str) -> None:
         self.http.post(self._url(flavor, 'action'), json={'removeTenantAccess': {'tenant': tenant}})
 
 
 class Keypairs(Collection):
     path, key, plural = '/os-keypairs', 'keypair', 'keypairs'
 
-    def list(self, user_id: str | None = None, **params: Any) -> list[Any]:     # type: ignore[override]
+    def list(self, user_id: str | None = None, **params: object) -> list[Entity]:     # type: ignore[override]
         return [Entity(self, entry['keypair']) for entry in self._pages(self.path, {'user_id': user_id, **params})]
 
-    def get(self, keypair: Any, user_id: str | None = None) -> Any:
+    def get(self, keypair: EntityOrId, user_id: str | None = None) -> Entity | None:
         params = {'user_id': user_id} if user_id else None
         return self._made(self.http.get(self._url(getattr(keypair, 'name', keypair)), params=params))
 
-    def delete(self, key: Any, user_id: str | None = None) -> None:
+    def delete(self, key: EntityOrId, user_id: str | None = None) -> None:
         self.http.delete(self._url(getattr(key, 'name', key)), params={'user_id': user_id} if user_id else None)
 
 
 class Volumes(Collection):
     """Attachments of volumes to servers."""
 
-    def create_server_volume(self, server_id: str, volume_id: str, device: str | None = None) -> Any:
+    def create_server_volume(self, server_id: str, volume_id: str, device: str | None = None) -> Entity:
         body = {'volumeId': volume_id, **({'device': device} if device else {})}
         answer = self.http.post(f'/servers/{server_id}/os-volume_attachments', json={'volumeAttachment': body})
         return _attachment(self, answer.json()['volumeAttachment'])
 
-    def get_server_volume(self, server_id: str, attachment_id: str) -> Any:
+    def get_server_volume(self, server_id: str, attachment_id: str) -> Entity:
         answer = self.http.get(f'/servers/{server_id}/os-volume_attachments/{attachment_id}')
         return _attachment(self, answer.json()['volumeAttachment'])
 
-    def get_server_volumes(self, server_id: str) -> list[Any]:
+    def get_server_volumes(self, server_id: str) -> list[Entity]:
         answer = self.http.get(f'/servers/{server_id}/os-volume_attachments')
         return [_attachment(self, entry) for entry in answer.json()['volumeAttachments']]
 
@@ -263,7 +267,7 @@ class Volumes(Collection):
         self.http.delete(f'/servers/{server_id}/os-volume_attachments/{attachment_id}')
 
 
-def _attachment(owner: Collection, info: Mapping[str, Any]) -> Entity:
+def _attachment(owner: Collection, info: Mapping[str, object]) -> Entity:
     """From microversion 2.89 on the answer has no `id`: it was the volume's."""
     return Entity(owner, {'id': info.get('volumeId'), **info})
 
@@ -271,15 +275,15 @@ def _attachment(owner: Collection, info: Mapping[str, Any]) -> Entity:
 class Hypervisors(Collection):
     path, key, plural, detail = '/os-hypervisors', 'hypervisor', 'hypervisors', '/detail'
 
-    def search(self, hypervisor_match: str, servers: bool = False) -> list[Any]:
+    def search(self, hypervisor_match: str, servers: bool = False) -> list[Entity]:
         return self.list(detailed=False, hypervisor_hostname_pattern=hypervisor_match)
 
 
 class Limits(Collection):
-    def absolute(self) -> Any:
+    def absolute(self) -> Entity:
         return Entity(self, self.http.get('/limits').json()['limits']['absolute'])
 
-    def get(self, what: Any = None) -> Any:
+    def get(self, what: object = None) -> Entity:
         found = self.http.get('/limits').json()['limits']
         return Entity(self, {**found, 'absolute': found['absolute']})
 
@@ -287,16 +291,16 @@ class Limits(Collection):
 class Aggregates(Collection):
     path, key, plural = '/os-aggregates', 'aggregate', 'aggregates'
 
-    def _action(self, aggregate: Any, name: str, body: Mapping[str, Any]) -> Any:
+    def _action(self, aggregate: EntityOrId, name: str, body: Mapping[str, object]) -> Entity | None:
         return self._made(self.http.post(self._url(aggregate, 'action'), json={name: body}))
 
-    def add_host(self, aggregate: Any, host: str) -> Any:
+    def add_host(self, aggregate: EntityOrId, host: str) -> Entity | None:
         return self._action(aggregate, 'add_host', {'host': host})
 
-    def remove_host(self, aggregate: Any, host: str) -> Any:
+    def remove_host(self, aggregate: EntityOrId, host: str) -> Entity | None:
         return self._action(aggregate, 'remove_host', {'host': host})
 
-    def set_metadata(self, aggregate: Any, metadata: Mapping[str, Any]) -> Any:
+    def set_metadata(self, aggregate: EntityOrId, metadata: Mapping[str, object]) -> Entity | None:
         return self._action(aggregate, 'set_metadata', {'metadata': metadata})
 
 

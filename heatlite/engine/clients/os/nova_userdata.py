@@ -123,7 +123,7 @@ def build(metadata: Any, userdata: Any, instance_user: str | None, user_data_for
     return whole.as_string()
 
 
-def _parts(metadata: Any, text: str, instance_user: str | None, user_data_format: str) -> Iterator[Message]:
+def _parts(metadata: object, text: str, instance_user: str | None, user_data_format: str) -> Iterator[Message]:
     config = (USER_LINE.substitute(user=instance_user) if instance_user else '') + CLOUD_CONFIG
     yield part(config, 'cloud-config')
     yield part(BOOTHOOK, 'boothook.sh', 'cloud-boothook')

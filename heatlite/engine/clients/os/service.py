@@ -16,7 +16,7 @@ from heatlite.engine.clients.os import collection, http
 UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}', re.IGNORECASE)
 
 
-def looks_like_uuid(value: Any) -> bool:
+def looks_like_uuid(value: object) -> bool:
     return bool(UUID.fullmatch(str(value)))
 
 

@@ -19,13 +19,13 @@ class Instances(collection.Collection):
     def action(self, instance: Any, name: str, body: Any) -> None:
         self.http.post(self._url(instance, 'action'), json={name: body})
 
-    def resize_instance(self, instance: Any, flavor_id: str) -> None:
+    def resize_instance(self, instance: object, flavor_id: str) -> None:
         self.action(instance, 'resize', {'flavorRef': flavor_id})
 
     def resize_volume(self, instance: Any, volume_size: int) -> None:
         self.action(instance, 'resize', {'volume': {'size': volume_size}})
 
-    def edit(self, instance: Any, **fields: Any) -> None:
+    def edit(self, instance: Any, **fields: object) -> None:
         self.http.patch(self._url(instance), json={'instance': fields})
 
 

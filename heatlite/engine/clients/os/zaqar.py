@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.collection import Collection
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
 
 CLIENT_NAME = 'zaqar'
 
@@ -19,7 +22,7 @@ CLIENT_ID = 'Client-ID'                     # every caller says which one it is
 class Queue:
     """One queue, as its library shows it."""
 
-    def __init__(self, http: Any, name: str) -> None:
+    def __init__(self, http: Adapter, name: str) -> None:
         self._http = http
         self.name = name
 
@@ -38,7 +41,7 @@ class Queue:
         return any(each.name == self.name for each in queues.list(name=self.name))
 
     @property
-    def http(self) -> Any:
+    def http(self) -> Adapter:
         return self._http
 
     def metadata(self, new_meta: Any = None, force_reload: bool = False) -> Any:
@@ -55,7 +58,8 @@ class Queue:
         answer = self._http.delete(self._path('messages'), params={'pop': count})
         return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
 
-    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None, methods: Any = None) -> dict[str, Any]:
+    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None,
+                   methods: object = None) -> dict[str, object]:
         """Signature, expiry, paths, methods and project, good without a login."""
         body: dict[str, Any] = {}
         if paths:
@@ -79,7 +83,7 @@ class Message:
 
 
 class MessageClient:
-    def __init__(self, http: Any, context: Any = None) -> None:
+    def __init__(self, http: Adapter, context: Any = None) -> None:
         self.http = http
 
     @property

@@ -107,24 +107,24 @@ def _aliases(path: pathlib.Path, facts: Mapping[str, Facts]) -> dict[str, str]:
 
 # --- what a value must be ---------------------------------------------------------------------------------
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str) and value != ''
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: object) -> bool:
     return isinstance(value, list) and bool(value) and all(_is_text(item) for item in value)
 
 
-def _is_integer(value: Any) -> bool:
+def _is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _is_bounds(value: Any) -> bool:
+def _is_bounds(value: object) -> bool:
     return (isinstance(value, dict) and bool(value) and set(value) <= {'min', 'max'}
             and all(_is_integer(bound) or isinstance(bound, float) for bound in value.values()))
 
 
-def _is_modulo(value: Any) -> bool:
+def _is_modulo(value: object) -> bool:
     return isinstance(value, dict) and set(value) == {'step', 'offset'} and all(map(_is_integer, value.values()))
 
 

@@ -122,7 +122,7 @@ def entries(path: pathlib.Path) -> Iterator[Entry]:
         yield Entry(name, f'{path.name}, line {source.line((name,))}', body.get(OWN_WORDS, {}), texts)
 
 
-def _check(file: str, source: yaml_lines.Source, name: str, body: Any) -> None:
+def _check(file: str, source: yaml_lines.Source, name: str, body: object) -> None:
     """Raises TextError unless an entry is a map of maps of texts."""
     if not isinstance(body, dict):
         raise TextError(f'{file}, line {source.line((name,))}: {name}: expected a map of {", ".join(KEYS)}')

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 ACTIONS = {'alarm_actions': 'alarm_queues', 'ok_actions': 'ok_queues',
            'insufficient_data_actions': 'insufficient_data_queues'}
@@ -24,7 +27,7 @@ def alarm_actions(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
     return body
 
 
-def _url(resource: Any, wanted: Any) -> Any:
+def _url(resource: Described, wanted: object) -> object:
     return resource.stack[wanted].FnGetAtt('AlarmUrl') if wanted in resource.stack else wanted
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -11,6 +11,9 @@ from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.templating import FILTERS
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 SUFFIX = '_ref'
 
@@ -23,13 +26,14 @@ def _refs(given: Mapping[str, Any]) -> list[dict[str, str]]:
 
 
 @hook
-def secret_refs(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def secret_refs(resource: Described, body: dict[str, object], given: Mapping[str, object],
+                action: str) -> dict[str, object]:
     kept = {name: value for name, value in body.items() if name != 'secrets' and not name.endswith(SUFFIX)}
     return {**kept, 'secret_refs': _refs(given)}
 
 
 @hook
-def no_ref_twice(resource: Any) -> None:
+def no_ref_twice(resource: Described) -> None:
     if resource.properties.deferred:
         return
     refs = [entry['secret_ref'] for entry in _refs(resource.properties)]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 FIELDS = {                                  # of a reservation, by what is reserved
     'virtual:instance': ('amount', 'vcpus', 'memory_mb', 'disk_gb', 'affinity', 'resource_properties'),
@@ -16,7 +19,7 @@ FIELDS = {                                  # of a reservation, by what is reser
 
 
 @hook
-def capability_without_name(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
+def capability_without_name(resource: Described, body: dict[str, object], given: Mapping[str, object],
                             action: str) -> dict[str, Any]:
     """A capability called name would rename the host."""
     return {**body, 'name': given['name']}

@@ -97,7 +97,7 @@ def place(body: dict[str, Any], field: str | None, value: Any) -> None:
     body[last] = value
 
 
-def renamed(value: Any, path: list[str], field: str | None) -> Any:
+def renamed(value: object, path: list[str], field: str | None) -> object:
     """`value` with the entry at the end of `path` called `field`, in every item of lists on the way; None: left out."""
     if isinstance(value, list):
         return [renamed(item, path, field) for item in value]

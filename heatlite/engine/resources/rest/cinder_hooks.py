@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 PUBLIC = 'os-volume-type-access:is_public'
 
 
 @hook
-def public_has_two_names(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def public_has_two_names(resource: Described, body: dict[str, object], given: Mapping[str, object],
+                         action: str) -> dict[str, object]:
     """A new type takes one name of the field, an existing one the other."""
     if action == 'update' and PUBLIC in body:
         body['is_public'] = body.pop(PUBLIC)

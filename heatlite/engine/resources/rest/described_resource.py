@@ -91,7 +91,7 @@ class Described(resource.Resource):
         remembered.forget(self)
         self.resource_id_set(physical_id)
 
-    def _id_of(self, found: Any) -> Any:
+    def _id_of(self, found: object) -> object:
         what = self.description
         if 'id' in what.hooks:
             return hooks.call(what, 'id', self, found)
@@ -345,7 +345,7 @@ class Described(resource.Resource):
             'own_projects': lambda: [self.context.cloud_project_id],
             'old': found, 'stack': lambda: self.stack.id, **more})
 
-    def send(self, call: Call) -> Any:
+    def send(self, call: Call) -> object:
         self.__dict__.pop('_seen', None)
         return service.send(self, call)
 
@@ -423,7 +423,7 @@ class Described(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_any_attribute(self, attr: str) -> Any:
+    def _resolve_any_attribute(self, attr: str) -> object:
         try:
             return super()._resolve_any_attribute(attr)
         except Exception as error:
@@ -467,7 +467,7 @@ class Described(resource.Resource):
                 hooks.call(what, 'check', self)
         return found
 
-    def _given(self, path: str) -> Any:
+    def _given(self, path: str) -> object:
         """A property's value for the rules: None when it was not given, SOMETHING when it is not known yet."""
         first, _dot, rest = path.partition('.')
         if first in self.properties.deferred:

@@ -180,7 +180,7 @@ def _action(word: str, whole: Mapping[str, Any], thing: str | None, document: Do
         raise document.error((name, word), f'{name}, {word}: {error}') from None
 
 
-def _update(whole: Mapping[str, Any], thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
+def _update(whole: Mapping[str, object], thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
     written = whole.get('update')
     if not written:
         return ()
@@ -190,13 +190,13 @@ def _update(whole: Mapping[str, Any], thing: str | None, document: Document, nam
         raise document.error((name, 'update'), f'{name}, update: {error}') from None
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
         raise ValueError(f'text is wanted, not {value!r}')
     return value
 
 
-def _as_it_is(value: Any) -> Any:
+def _as_it_is(value: object) -> object:
     return value
 
 

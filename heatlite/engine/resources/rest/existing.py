@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import hooks, names, plans, service
 from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
 from heatlite.engine.resources.rest.templating import fill, fill_path, pick
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
@@ -30,7 +33,7 @@ def find(resource: Any) -> str | None:
     return existing.find_created(resource, found, lambda entry: _is_as_asked(resource, entry))
 
 
-def snapshot_candidates(resource: Any) -> None:
+def snapshot_candidates(resource: Described) -> None:
     """Right before a create: remembers what could be mistaken for what it makes."""
     if (resource.description.existing != AGAIN and resource.description.create is not None
             and _can_tell(resource) and not _is_its_own(resource)):
@@ -117,7 +120,7 @@ def _is_as_asked(resource: Any, entry: Mapping[str, Any]) -> bool:
     return all(_same(entry[name], value) for name, value in body.items() if name in entry)
 
 
-def _same(theirs: Any, wanted: Any) -> bool:
+def _same(theirs: object, wanted: object) -> bool:
     if isinstance(wanted, Mapping):
         return isinstance(theirs, Mapping) and all(_same(theirs.get(name), value) for name, value in wanted.items())
     return theirs == wanted or str(theirs) == str(wanted) or (not theirs and not wanted)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 AMAZON = ('ami', 'ari', 'aki')
 
 
 @hook
-def image_activity(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def image_activity(resource: Described, calls: list[Call], changed: Mapping[str, object]) -> list[Call]:
     if 'active' not in changed:
         return calls
     action = 'reactivate' if changed['active'] else 'deactivate'
@@ -22,7 +25,7 @@ def image_activity(resource: Any, calls: list[Call], changed: Mapping[str, Any])
 
 
 @hook
-def formats_match(resource: Any) -> None:
+def formats_match(resource: Described) -> None:
     given = resource.properties
     container, disk = given['container_format'], given['disk_format']
     if {'container_format', 'disk_format'} & given.deferred:

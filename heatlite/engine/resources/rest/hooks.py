@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-Hook = TypeVar('Hook', bound=Callable[..., Any])
-REGISTERED: dict[str, Callable[..., Any]] = {}
+Hook = TypeVar('Hook', bound=Callable[..., object])
+REGISTERED: dict[str, Callable[..., object]] = {}
 
 
 def hook(function: Hook) -> Hook:

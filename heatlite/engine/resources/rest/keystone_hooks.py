@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from keystoneauth1 import exceptions
 
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 
 @hook
@@ -27,6 +30,6 @@ def default_security_group_first(resource: Any, calls: list[Call]) -> list[Call]
 
 
 @hook
-def region_of_own_id(resource: Any, call: Call) -> Call:
+def region_of_own_id(resource: Described, call: Call) -> Call:
     wanted = resource.properties['id']
     return replace(call, verb='PUT', path=f'/regions/{quote(wanted, safe="")}') if wanted else call

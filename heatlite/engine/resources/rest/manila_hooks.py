@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.subresources import items, without
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 NEW_NAMES = {'name': 'display_name', 'description': 'display_description'}
 RULE = ('access_type', 'access_to', 'access_level')
@@ -21,7 +24,8 @@ def network_of_the_subnet(resource: Any, body: dict[str, Any], given: Mapping[st
 
 
 @hook
-def share_names(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def share_names(resource: Described, body: dict[str, object], given: Mapping[str, object],
+                action: str) -> dict[str, object]:
     """An update of a share has names of its own for two fields."""
     if action == 'update':
         return {NEW_NAMES.get(name, name): value for name, value in body.items()}

@@ -65,7 +65,7 @@ def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any],
     return live
 
 
-def as_far_as_asked(found: Any, wanted: Any) -> Any:
+def as_far_as_asked(found: object, wanted: object) -> object:
     """Of maps only the entries that the template gives: the service may say more than was asked for."""
     if isinstance(found, Mapping) and isinstance(wanted, Mapping):
         return {name: as_far_as_asked(found[name], value) for name, value in wanted.items()
@@ -130,7 +130,7 @@ class Plugin:
         self._resource = resource
         self._name = name
 
-    def __getattr__(self, finder: str) -> Any:
+    def __getattr__(self, finder: str) -> object:
         plugin = self._resource.client_plugin(self._name)
         if plugin is None:
             raise exception.ClientNotAvailable(client_name=self._name)

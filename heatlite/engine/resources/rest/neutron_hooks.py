@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -13,6 +13,9 @@ from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import edges
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
@@ -22,7 +25,8 @@ def refuse(text: str) -> exception.StackValidationFailed:
 
 
 @hook
-def subnet_gateway(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def subnet_gateway(resource: Described, body: dict[str, object], given: Mapping[str, object],
+                   action: str) -> dict[str, object]:
     """'' means no gateway, 'auto' leaves it to Neutron, which it does only for a new subnet."""
     if body.get('gateway_ip') == NO_GATEWAY:
         body['gateway_ip'] = None
@@ -39,7 +43,7 @@ def subnet_gateway(resource: Any, body: dict[str, Any], given: Mapping[str, Any]
 
 
 @hook
-def subnet_modes(resource: Any) -> None:
+def subnet_modes(resource: Described) -> None:
     given = resource.properties
     if given['ipv6_ra_mode'] and given['ipv6_address_mode'] and given['ipv6_ra_mode'] != given['ipv6_address_mode']:
         raise refuse(_('When both ipv6_ra_mode and ipv6_address_mode are set, they must be equal.'))
@@ -67,7 +71,7 @@ def prefixes_as_written(resource: Any, wanted: Mapping[str, Any], found: Mapping
     return {'prefixes': given} if given and now and joined(given) == joined(now) else {}
 
 
-def joined(prefixes: Iterable[str]) -> list[Any]:
+def joined(prefixes: Iterable[str]) -> list[object]:
     """The fewest networks with the same addresses, in their order."""
     networks = [ipaddress.ip_network(each, strict=False) for each in prefixes]
     return [network for version in (4, 6) for network in ipaddress.collapse_addresses(
@@ -75,7 +79,7 @@ def joined(prefixes: Iterable[str]) -> list[Any]:
 
 
 @hook
-def one_agent_unless_ha(resource: Any) -> None:
+def one_agent_unless_ha(resource: Described) -> None:
     given = resource.properties
     if given.is_given('l3_agent_id') and given.is_given('l3_agent_ids'):
         raise exception.ResourcePropertyConflict('l3_agent_id', 'l3_agent_ids')
@@ -85,14 +89,14 @@ def one_agent_unless_ha(resource: Any) -> None:
 
 
 @hook
-def interface_id(resource: Any, found: Any) -> str:
+def interface_id(resource: Described, found: object) -> str:
     given = resource.properties
     kind = 'subnet' if given['subnet'] else 'port'
     return f'{given["router"]}:{kind}_id={given[kind]}'
 
 
 @hook
-def one_route_more(resource: Any, call: Call) -> Call:
+def one_route_more(resource: Described, call: Call) -> Call:
     """A route that is there is refused, unless it has come since this resource began to be created."""
     routes, ours = _routes(resource)
     found = [str(ours)] if ours in routes else []
@@ -104,7 +108,7 @@ def one_route_more(resource: Any, call: Call) -> Call:
 
 
 @hook
-def one_route_less(resource: Any, calls: list[Call]) -> list[Call]:
+def one_route_less(resource: Described, calls: list[Call]) -> list[Call]:
     routes, ours = _routes(resource)
     return [replace(call, body={'router': {'routes': [route for route in routes if route != ours]}}) for call in calls
             if ours in routes]
@@ -139,12 +143,12 @@ def _subnets(resource: Any, network: Any) -> set[Any]:
 
 
 @hook
-def devices_changed(resource: Any, changed: set[str], after: Any, before: Any) -> bool:
+def devices_changed(resource: Described, changed: set[str], after: object, before: object) -> bool:
     return 'devices' in changed
 
 
 @hook
-def gateway_connections(resource: Any) -> None:
+def gateway_connections(resource: Described) -> None:
     if 'connections' in resource.properties.deferred:
         return
     for entry in resource.properties['connections'] or ():

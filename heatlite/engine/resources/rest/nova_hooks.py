@@ -5,13 +5,16 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 
@@ -59,7 +62,7 @@ def external_network_of_the_pool(resource: Any, body: dict[str, Any], given: Map
 
 
 @hook
-def first_port_of_the_server(resource: Any, call: Call) -> Call:
+def first_port_of_the_server(resource: Described, call: Call) -> Call:
     return replace(call, body={'floatingip': _port_of(resource, resource.properties['server_id'])})
 
 

@@ -33,7 +33,7 @@ def load(directories: Iterable[str], left_out: LeftOut, only: str | None = None)
                 yield from load_file(os.path.join(directory, file), left_out)
 
 
-def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, Any]]:
+def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, object]]:
     """A type that is wrong costs that type; text that is no YAML, or a wrong family, what hangs on it."""
     try:
         with open(path, encoding='utf-8') as source:
@@ -84,7 +84,7 @@ def facts_of(what: Description, document: Document) -> Mapping[str, Any]:
     }
 
 
-def _property(what: Description, document: Document, path: tuple[str, ...], body: Any) -> dict[str, Any]:
+def _property(what: Description, document: Document, path: tuple[str, ...], body: object) -> dict[str, object]:
     place = (what.name, 'properties', *path)
     body = {'type': body} if isinstance(body, str) else body
     if not isinstance(body, Mapping) or body.get('type') not in TYPES:

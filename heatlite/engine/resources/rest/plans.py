@@ -56,7 +56,7 @@ def update(what: Description, scope: Scope, changed: Mapping[str, Any], subject:
     return [versioned(what, call, scope.properties) for call in hooks.changed(what, 'update', calls, subject, changed)]
 
 
-def touches(what: Description, template: CallTemplate, changed: Mapping[str, Any]) -> bool:
+def touches(what: Description, template: CallTemplate, changed: Mapping[str, object]) -> bool:
     """A call with a body of its own is made when something changed that no sub-collection takes care of."""
     followed = {follow.property for follow in what.follow}
     return any(name not in followed and name not in what.ignore for name in changed)
@@ -99,12 +99,12 @@ def _content(what: Description, body: Mapping[str, Any]) -> dict[str, Any]:
     return {'body': changes, 'headers': {'Content-Type': what.patch.get('type', 'application/json-patch+json')}}
 
 
-def wrapped(what: Description, body: Any) -> Any:
+def wrapped(what: Description, body: object) -> object:
     return {what.key: body} if what.key else body
 
 
-def follow(what: Description, scope: Scope, wanted: Mapping[str, Any], before: Mapping[str, Any] | None, read: Read,
-           names: set[str] | None = None) -> list[Call]:
+def follow(what: Description, scope: Scope, wanted: Mapping[str, object], before: Mapping[str, object] | None,
+           read: Read, names: set[str] | None = None) -> list[Call]:
     """Calls for the sub-collections of `names` (default: all). `before` None: the thing was just made."""
     calls: list[Call] = []
     for each in what.follow:
@@ -139,7 +139,7 @@ def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
     return [versioned(what, call, scope.properties) for call in calls]
 
 
-def versioned(what: Description, call: Call, given: Mapping[str, Any]) -> Call:
+def versioned(what: Description, call: Call, given: Mapping[str, object]) -> Call:
     """`call` at the lowest version of the API that knows all that was given."""
     wanted = [what.microversion, *(version for name, version in what.microversions.items()
                                    if given.get(name) is not None)]

@@ -18,7 +18,7 @@ FORMS = ('exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'ordered', 'only
 SOMETHING = object()                        # a value that is there and not known yet
 
 
-def _of_entry(entry: Any, path: str) -> Any:
+def _of_entry(entry: object, path: str) -> object:
     return _known(pick(entry, path))
 
 
@@ -76,7 +76,7 @@ def _check_one(rule: Mapping[str, Any], value_of: Callable[[str], Any]) -> None:
                     'Property %(name)s must not be given when %(said)s.') % {'name': name, 'said': said})
 
 
-def _is(value: Any, wanted: Any) -> bool:
+def _is(value: object, wanted: object) -> bool:
     """A list means one of its values, `~` nothing given, `"*"` anything given; `{not: x}` anything but that."""
     if isinstance(wanted, Mapping):
         return value is not SOMETHING and not _is(value, wanted['not'])
@@ -93,7 +93,7 @@ def _flat(names: Iterable[Any]) -> list[str]:
     return [each for name in names for each in (name if isinstance(name, list) else [name])]
 
 
-def _check_order(names: list[str], value_of: Callable[[str], Any], message: str | None) -> None:
+def _check_order(names: list[str], value_of: Callable[[str], object], message: str | None) -> None:
     values = [(name, value_of(name)) for name in names]
     numbers = [(name, value) for name, value in values if isinstance(value, int | float)]
     for (low, smaller), (high, larger) in itertools.pairwise(numbers):

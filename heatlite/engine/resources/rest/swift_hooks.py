@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from heatlite.common import exception
@@ -12,11 +12,14 @@ from heatlite.engine.resources.rest import service, waits
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 AT_A_TIME = 100                             # objects deleted between two questions of the engine
 
 
 @hook
-def container_headers(resource: Any, call: Call) -> Call:
+def container_headers(resource: Described, call: Call) -> Call:
     """Who may read and write, and the metadata of the container; those of the account go there at once."""
     given = resource.properties
     headers = {name: given[name] for name in ('X-Container-Read', 'X-Container-Write') if given[name] is not None}

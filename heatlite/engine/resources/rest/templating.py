@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 PLACE = re.compile(r'\{([^{}]+)\}')
-FILTERS: dict[str, Callable[[Any], Any]] = {
+FILTERS: dict[str, Callable[[object], object]] = {
     'last': lambda value: str(value).rstrip('/').rpartition('/')[2],        # of a reference that is a URL, its id
     'text': lambda value: None if value is None else str(value),
     'json': lambda value: json.dumps(value),
@@ -70,7 +70,7 @@ def fill_path(template: str, scope: Scope) -> str:
     return PLACE.sub(quoted, template)
 
 
-def places(template: Any) -> Iterator[str]:
+def places(template: object) -> Iterator[str]:
     """Names of all places of `template`, without filters and what follows the first dot."""
     match template:
         case str():

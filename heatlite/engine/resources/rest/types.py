@@ -58,10 +58,10 @@ def _load_hooks(name: str) -> None:
         importlib.import_module(f'{__package__}.{name}_hooks')
 
 
-class _Mapping(Mapping[str, Any]):
+class _Mapping(Mapping[str, object]):
     """Makes the class of a type when it is asked for."""
 
-    def __getitem__(self, type_name: str) -> Any:
+    def __getitem__(self, type_name: str) -> object:
         return built_in(type_name)
 
     def __iter__(self) -> Iterator[str]:
@@ -76,7 +76,7 @@ def resource_mapping() -> Mapping[str, Any]:
 
 
 @functools.cache
-def built_in(type_name: str) -> Any:
+def built_in(type_name: str) -> object:
     """The class of a type that has no module of its own: described, or a placeholder."""
     facts = packed.facts(type_name)
     if type_name in files():
@@ -110,7 +110,7 @@ def members_of(facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _handlers(what: Description) -> dict[str, Any]:
+def _handlers(what: Description) -> dict[str, object]:
     """Handlers a type has only when its description says what they do; the engine asks whether they exist."""
     found: dict[str, Any] = {}
     if not what.update and not what.follow and 'update' not in what.hooks:

@@ -26,9 +26,9 @@ def diagnostics(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[s
         yield 'create', 'nothing is ever created'
 
 
-def exists(path: str, properties: Mapping[str, Any]) -> bool:
+def exists(path: str, properties: Mapping[str, object]) -> bool:
     """Whether a dotted path leads to a property; `*` and list items are stepped through."""
-    schemata: Any = properties
+    schemata: object = properties
     for part in path.split('.'):
         if part == '*':
             continue
@@ -86,7 +86,7 @@ def _templates(what: Description) -> Iterator[tuple[str, CallTemplate]]:
         yield from (('before_delete', each) for each in step['call'])
 
 
-def _places(what: Description, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _places(what: Description, properties: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     written = [(word, part) for word, each in _templates(what)
                for part in (each.path, each.body, each.headers, each.query,
                             f'{{{each.when}}}' if each.when else '', f'{{{each.unless}}}' if each.unless else '')]
@@ -116,7 +116,7 @@ def _updates(what: Description, properties: Mapping[str, Any]) -> Iterator[tuple
             yield 'ignore', f'{name} may be updated, so it cannot be ignored'
 
 
-def _attributes(what: Description, attributes: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _attributes(what: Description, attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for name in what.attributes:
         if name not in attributes:
             yield 'attributes', f'there is no attribute {name}'

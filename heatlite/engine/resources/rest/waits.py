@@ -46,7 +46,7 @@ class Wait:
         raise exception.ResourceUnknownStatus(resource_status=left[0], result=_('Resource is not built'))
 
 
-def _has(statuses: tuple[str, ...] | str, status: Any) -> bool:
+def _has(statuses: tuple[str, ...] | str, status: object) -> bool:
     return statuses != OTHER and status in statuses
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
 from heatlite.common import exception
@@ -14,6 +14,9 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
 PATCH = 'application/openstack-messaging-v2.0-json-patch'
@@ -30,7 +33,7 @@ def metadata_patch(resource: Any, calls: list[Call], changed: Mapping[str, Any])
 
 
 @hook
-def known_scheme(resource: Any) -> None:
+def known_scheme(resource: Described) -> None:
     given = resource.properties
     if 'subscriber' not in given.deferred and urlsplit(given['subscriber']).scheme not in SCHEMES:
         raise exception.StackValidationFailed(
@@ -48,7 +51,7 @@ def subscribed_workflow(resource: Any, body: dict[str, Any], given: Mapping[str,
 
 
 @hook
-def share_of_a_queue(resource: Any, call: Call) -> Call:
+def share_of_a_queue(resource: Described, call: Call) -> Call:
     given = resource.properties
     body = {name: given[name] for name in ('paths', 'methods') if given[name] is not None}
     if given['ttl'] is not None:

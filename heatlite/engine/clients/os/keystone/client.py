@@ -6,10 +6,10 @@ import builtins
 from collections.abc import Mapping
 from typing import Any
 
-from heatlite.engine.clients.os.collection import Client, Collection, Entity, id_of
+from heatlite.engine.clients.os.collection import Client, Collection, Entity, EntityOrId, id_of
 
 
-def _ids(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _ids(fields: Mapping[str, object]) -> dict[str, Any]:
     """`domain=...` is sent as `domain_id`; nothing that is not given is sent."""
     renamed = {'domain': 'domain_id', 'default_project': 'default_project_id', 'parent': 'parent_id',
                'service': 'service_id', 'region': 'region_id', 'parent_region': 'parent_region_id',
@@ -21,21 +21,21 @@ def _ids(fields: Mapping[str, Any]) -> dict[str, Any]:
 class Things(Collection):
     update_verb = 'PATCH'
 
-    def create(self, name: str | None = None, domain: Any = None, **fields: Any) -> Any:
+    def create(self, name: str | None = None, domain: EntityOrId | None = None, **fields: Any) -> Any:
         return super().create(**_ids({'name': name, 'domain': domain, **fields}))
 
-    def update(self, what: Any = None, **fields: Any) -> Any:
+    def update(self, what: EntityOrId | None = None, **fields: Any) -> Entity | None:
         """`what` is also taken under the name that the library gives it, as in `projects.update(project=...)`."""
         what = what if what is not None else fields.pop(str(self.key), None)
         if what is None:
             raise TypeError(f'update() needs {self.key}')
         return super().update(what, **_ids(fields))
 
-    def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]
+    def list(self, **filters: Any) -> list[Entity]:            # type: ignore[override]
         filters.pop('detailed', None)
         return super().list(**_ids(filters))
 
-    def findall(self, **fields: Any) -> builtins.list[Any]:
+    def findall(self, **fields: object) -> builtins.list[Entity]:
         wanted = _ids(fields)
         return [each for each in self.list(**fields)
                 if all(getattr(each, name, None) == value for name, value in wanted.items())]
@@ -73,36 +73,36 @@ class Regions(Things):
 class Users(Things):
     path, key, plural = '/users', 'user', 'users'
 
-    def add_to_group(self, user: Any, group: Any) -> None:
+    def add_to_group(self, user: EntityOrId, group: EntityOrId) -> None:
         self.http.put(f'/groups/{id_of(group)}/users/{id_of(user)}')
 
-    def remove_from_group(self, user: Any, group: Any) -> None:
+    def remove_from_group(self, user: EntityOrId, group: EntityOrId) -> None:
         self.http.delete(f'/groups/{id_of(group)}/users/{id_of(user)}')
 
 
 class Roles(Things):
     path, key, plural = '/roles', 'role', 'roles'
 
-    def _grant(self, role: Any, user: Any = None, group: Any = None, domain: Any = None, project: Any = None,
-               **_more: Any) -> str:
+    def _grant(self, role: EntityOrId, user: EntityOrId | None = None, group: EntityOrId | None = None,
+               domain: EntityOrId | None = None, project: EntityOrId | None = None, **_more: object) -> str:
         scope = f'/projects/{id_of(project)}' if project else f'/domains/{id_of(domain)}'
         holder = f'/users/{id_of(user)}' if user else f'/groups/{id_of(group)}'
         return f'{scope}{holder}/roles/{id_of(role)}'
 
-    def grant(self, role: Any, **where: Any) -> None:
+    def grant(self, role: EntityOrId, **where: Any) -> None:
         self.http.put(self._grant(role, **where))
 
-    def revoke(self, role: Any, **where: Any) -> None:
+    def revoke(self, role: EntityOrId, **where: Any) -> None:
         self.http.delete(self._grant(role, **where))
 
-    def check(self, role: Any, **where: Any) -> None:
+    def check(self, role: EntityOrId, **where: Any) -> None:
         self.http.head(self._grant(role, **where))
 
 
 class RoleAssignments(Collection):
     path, plural = '/role_assignments', 'role_assignments'
 
-    def list(self, **filters: Any) -> list[Any]:            # type: ignore[override]
+    def list(self, **filters: object) -> list[Entity]:            # type: ignore[override]
         names = {'user': 'user.id', 'group': 'group.id', 'role': 'role.id', 'project': 'scope.project.id',
                  'domain': 'scope.domain.id'}
         return [Entity(self, entry) for entry in self._pages(
@@ -110,14 +110,14 @@ class RoleAssignments(Collection):
 
 
 class Ec2Credentials(Collection):
-    def create(self, user_id: str, project_id: str) -> Any:     # type: ignore[override]
+    def create(self, user_id: str, project_id: str) -> Entity:     # type: ignore[override]
         answer = self.http.post(f'/users/{user_id}/credentials/OS-EC2', json={'tenant_id': project_id})
         return Entity(self, answer.json()['credential'])
 
-    def get(self, user_id: str, access: str) -> Any:            # type: ignore[override]
+    def get(self, user_id: str, access: str) -> Entity:            # type: ignore[override]
         return Entity(self, self.http.get(f'/users/{user_id}/credentials/OS-EC2/{access}').json()['credential'])
 
-    def list(self, user_id: str) -> list[Any]:                  # type: ignore[override]
+    def list(self, user_id: str) -> list[Entity]:                  # type: ignore[override]
         found = self.http.get(f'/users/{user_id}/credentials/OS-EC2').json()['credentials']
         return [Entity(self, entry) for entry in found]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
@@ -14,7 +12,7 @@ class KeystoneBaseConstraint(constraints.BaseCustomConstraint):
     resource_client_name = 'keystone'
     entity = ''
 
-    def validate_with_client(self, client: Any, resource_id: Any) -> None:
+    def validate_with_client(self, client: object, resource_id: object) -> None:
         if resource_id == '':
             raise exception.EntityNotFound(entity=self.entity, name=_('empty string is not allowed'))
         super().validate_with_client(client, resource_id)

@@ -113,7 +113,7 @@ class NetworkClient:
     def add_interface_router(self, router: str, body: Any) -> Any:
         return self.put(f'/routers/{router}/add_router_interface', body)
 
-    def remove_interface_router(self, router: str, body: Any) -> Any:
+    def remove_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_router_interface', body)
 
     def add_gateway_router(self, router: str, body: Any) -> Any:
@@ -122,19 +122,19 @@ class NetworkClient:
     def remove_gateway_router(self, router: str) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': {}}})
 
-    def add_extra_routes_to_router(self, router: str, body: Any) -> Any:
+    def add_extra_routes_to_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/add_extraroutes', body)
 
-    def remove_extra_routes_from_router(self, router: str, body: Any) -> Any:
+    def remove_extra_routes_from_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/remove_extraroutes', body)
 
-    def replace_tag(self, collection: str, what: str, body: Any) -> Any:
+    def replace_tag(self, collection: str, what: str, body: Any) -> object:
         return self.put(f'/{collection}/{what}/tags', body)
 
     def list_l3_agent_hosting_routers(self, router: str) -> Any:
         return self.get(f'/routers/{router}/l3-agents')
 
-    def add_router_to_l3_agent(self, agent: str, body: Any) -> Any:
+    def add_router_to_l3_agent(self, agent: str, body: object) -> Any:
         return self.post(f'/agents/{agent}/l3-routers', body)
 
     def remove_router_from_l3_agent(self, agent: str, router: str) -> None:
@@ -143,7 +143,7 @@ class NetworkClient:
     def list_dhcp_agent_hosting_networks(self, network: str) -> Any:
         return self.get(f'/networks/{network}/dhcp-agents')
 
-    def add_network_to_dhcp_agent(self, agent: str, body: Any) -> Any:
+    def add_network_to_dhcp_agent(self, agent: str, body: object) -> Any:
         return self.post(f'/agents/{agent}/dhcp-networks', body)
 
     def remove_network_from_dhcp_agent(self, agent: str, network: str) -> None:
@@ -152,7 +152,7 @@ class NetworkClient:
     def show_quota(self, project_id: str) -> Any:
         return self.get(f'/quotas/{project_id}')
 
-    def update_quota(self, project_id: str, body: Any) -> Any:
+    def update_quota(self, project_id: str, body: Any) -> object:
         return self.put(f'/quotas/{project_id}', body)
 
     def delete_quota(self, project_id: str) -> None:

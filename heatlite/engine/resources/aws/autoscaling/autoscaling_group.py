@@ -35,7 +35,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         return (self.properties[self.MIN_SIZE], self.properties[self.MAX_SIZE],
                 self.properties[self.DESIRED_CAPACITY])
 
-    def group_cooldown(self) -> Any:
+    def group_cooldown(self) -> object:
         return self.properties[self.COOLDOWN]
 
     # From here down is what the two kinds of groups do differently; sizes are a matter of the bounds.
@@ -75,7 +75,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
     def definition_changed(self, prop_diff: Any) -> bool:
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
 
-    def _tags(self) -> list[dict[str, Any]]:
+    def _tags(self) -> list[dict[str, object]]:
         return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self.group_name()}]
 
 

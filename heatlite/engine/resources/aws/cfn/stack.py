@@ -20,7 +20,7 @@ NAME = 'AWS::CloudFormation::Stack'
 OUTPUTS = 'Outputs.'
 
 
-def nested_at(definition: Any, values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | None:
+def nested_at(definition: object, values: Mapping[str, object]) -> tuple[str, Mapping[str, object]] | None:
     """For the checks: the address of the template and what its parameters receive."""
     url, given = values.get('TemplateURL'), values.get('Parameters')
     if not isinstance(url, str):

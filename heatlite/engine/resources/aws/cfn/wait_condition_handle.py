@@ -34,7 +34,7 @@ class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         signed = self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
         return signed or f'{self.identifier().arn()}?{self.resource_id}'
 
-    def metadata_update(self, new_metadata: Any = None) -> None:
+    def metadata_update(self, new_metadata: object = None) -> None:
         """What signals have left stays."""
 
 

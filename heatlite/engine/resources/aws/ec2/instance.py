@@ -110,7 +110,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             return [{'port': self._own_port(subnet_id, groups)}]
         return None
 
-    def _own_port(self, subnet_id: str, groups: Any) -> str:
+    def _own_port(self, subnet_id: str, groups: object) -> str:
         """One that an interrupted try has left is taken."""
         neutron = self.client('neutron')
         name = f'{self.physical_resource_name()}-port'

@@ -34,7 +34,7 @@ class Volume(volume_base.BaseVolume):
                 'If "%(size)s" is not provided, "%(backup)s" must be.') % {
                     'size': self.SIZE, 'backup': self.BACKUP_ID})
 
-    def _create_arguments(self) -> dict[str, Any]:
+    def _create_arguments(self) -> dict[str, object]:
         arguments = super()._create_arguments()
         if self.properties[self.TAGS]:
             arguments['metadata'] = {tag[self.TAG_KEY]: tag[self.TAG_VALUE] for tag in self.properties[self.TAGS]}

@@ -55,7 +55,7 @@ def addresses(served: Served) -> dict[str, str]:
     return {instance: address for group in served.values() for instance, address in group.items()}
 
 
-def _assembled(resources: Mapping[str, Any], served: Served, address: Any) -> dict[str, Any]:
+def _assembled(resources: Mapping[str, object], served: Served, address: object) -> dict[str, object]:
     return {'heat_template_version': VERSION,
             'resources': {**resources, SERVED: {'type': 'OS::Heat::Value', 'properties': {
                 'type': 'json', 'value': {group: dict(members) for group, members in sorted(served.items())}}}},
@@ -145,7 +145,8 @@ echo '* * * * * root /usr/bin/cfn-hup' > /etc/cron.d/cfn-hup
 '''
 
 
-def haproxy(machine: Machine, listeners: Sequence[Listener], health: Health | None, served: Served) -> dict[str, Any]:
+def haproxy(machine: Machine, listeners: Sequence[Listener], health: Health | None,
+            served: Served) -> dict[str, object]:
     """A server that runs HAProxy. A change of its configuration is a change of its metadata, which cfn-hup fetches."""
     properties = {
         'image': machine.image, 'flavor': machine.flavor, 'key_name': machine.key,

@@ -77,12 +77,12 @@ class LoadBalancer(stack_resource.StackResource):
 
     # --- the nested stack ---------------------------------------------------------------------------------
 
-    def child_template(self) -> dict[str, Any]:
+    def child_template(self) -> dict[str, object]:
         """The members of groups are served as before."""
         served = balancing.served_by(self._resources())
         return self._template({**served, balancing.OWN: self._addresses(self.properties[self.INSTANCES] or (), served)})
 
-    def _resources(self) -> Mapping[str, Any]:
+    def _resources(self) -> Mapping[str, object]:
         """Of the template that the nested stack has now."""
         template = self.stack.nesting.template(self) if self.resource_id is not None else None
         found: Mapping[str, Any] = (template.section('resources') if template is not None else None) or {}

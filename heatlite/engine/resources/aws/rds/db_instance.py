@@ -19,7 +19,7 @@ PORT = '3306'                               # where it listens; Trove leaves no 
 SHOWN = 'shown'                             # output of the nested stack: the server as Trove shows it
 
 
-def _is_known(value: Any) -> bool:
+def _is_known(value: object) -> bool:
     """False for a value that depends on a resource that does not exist yet, and for null."""
     return value is not None and value is not UNKNOWN
 
@@ -48,7 +48,7 @@ class DBInstance(stack_resource.StackResource):
                                                   % {'name': self.PORT_NUMBER, 'port': PORT})
         return found
 
-    def child_template(self) -> dict[str, Any]:
+    def child_template(self) -> dict[str, object]:
         props = self.properties
         return {
             'heat_template_version': '2018-08-31',
@@ -60,7 +60,7 @@ class DBInstance(stack_resource.StackResource):
                            'databases': [props[self.DATABASE]]}]}}},
             'outputs': {SHOWN: {'value': {'get_attr': ['server', 'show']}}}}
 
-    def _flavor(self) -> Any:
+    def _flavor(self) -> object:
         """The flavor that DBInstanceClass names: `db.m1.small` is m1.small where no flavor has the whole name."""
         given = self.properties[self.CLASS]
         if not isinstance(given, str) or not given.startswith(CLASS_PREFIX):

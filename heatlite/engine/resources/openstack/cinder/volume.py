@@ -69,7 +69,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     def _description(self) -> Any:
         return self.properties[self.DESCRIPTION]
 
-    def _create_arguments(self) -> dict[str, Any]:
+    def _create_arguments(self) -> dict[str, object]:
         arguments = super()._create_arguments()
         if self.properties[self.IMAGE]:
             arguments['imageRef'] = self.client_plugin('glance').find_image_by_name_or_id(self.properties[self.IMAGE])
@@ -138,7 +138,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             steps.append({'do': 'read_only', 'flag': bool(prop_diff[self.READ_ONLY])})
         return volume_steps.around_attachment(self, steps)
 
-    def _after(self, prop_diff: dict[str, Any], name: str) -> Any:
+    def _after(self, prop_diff: dict[str, object], name: str) -> object:
         return prop_diff[name] if name in prop_diff else self.properties[name]
 
     def _larger(self, size: int) -> int:
@@ -232,7 +232,7 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
                   'device': self._after(prop_diff, self.DEVICE)}
         return {'detach': self._detachment(), 'attach': wanted}
 
-    def _after(self, prop_diff: dict[str, Any], name: str) -> Any:
+    def _after(self, prop_diff: dict[str, object], name: str) -> object:
         return prop_diff[name] if name in prop_diff else self.properties[name]
 
     def check_update_complete(self, progress: dict[str, Any] | None) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.steps import Step, Table
 
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
+
 NEEDS_DETACHED = frozenset({'restore', 'extend', 'retype'})
 
 
-def around_attachment(resource: Any, steps: list[Step]) -> list[Step]:
+def around_attachment(resource: Resource, steps: list[Step]) -> list[Step]:
     """`steps`, with the volume taken out of its server before and put back after where one of them needs it."""
     if not any(step['do'] in NEEDS_DETACHED for step in steps):
         return steps
@@ -26,14 +29,14 @@ def around_attachment(resource: Any, steps: list[Step]) -> list[Step]:
     return [*detach, *steps, *attach]
 
 
-def _attachment_id(resource: Any, attachment: dict[str, Any]) -> str:
+def _attachment_id(resource: Resource, attachment: dict[str, object]) -> str:
     for found in resource.client('nova').volumes.get_server_volumes(attachment['server_id']):
         if found.volumeId == resource.resource_id:
             return str(found.id)
     return str(attachment.get('id') or resource.resource_id)
 
 
-def _status(resource: Any) -> str:
+def _status(resource: Resource) -> str:
     return str(resource.client().volumes.get(resource.resource_id).status)
 
 

@@ -46,7 +46,7 @@ class DeployedServer(server_base.BaseServer):
     def handle_delete(self) -> None:
         self._delete_transport()
 
-    def handle_snapshot_delete(self, state: Any) -> None:
+    def handle_snapshot_delete(self, state: object) -> None:
         """There is nothing of ours to keep a copy of."""
         self._delete_transport()
 

@@ -77,7 +77,7 @@ class InstanceGroup(balanced.BalancedGroup):
             found['Metadata'] = metadata
         return found
 
-    def _tags(self) -> list[dict[str, Any]]:
+    def _tags(self) -> list[dict[str, object]]:
         given = [dict(tag) for tag in self.properties[self.TAGS] or ()]
         return [*given, {'Key': 'metering.groupname', 'Value': self.group_name()}]
 
@@ -96,7 +96,7 @@ class InstanceGroup(balanced.BalancedGroup):
         yield members.REFS_MAP, {name: {'Ref': name} for name in names}
         yield self.INSTANCE_LIST, {'Fn::Join': [',', [{'Fn::GetAtt': [name, 'PublicIp']} for name in names]]}
 
-    def definition_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+    def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
 
     def rolling_policy(self) -> tuple[int, int, float] | None:

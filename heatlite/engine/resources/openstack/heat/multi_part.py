@@ -60,7 +60,7 @@ class MultipartMime(software_config.SoftwareConfig):
                             each.get_filename() or part[self.FILENAME])
 
 
-def mime_text(content: str, subtype: str | None, filename: str | None) -> Any:
+def mime_text(content: str, subtype: str | None, filename: str | None) -> text.MIMEText:
     """Without a subtype it is the file's name without its ending, else plain."""
     if not subtype:
         subtype = os.path.splitext(filename)[0] if filename else 'plain'

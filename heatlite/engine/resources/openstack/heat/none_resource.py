@@ -5,10 +5,14 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine import properties, resource, rsrc_defn
 from heatlite.engine.resources import catalogue
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
+    from heatlite.engine.resource import Resource
 
 TYPE = 'OS::Heat::None'
 
@@ -32,7 +36,7 @@ class NoneResource(resource.Resource):
     def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
         return self.t.freeze(properties={})
 
-    def properties_to_store(self, definition: Any = None) -> dict[str, Any]:
+    def properties_to_store(self, definition: object = None) -> dict[str, object]:
         return {}
 
     def validate(self) -> None:
@@ -43,8 +47,8 @@ class NoneResource(resource.Resource):
 
     always_inspected = False
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
+                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
         return False
 
     def get_attribute(self, key: str, *path: Any) -> None:

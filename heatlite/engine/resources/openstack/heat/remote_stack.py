@@ -103,7 +103,7 @@ class RemoteStack(resource.Resource):
                 'environment': {environment.PARAMETERS: dict(self.properties[self.PARAMETERS] or {}),
                                 environment.REGISTRY: dict(self.stack.env.resource_registry)}}
 
-    def _request(self) -> dict[str, Any]:
+    def _request(self) -> dict[str, object]:
         found = self._template()
         if self.properties[self.TIMEOUT] is not None:
             found['timeout_mins'] = self.properties[self.TIMEOUT]
@@ -173,16 +173,16 @@ class RemoteStack(resource.Resource):
     def check_update_complete(self, _handle: Any = None) -> bool:
         return self._is_over(self.UPDATE)
 
-    def check_suspend_complete(self, _handle: Any = None) -> bool:
+    def check_suspend_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SUSPEND)
 
     def check_resume_complete(self, _handle: Any = None) -> bool:
         return self._is_over(self.RESUME)
 
-    def check_check_complete(self, _handle: Any = None) -> bool:
+    def check_check_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.CHECK)
 
-    def check_snapshot_complete(self, _handle: Any = None) -> bool:
+    def check_snapshot_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SNAPSHOT)
 
     def check_delete_complete(self, asked: Any = None) -> bool:

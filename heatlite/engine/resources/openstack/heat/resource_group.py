@@ -63,7 +63,7 @@ class ResourceGroup(members.Group):
         free = (name for name in map(str, itertools.count()) if name not in removed)
         return itertools.islice(free, size)
 
-    def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
+    def get_resource_def(self, include_all: bool = False) -> dict[str, object]:
         """The members' definition. `include_all`: with the properties that are null."""
         found = {key: value for key, value in self.properties[self.RESOURCE_DEF].items() if value is not None}
         given = found.get(self.RESOURCE_DEF_PROPERTIES)
@@ -72,7 +72,7 @@ class ResourceGroup(members.Group):
                 name: value for name, value in given.items() if value is not None}
         return found
 
-    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> Mapping[str, Any]:
+    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, object]) -> Mapping[str, object]:
         """The definition of one member: its name in the place of the index variable."""
         given = res_defn.get(self.RESOURCE_DEF_PROPERTIES)
         variable = self.properties[self.INDEX_VAR]
@@ -90,8 +90,8 @@ class ResourceGroup(members.Group):
     def child_template(self) -> Template:
         return self._assemble_nested(self._resource_names())
 
-    def _nested_output_defns(self, resource_names: Iterable[str], get_attr_fn: Any = None,
-                             get_res_fn: Any = None) -> Iterator[tuple[str, Any]]:
+    def _nested_output_defns(self, resource_names: Iterable[str], get_attr_fn: object = None,
+                             get_res_fn: object = None) -> Iterator[tuple[str, object]]:
         return self._outputs(list(resource_names))
 
     def _members_in_order(self) -> list[Any]:
@@ -124,7 +124,7 @@ class ResourceGroup(members.Group):
         kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
         return kept | set(self._newly_removed(before))
 
-    def foreseen_template(self, prop_diff: Mapping[str, Any]) -> Any:
+    def foreseen_template(self, prop_diff: Mapping[str, object]) -> object:
         """Without the members that a rolling update has for its duration only."""
         if self.properties.schema.get(self.REMOVAL_POLICIES) is not None:
             self._foreseen_removals = self._removals()
@@ -168,7 +168,7 @@ class ResourceGroup(members.Group):
         first = self.next_template() or self.child_template()
         return self.in_batches(self.update_with_template(first, self.child_params()))
 
-    def res_def_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+    def res_def_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.RESOURCE_DEF in prop_diff
 
     def pause(self) -> float:
@@ -216,7 +216,7 @@ class ResourceGroup(members.Group):
         return super()._resolve_attribute(name)
 
 
-def _mentions(value: Any, text: str) -> bool:
+def _mentions(value: object, text: str) -> bool:
     match value:
         case str():
             return text in value
@@ -227,7 +227,7 @@ def _mentions(value: Any, text: str) -> bool:
     return False
 
 
-def _replaced(value: Any, old: str, new: str) -> Any:
+def _replaced(value: object, old: str, new: str) -> object:
     match value:
         case str():
             return value.replace(old, new)

@@ -76,7 +76,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             return {action for entry in source['config'].get('configs') or () for action in entry['actions']}
         return set(self.properties[self.DEPLOY_ACTIONS] or ())
 
-    def derived_config(self, source: Mapping[str, Any], inputs: list[dict[str, Any]]) -> Any:
+    def derived_config(self, source: Mapping[str, object], inputs: list[dict[str, object]]) -> object:
         """For subclasses: the content, given the inputs with their values."""
         return source['config']
 
@@ -92,7 +92,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return found + [{'name': name, 'type': 'String', 'value': value, 'description': about}
                         for name, value, about in self._told(action)]
 
-    def _told(self, action: str) -> Iterator[tuple[str, Any, str]]:
+    def _told(self, action: str) -> Iterator[tuple[str, object, str]]:
         """(name, value, description)."""
         yield 'deploy_server_id', self.properties[self.SERVER], _('Id of the server this is deployed to.')
         yield 'deploy_action', action, _('Action of the stack this is deployed for.')
@@ -111,14 +111,14 @@ class SoftwareDeployment(signal_responder.SignalResponder):
                 if way == self.ZAQAR_SIGNAL:
                     yield 'deploy_queue_id', self._get_zaqar_signal_queue_id(), _('Queue to post the signal to.')
 
-    def _login(self) -> Iterator[tuple[str, Any, str]]:
+    def _login(self) -> Iterator[tuple[str, object, str]]:
         found = self._get_heat_signal_credentials()
         for name in ('auth_url', 'username', 'user_id', 'password', 'project_id'):
             yield f'{DEPLOY}{name}', found[name], _('For logging in: %s.') % name
         if found['region_name']:
             yield f'{DEPLOY}region_name', found['region_name'], _('For logging in: region_name.')
 
-    def _derived_name(self, source: Mapping[str, Any]) -> str:
+    def _derived_name(self, source: Mapping[str, object]) -> str:
         """Servers run what is deployed in the order of these names."""
         return str(self.properties[self.NAME] or source['name'] or self.physical_resource_name())
 
@@ -200,7 +200,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def check_update_complete(self, waiting: Any) -> bool:
         return waiting is None or self._is_over()
 
-    def check_suspend_complete(self, waiting: Any) -> bool:
+    def check_suspend_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
     def check_resume_complete(self, waiting: Any) -> bool:
@@ -349,7 +349,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
     MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
     member_type = TYPE
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
-    nested_members: Any = None              # their attributes are the outputs of a config: known when it is there
+    nested_members: object = None              # their attributes are the outputs of a config: known when it is there
 
     properties_schema = catalogue.properties(GROUP)
     attributes_schema = catalogue.attribute_schemata(GROUP)
@@ -365,7 +365,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
         names = [str(name) for name in self.properties[self.SERVERS] or {}]
         return iter(names if size is None else names[:size])
 
-    def get_resource_def(self, include_all: bool = False) -> dict[str, Any]:
+    def get_resource_def(self, include_all: bool = False) -> dict[str, object]:
         given = {name: self.properties[name] for name in self.member_properties}
         return {'type': self.member_type, 'properties': {
             name: value for name, value in given.items() if value is not None or include_all}}
@@ -374,7 +374,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
         servers = self.properties[self.SERVERS] or {}
         return {**res_defn, 'properties': {**res_defn['properties'], 'server': servers.get(res_name)}}
 
-    def res_def_changed(self, prop_diff: Mapping[str, Any]) -> bool:
+    def res_def_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return True
 
     def _removed(self) -> set[str]:

@@ -84,7 +84,7 @@ class StackSet(members.Group):
         self._check_regions(given)
         self._check_token(given)
 
-    def _given(self) -> list[tuple[str, Mapping[str, Any]]]:
+    def _given(self) -> list[tuple[str, Mapping[str, object]]]:
         """Members with their names. Raises StackValidationFailed for one without a name."""
         found = []
         for member in self.properties[self.MEMBERS] or ():
@@ -100,7 +100,7 @@ class StackSet(members.Group):
         project = None if secret else member.get(self.PROJECT_ID) or self.context.project_id
         return self._region(member), secret, project
 
-    def _region(self, member: Mapping[str, Any]) -> str:
+    def _region(self, member: Mapping[str, object]) -> str:
         return str(member.get(self.REGION_NAME) or self.context.region_name or '')
 
     def _check_size(self, names: Sequence[str]) -> None:
@@ -115,7 +115,7 @@ class StackSet(members.Group):
                 'The template and the parameters of all members of the stack set are %(size)d characters; it may have '
                 '%(most)d. Give it fewer members, or a smaller template.') % {'size': size, 'most': MOST_SET_TEXT})
 
-    def _check_regions(self, given: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def _check_regions(self, given: Sequence[tuple[str, Mapping[str, object]]]) -> None:
         """Looks the regions up in the catalogue. Raises StackValidationFailed. Members with a credential of their own
         have another catalogue, which is read when their turn comes."""
         if not getattr(self.stack, 'strict_validate', True):
@@ -134,7 +134,7 @@ class StackSet(members.Group):
                     'Member %(name)s of the stack set: the region "%(region)s" cannot be reached: %(reason)s') % {
                         'name': name, 'region': region, 'reason': said}) from error
 
-    def _check_token(self, given: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    def _check_token(self, given: Sequence[tuple[str, Mapping[str, object]]]) -> None:
         """Asks for a token of one of the other projects. Raises StackValidationFailed if that of the request cannot be
         exchanged at all; a project in which the caller has no role is the failure of its member."""
         if not getattr(self.stack, 'strict_validate', True) or (self.context.trust_id and not self.context.auth_token):
@@ -186,7 +186,7 @@ class StackSet(members.Group):
         return Template({**document, 'parameters': {
             TEMPLATE_PARAM: {'type': 'string'}, VALUES_PARAM: {'type': 'json'}}}, source='nested_stack')
 
-    def _definition(self, name: str, member: Mapping[str, Any], before: Sequence[str]) -> dict[str, Any]:
+    def _definition(self, name: str, member: Mapping[str, object], before: Sequence[str]) -> dict[str, object]:
         context = {
             self.REGION_NAME: self._region(member) or None, self.SSL_INSECURE: bool(member.get(self.SSL_INSECURE)),
             **{key: member.get(key) for key in (self.CREDENTIAL_SECRET_ID, self.CA_CERT, self.PROJECT_ID)}}

@@ -44,7 +44,7 @@ class StructuredDeployment(software_deployment.SoftwareDeployment):
                            self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)
 
 
-def with_inputs(part: Any, key: str, values: Mapping[str, Any], strict: bool) -> Any:
+def with_inputs(part: object, key: str, values: Mapping[str, object], strict: bool) -> object:
     """Maps with the one `key` replaced by the input of that name, at any depth.
 
     An input that is not given is null; `strict`: UserParameterMissing.

@@ -141,7 +141,7 @@ class SwiftSignal(resource.Resource):
             found[signal[UNIQUE_ID]] = signal
         return list(found.values())
 
-    def _signal(self, body: bytes, place: int) -> dict[str, Any]:
+    def _signal(self, body: bytes, place: int) -> dict[str, object]:
         """Nothing at all means success."""
         try:
             received = json.loads(body) if body.strip() else {}

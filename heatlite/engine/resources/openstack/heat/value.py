@@ -44,7 +44,7 @@ class Value(resource.Resource):
         self.reparse()
         return super().validate()
 
-    def _typed(self, kind: str) -> Mapping[str, Any]:
+    def _typed(self, kind: str) -> Mapping[str, object]:
         typed = properties.Schema(self.KINDS[kind], required=True, update_allowed=True)
         return {**self.properties_schema, self.VALUE: typed}
 

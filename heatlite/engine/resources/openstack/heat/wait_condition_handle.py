@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common.exception import UpdateReplace
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, signal_responder, wait_condition
 from heatlite.engine.resources.aws.cfn.wait_condition_handle import WaitConditionHandle
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
+    from heatlite.engine.resource import Resource
 
 NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionHandle'
 
@@ -89,8 +93,8 @@ class UpdateWaitConditionHandle(WaitConditionHandle):
     support_status = catalogue.status(UPDATED)
     always_inspected = True
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
+                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
         raise UpdateReplace(self.name)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -15,6 +15,9 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
 from heatlite.engine.resources import catalogue, existing, signal_responder
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
 
 TYPE = 'OS::Mistral::Workflow'
 FORMER_POLICIES = ('pause_before', 'wait_after', 'wait_before', 'timeout', 'concurrency', 'retry')
@@ -176,7 +179,7 @@ class Workflow(signal_responder.SignalResponder):
         """The service keeps the text that was made of the properties, not the properties."""
         return {}
 
-    def _execution(self, execution_id: str) -> dict[str, Any]:
+    def _execution(self, execution_id: str) -> dict[str, object]:
         found = self.client().executions.get(execution_id)
         return {'id': found.id, 'workflow_name': found.workflow_name, 'created_at': found.created_at,
                 'updated_at': found.updated_at, 'state': found.state, 'input': _map(found.input),
@@ -188,11 +191,11 @@ def _map(value: Any) -> Any:
     return json.loads(value) if isinstance(value, str) and value else value
 
 
-def _dashed(body: Mapping[str, Any]) -> dict[str, Any]:
+def _dashed(body: Mapping[str, object]) -> dict[str, object]:
     return {name.replace('_', '-'): value for name, value in body.items() if value is not None}
 
 
-def _has_policy(properties: Any, tasks: str, name: str) -> bool:
+def _has_policy(properties: Properties, tasks: str, name: str) -> bool:
     given = properties.resolved_data().get(tasks)
     return isinstance(given, list) and any(isinstance(task, Mapping) and isinstance(task.get('policies'), Mapping)
                                            and task['policies'].get(name) is not None for task in given)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import existing
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
 
 
 class NeutronResource(resource.Resource):
@@ -27,7 +30,7 @@ class NeutronResource(resource.Resource):
         return self.validate_properties(self.properties)
 
     @staticmethod
-    def validate_properties(properties: Any) -> str | None:
+    def validate_properties(properties: Properties) -> str | None:
         """An error text when `value_specs` sets what the type, or only an administrator, should set."""
         if 'value_specs' in properties and properties['value_specs'] is not None:
             specs = set(properties['value_specs'])
@@ -58,7 +61,7 @@ class NeutronResource(resource.Resource):
             old = before_value_specs or {}
             props.update({key: value for key, value in specs.items() if key not in old or old[key] != value})
 
-    def prepare_update_properties(self, prop_diff: dict[str, Any]) -> None:
+    def prepare_update_properties(self, prop_diff: dict[str, object]) -> None:
         """Makes the body of an update of a property diff, in place."""
         if 'value_specs' in prop_diff:
             self.merge_value_specs(prop_diff, self.properties['value_specs'])
@@ -96,7 +99,7 @@ class NeutronResource(resource.Resource):
     def FnGetRefId(self) -> Any:
         return self.get_reference_id()
 
-    def _res_get_args(self) -> list[Any]:
+    def _res_get_args(self) -> list[object]:
         return [self.resource_id]
 
     def _show_resource(self) -> Any:
@@ -132,7 +135,7 @@ class NeutronResource(resource.Resource):
             client.KEYS.get(plural, plural)]
         return found
 
-    def _listed_by_name(self) -> list[Mapping[str, Any]]:
+    def _listed_by_name(self) -> list[Mapping[str, object]]:
         name = self.properties.get('name') or self.physical_resource_name()
         return [entry for entry in self.list_named(name) if entry['name'] == name]
 
@@ -146,7 +149,7 @@ class NeutronResource(resource.Resource):
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def _not_found_in_call(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+    def _not_found_in_call(self, function: Callable[..., object], *args: object, **kwargs: object) -> bool:
         """Whether a call says that the thing is gone."""
         try:
             function(*args, **kwargs)
@@ -170,5 +173,5 @@ class NeutronResource(resource.Resource):
             raise exception.PhysicalResourceExists(name=self.physical_resource_name_or_FnGetRefId())
         return True
 
-    def physical_resource_name_or_FnGetRefId(self) -> Any:
+    def physical_resource_name_or_FnGetRefId(self) -> object:
         return self.physical_resource_name() or self.get_reference_id()

@@ -6,12 +6,15 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
 from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.openstack.neutron import neutron
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
 
 TYPE = 'OS::Neutron::Port'
 FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up for a replacement
@@ -176,7 +179,7 @@ class Port(neutron.NeutronResource):
 
     always_inspected = False                # the policy decides about updates that look at the port
 
-    def needs_replace(self, after_props: Any) -> bool:
+    def needs_replace(self, after_props: Properties) -> bool:
         return bool(after_props.get(self.REPLACEMENT_POLICY) == 'REPLACE_ALWAYS')
 
     def prepare_for_replace(self) -> None:

@@ -105,13 +105,13 @@ class SecurityGroup(neutron.NeutronResource):
             with self.client_plugin().ignore_not_found:
                 self.client().delete_security_group_rule(rule_id)
 
-    def _complete(self, wanted: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    def _complete(self, wanted: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
         found = [self._format_rule(rule) for rule in wanted or ()]
         if not any(rule['direction'] == 'egress' for rule in found):
             found += [dict(rule) for rule in DEFAULT_RULES]
         return found
 
-    def _format_rule(self, rule: Mapping[str, Any]) -> dict[str, Any]:
+    def _format_rule(self, rule: Mapping[str, object]) -> dict[str, object]:
         """A rule as the service has it: what is not given is left out."""
         found = {name: value for name, value in rule.items() if value is not None}
         mode = found.pop(self.RULE_REMOTE_MODE, self.RULE_REMOTE_IP_PREFIX)
@@ -149,7 +149,7 @@ class SecurityGroup(neutron.NeutronResource):
         return live
 
 
-def key_of(rule: Mapping[str, Any]) -> tuple[Any, ...]:
+def key_of(rule: Mapping[str, object]) -> tuple[object, ...]:
     """Equal for equal rules, whether numbers came as numbers or as text."""
     return tuple(None if rule.get(name) in (None, '') else str(rule[name]).lower() for name in IDENTITY)
 

@@ -412,14 +412,14 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def handle_delete(self) -> dict[str, Any]:
         return self._begin_delete()
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, Any]:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, object]:
         """With an image first, unless there is nothing worth one."""
         if state[1] != self.FAILED and self.resource_id:
             image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
             return {'server': self.resource_id, 'image': image}
         return self._begin_delete()
 
-    def _begin_delete(self) -> dict[str, Any]:
+    def _begin_delete(self) -> dict[str, object]:
         if self.resource_id is not None:
             with self.client_plugin().ignore_not_found:
                 self.client().servers.delete(self.resource_id)

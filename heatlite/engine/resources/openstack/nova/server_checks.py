@@ -88,7 +88,7 @@ def _check_limits(server: Any, props: Any) -> None:
         _check_files(files, limits)
 
 
-def _check_files(files: Mapping[str, str], limits: Any) -> None:
+def _check_files(files: Mapping[str, str], limits: object) -> None:
     most, largest = getattr(limits, 'maxPersonality', -1), getattr(limits, 'maxPersonalitySize', -1)
     if most != -1 and len(files) > most:
         raise exception.StackValidationFailed(message=_(

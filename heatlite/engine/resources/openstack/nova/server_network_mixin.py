@@ -364,5 +364,5 @@ def _is_same(network: Network, _port: NeutronPort | None, wanted: Network) -> bo
     return network == wanted
 
 
-def _plain(network: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(network: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in network.items() if value is not None}

@@ -8,7 +8,7 @@ from typing import Any
 from heatlite.engine.clients.os import service
 
 
-def plain(body: Mapping[str, Any]) -> dict[str, Any]:
+def plain(body: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}
 
 

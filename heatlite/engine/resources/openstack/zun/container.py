@@ -100,7 +100,7 @@ class Container(resource.Resource):
         return found
 
     @staticmethod
-    def _mount(mount: Mapping[str, Any]) -> dict[str, Any]:
+    def _mount(mount: Mapping[str, object]) -> dict[str, object]:
         found = {'destination': mount['mount_path']}
         if mount.get('volume_id'):
             return {**found, 'source': mount['volume_id']}
@@ -172,7 +172,7 @@ class Container(resource.Resource):
             step['done'] = True
         return True
 
-    def _port_in(self, network: Mapping[str, Any]) -> str | None:
+    def _port_in(self, network: Mapping[str, object]) -> str | None:
         for entry in self.client().containers.network_list(self.resource_id):
             if entry.net_id == network[self.NETWORK_ID]:
                 return str(entry.port_id)
