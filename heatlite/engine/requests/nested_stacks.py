@@ -20,7 +20,7 @@ from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
@@ -133,12 +133,16 @@ class NestedStacks:
                         **(exports.ABANDONING if abandon else {})}},
             asked_by=_on_behalf_of(parent), plan=plan)
 
-    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:
-        """Cancel the action of a nested stack. Does nothing if none is in progress."""
+    def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool:
+        """Cancel the action of a nested stack. Does nothing if none is in progress. False: it has another generation
+        meanwhile."""
         try:
-            self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
+            self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False), generation)
+        except OtherRequest:
+            return False
         except (exception.NotSupported, exception.EntityNotFound):
-            return
+            return True
+        return True
 
     def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack:
         """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks

@@ -121,9 +121,11 @@ class StackActions:
         except Unneeded:
             return
 
-    def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
+    def cancel(self, context: RequestContext, message: messages.CancelStack, generation: int | None = None) -> None:
         """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
-        step."""
+        step.
+
+        `generation`: of the request whose action is meant; None: of any. Raises OtherRequest for another one."""
         now = self._runtime.now()
         if message.rollback:
             self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
@@ -132,6 +134,8 @@ class StackActions:
         def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
             owner = self._acceptance.claim(tx, message.stack_id, context)
             row = self._stored.current(tx, message.stack_id, context)
+            if generation not in (None, row.generation):
+                raise OtherRequest
             guarding.check_lock(tx, row)
             allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
             if row.action not in allowed or row.status != Status.IN_PROGRESS:
@@ -236,6 +240,10 @@ class StackActions:
             except exception.HeatException:
                 return
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+
+
+class OtherRequest(Exception):
+    """A newer request of the stack has been accepted."""
 
 
 class Unneeded(Exception):
