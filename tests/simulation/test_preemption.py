@@ -6,13 +6,14 @@ Each older update here would take longer than a stack may take.
 from __future__ import annotations
 
 import json
+import logging
 
 import pytest
 
 from heatlite.engine import properties, resource
 from heatlite.engine.resources.openstack.heat.resource_group import ResourceGroup
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, kill_engines_in
+from tests.simulation.cluster import Cluster, kill_engines_in, wait
 from tests.simulation.test_nested import child_of, group, rolling, template
 
 FOR_EVER = 100_000
@@ -301,3 +302,35 @@ def test_a_type_hears_that_a_newer_update_waits():
         place.update(stack_id, wanted('last'))
         ended_well(place, stack_id, 'UPDATE')
         assert Hurried.updates == ['second', 'last']
+
+
+class Pondering(resource.Resource):
+    """Takes a minute to say whether it needs an update, if it is the first."""
+
+    PROPERTIES = (VALUE,) = ('value',)
+    properties_schema = {VALUE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
+
+    def handle_create(self):
+        self.resource_id_set(self.physical_resource_name())
+
+    def _needs_update(self, *arguments, **named):
+        if self.name == 'a':
+            self.runtime.sleep(60.0)
+        return super()._needs_update(*arguments, **named)
+
+
+def test_what_an_older_update_has_not_compared_yet_is_not_compared(caplog):
+    def wanted(value, *names):
+        return template({name: {'type': 'My::Pondering', 'properties': {'value': value}} for name in names})
+
+    with Cluster(engines=1, **{'engine.runner_pool_size': 1}) as place:
+        for _, service in place.engines:
+            service.registry.register('My::Pondering', Pondering)
+        stack_id = place.create('s', wanted('first', 'a', 'b'))
+        ended_well(place, stack_id, 'CREATE')
+        place.update(stack_id, wanted('second', 'a', 'b'))
+        wait(place, 10.0)
+        place.update(stack_id, wanted('third', 'a'))
+        ended_well(place, stack_id, 'UPDATE')
+        assert list(place.states(stack_id)) == ['a']
+    assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]

@@ -108,7 +108,7 @@ class StepCalls:
         self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
-        if self._inbox.is_stopped:
+        if self._inbox.is_stopped or self._leased.traversal.has_ended(step):    # the latter: of an older definition
             self._returned(step)
             return
         why = self._aborted.pop(step, None)
