@@ -57,7 +57,11 @@ class Servers:
         self.on_small_disk = on_small_disk if os.geteuid() == 0 else ''
         if self.on_small_disk:
             self._mount(self._data_of(self.on_small_disk))
-        told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
+        try:
+            told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
+        except BaseException:                   # on a busy machine, one of them may not start in time
+            self.close()
+            raise
         self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
 
     @property
