@@ -192,11 +192,11 @@ class BrokerClient:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
         who = _sent_context(context, here, seconds)
-        until = here.monotonic() + min(OFFERED_SECONDS, seconds)
+        until, end = here.monotonic() + min(OFFERED_SECONDS, seconds), here.monotonic() + seconds
         try:
             return retries.call(
-                lambda: self._answered(lambda: client.call(who, message.method(), **message.sent())), retries.ENGINE,
-                self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
+                lambda: self._answered(lambda: client.call(who, message.method(), **message.sent()), end),
+                retries.ENGINE, self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
         except self._errors.MessageUndeliverable:
             raise exception.NoEngine() from None
         except self._errors.RemoteError as error:
@@ -205,9 +205,11 @@ class BrokerClient:
             # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
             return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
 
-    def _answered(self, call: Callable[[], Any]) -> Any:
-        """Return `call()`. Raises AnswerLost once the broker is gone: the library would wait until its time-out for an
-        answer that finds no way, or for a connection, which is the longer the more a request may take."""
+    def _answered(self, call: Callable[[], Any], end: float) -> Any:
+        """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
+
+        The library would wait until its time-out for an answer that finds no way, and for a broker that accepts
+        connections and says nothing for much longer. What it sends then comes too late for any engine."""
         here = runtime.current()
         done = here.flag()
         outcome: list[tuple[Any, Exception | None]] = []
@@ -223,6 +225,8 @@ class BrokerClient:
         while not done.wait(LOOK_SECONDS):
             if self._watch.is_gone():
                 raise exception.AnswerLost()
+            if here.monotonic() > end + LOOK_SECONDS:   # the library's own time-out comes first where it has one
+                raise self._errors.MessagingTimeout()
         found, error = outcome[0]
         if error is not None:
             raise error

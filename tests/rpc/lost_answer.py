@@ -1,4 +1,5 @@
-"""A program: an engine that receives a message while the broker goes away. Prints as JSON what its caller is told.
+"""A program: an engine that receives a message while the broker goes away, and a broker that is silent. Prints as
+JSON what its caller is told.
 
 `python -m tests.rpc.lost_answer URL`; a process of its own because its threads are cooperative.
 """
@@ -47,6 +48,10 @@ def main(url):
             return type(error).__name__
 
     found = {'first': asked(), 'second': asked(), 'received': engine.received}
+    conf.set_override('rpc_response_timeout', 3)
+    relay.hang()
+    found['silent'] = asked()
+    relay.cut()
     relay.mend()
     del serving
     print(json.dumps(found))

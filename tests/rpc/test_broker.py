@@ -94,7 +94,7 @@ def test_an_answer_that_finds_no_broker_is_not_waited_for():
                           capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == {
-        'first': 'AnswerLost', 'second': 'BrokerUnavailable', 'received': 1}
+        'first': 'AnswerLost', 'second': 'BrokerUnavailable', 'received': 1, 'silent': 'MessagingTimeout'}
 
 
 def test_without_a_broker_callers_hear_so_at_once():
