@@ -18,6 +18,8 @@ from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
 
+RETRY_AFTER = '2'           # seconds: as long as a short outage lasts, such as an election of nodes
+
 MALFORMED = _('The server could not comply with the request since it is either malformed or otherwise incorrect.')
 FORBIDDEN = _('Access was denied to this resource.')
 
@@ -62,6 +64,8 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
         log_unserved(error)
     answer = webob.Response(status=found['code'], content_type='application/json', charset=None,
                             body=json.dumps(found).encode('ascii'))
+    if found['code'] == 503:
+        answer.headers['Retry-After'] = RETRY_AFTER
     allowed = getattr(error, 'allowed_methods', None)
     if allowed:
         answer.headers['Allow'] = ','.join(allowed)

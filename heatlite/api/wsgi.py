@@ -23,7 +23,7 @@ from webob.request import BaseRequest
 from heatlite.api import faults, json_text
 from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
-from heatlite.common import exception, outages, retries
+from heatlite.common import exception, outages, retries, runtime
 from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
@@ -35,6 +35,7 @@ T = TypeVar('T')
 
 PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
 LONG_OUTAGE = 2.0               # seconds
+LONGEST_TRIES = 10.0            # seconds of a request until it is not tried again: a try may take half a minute
 
 
 class Body(enum.Enum):
@@ -137,8 +138,11 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         A handler only reads until it sends a message to an engine; after that nothing is repeated. In a long outage no
         request waits. Raises what the handler raises.
         """
+        here = runtime.current()
+        began = here.monotonic()
         return retries.call(handler, retries.REQUEST, exception.DatabaseUnavailable, gives_up=lambda error: (
-            self.has_called or isinstance(error, Busy) or outages.seconds(outages.DATABASE) > LONG_OUTAGE))
+            self.has_called or isinstance(error, Busy) or here.monotonic() - began > LONGEST_TRIES
+            or outages.seconds(outages.DATABASE) > LONG_OUTAGE))
 
     def enforce(self, rule: str) -> None:
         self.services.policy.enforce(self.context, rule)

@@ -119,6 +119,14 @@ class MessagingTimeout(HeatException):
     msg_fmt = _('No engine answered within %(seconds)s seconds.')
 
 
+class AnswerLost(HeatException):
+    """The broker went away while a message was under way: an engine may have executed it, or may execute it yet."""
+
+    http_code = 503
+    cfn_code = 'ServiceUnavailable'
+    msg_fmt = _('The message broker went away before an engine answered. Whether the request was accepted is unknown.')
+
+
 class NoEngine(HeatException):
     """No engine has a queue at the broker for the API's request."""
 

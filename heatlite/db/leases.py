@@ -24,6 +24,7 @@ _HELD = sa.select(lease.c.stack_id, lease.c.epoch, lease.c.strikes).where(
 _EPOCH = sa.select(lease.c.engine_id, lease.c.epoch, lease.c.strikes, lease.c.wanted).where(
     lease.c.stack_id == sa.bindparam('wanted_stack'))
 _HOLDER = _EPOCH.with_for_update()
+_SHARED = _EPOCH.with_for_update(read=True)
 _WRITE = lease.update().where(lease.c.stack_id == sa.bindparam('wanted_stack')).values(writes=lease.c.writes + 1)
 _WANT = _WRITE.values(wanted=True)
 
@@ -93,9 +94,19 @@ def is_good(tx: sa.Connection, known: Lease) -> bool:
     return is_held(tx, known)
 
 
+def hold(tx: sa.Connection, known: Lease) -> bool:
+    """As `is_good`, and it remains so until the end of `tx`: for what the owner of a stack writes to other stacks."""
+    if certifies(tx):
+        tx.execute(_WRITE, {'wanted_stack': known.stack_id})
+    return _is_of(tx.execute(_SHARED, {'wanted_stack': known.stack_id}).first(), known)
+
+
 def is_held(tx: sa.Connection, known: Lease) -> bool:
     """As `is_good`, as far as this node of the database knows: enough to read by, not to write or call by."""
-    row = tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first()
+    return _is_of(tx.execute(_EPOCH, {'wanted_stack': known.stack_id}).first(), known)
+
+
+def _is_of(row: sa.Row[tuple[str | None, int, int, bool]] | None, known: Lease) -> bool:
     return row is not None and (row.engine_id, row.epoch) == (known.engine_id, known.epoch)
 
 

@@ -1,13 +1,14 @@
 """The API's end of RPC: `call` sends a message to an engine and waits for its answer, `wake` sends a wake-up.
 
 Messages go through the broker, or to a thread of this process (heatlite-all). Both clients raise what the engine raised
-(heatlite.rpc.errors), MessagingTimeout, NoEngine, or BrokerUnavailable.
+(heatlite.rpc.errors), MessagingTimeout, AnswerLost, NoEngine, or BrokerUnavailable.
 """
 
 from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Protocol
@@ -30,6 +31,9 @@ OFFERED_SECONDS = 10.0
 # How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
 # or are of an older release.
 ELSEWHERE_SECONDS = 5.0
+# How long the broker may refuse all connections until the calls that wait for an answer end without one.
+LOST_SECONDS = 4.0
+LOOK_SECONDS = 1.0                  # between two looks whether it does
 
 
 class EngineClient(Protocol):
@@ -68,6 +72,30 @@ class _Elsewhere(Exception):
         self.found = found
 
 
+class _Watch:
+    """Whether the broker is gone, for all calls that wait for an answer. It is probed once for all of them."""
+
+    def __init__(self, probe: Callable[[], None]) -> None:
+        """`probe()`: raises BrokerUnavailable when the broker accepts no connection."""
+        self._probe = probe
+        self._looked = -LOOK_SECONDS
+        self._since: float | None = None            # since when every look has failed
+
+    def is_gone(self) -> bool:
+        """Whether every look has failed for LOST_SECONDS."""
+        now = runtime.current().monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            if now - self._looked > LOST_SECONDS:   # no call has waited meanwhile
+                self._since = None
+            self._looked = now
+            try:
+                self._probe()
+                self._since = None
+            except exception.BrokerUnavailable:
+                self._since = now if self._since is None else self._since
+        return self._since is not None and now - self._since >= LOST_SECONDS
+
+
 class BrokerClient:
     """Sends messages over the message broker."""
 
@@ -90,6 +118,7 @@ class BrokerClient:
             # time out.
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))
         self._connected = False
+        self._watch = _Watch(self.probe)
 
     def probe(self) -> None:
         """Raises BrokerUnavailable when the broker accepts no connection."""
@@ -116,6 +145,10 @@ class BrokerClient:
             found = self._insist(context, message, seconds)
         except library.MessagingTimeout:
             raise exception.MessagingTimeout(seconds=seconds) from None
+        except exception.AnswerLost as error:
+            self._connected = False
+            outages.away(outages.BROKER, error)
+            raise
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
             self._connected = False
             outages.away(outages.BROKER, error)
@@ -162,10 +195,11 @@ class BrokerClient:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
         who = _sent_context(context, here, seconds)
-        until = here.monotonic() + min(OFFERED_SECONDS, seconds)
+        until, end = here.monotonic() + min(OFFERED_SECONDS, seconds), here.monotonic() + seconds
         try:
-            return retries.call(lambda: client.call(who, message.method(), **message.sent()), retries.ENGINE,
-                                self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
+            return retries.call(
+                lambda: self._answered(lambda: client.call(who, message.method(), **message.sent()), end),
+                retries.ENGINE, self._errors.MessageUndeliverable, gives_up=lambda _error: here.monotonic() >= until)
         except self._errors.MessageUndeliverable:
             raise exception.NoEngine() from None
         except self._errors.RemoteError as error:
@@ -173,6 +207,33 @@ class BrokerClient:
                 raise
             # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
             return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
+
+    def _answered(self, call: Callable[[], Any], end: float) -> Any:
+        """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
+
+        The library would wait until its time-out for an answer that finds no way, and for a broker that accepts
+        connections and says nothing for much longer. What it sends then comes too late for any engine."""
+        here = runtime.current()
+        done = here.flag()
+        outcome: list[tuple[Any, Exception | None]] = []
+
+        def work() -> None:
+            try:
+                outcome.append((call(), None))
+            except Exception as error:
+                outcome.append((None, error))
+            done.set()
+
+        here.spawn(work)
+        while not done.wait(LOOK_SECONDS):
+            if self._watch.is_gone():
+                raise exception.AnswerLost()
+            if here.monotonic() > end + LOOK_SECONDS:   # the library's own time-out comes first where it has one
+                raise self._errors.MessagingTimeout()
+        found, error = outcome[0]
+        if error is not None:
+            raise error
+        return found
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)

@@ -20,7 +20,11 @@ class Clock(GreenRuntime):
 
     def __init__(self, after):
         self.pauses = []
+        self.passed = 0.0                   # seconds that tries have taken
         self._after = after
+
+    def monotonic(self):
+        return super().monotonic() + self.passed
 
     def sleep(self, seconds):
         self.pauses.append(seconds)
@@ -75,6 +79,16 @@ def test_in_a_long_outage_no_request_waits(database, using):
     outages.current[outages.DATABASE].since -= 10
     assert in_process.ask(app('rest', database), 'GET', PATHS['rest']).status_code == 503
     assert clock.pauses == []
+
+
+def test_a_database_that_is_silent_is_not_asked_again_and_again(database, using):
+    """Each try waits until the connection is given up."""
+    def after(_number):
+        clock.passed += 30.0
+
+    clock = using(after)
+    assert in_process.ask(app('rest', database), 'GET', PATHS['rest']).status_code == 503
+    assert clock.pauses == [0.1]
 
 
 def test_a_message_is_not_sent_twice(database, using):

@@ -40,7 +40,7 @@ def live(tmp_path_factory):
 @pytest.mark.parametrize('error', [
     exception.EntityNotFound(entity='Stack', name='web'),       # an engine whose node of the database is behind
     exception.DatabaseUnavailable(reason='gone'), exception.MessagingTimeout(seconds=60),
-    exception.BrokerUnavailable(reason='gone'), exception.RemoteError(type='KeyError'),
+    exception.BrokerUnavailable(reason='gone'), exception.AnswerLost(), exception.RemoteError(type='KeyError'),
 ], ids=lambda each: type(each).__name__)
 def test_stored_outputs_stand_in_for_an_engine_that_fails(live, error):
     engine = Failing(error)

@@ -85,6 +85,18 @@ def test_an_engine_of_an_older_release_lets_a_newer_one_answer(burst):
     assert burst['too_old'] == ['EngineTooOld', 'No engine of a release that knows "paint_stack" is running.']
 
 
+@pytest.mark.service
+def test_an_answer_that_finds_no_broker_is_not_waited_for():
+    """And who asked is not told that nothing was accepted; the next one is."""
+    if not URL:
+        pytest.skip('no RabbitMQ: HEATLITE_TEST_RABBIT_URL is unset (tools/services up)')
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'tests.rpc.lost_answer', URL], cwd=ROOT,
+                          capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == {
+        'first': 'AnswerLost', 'second': 'BrokerUnavailable', 'received': 1, 'silent': 'MessagingTimeout'}
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))

@@ -2,9 +2,10 @@
 
 import pytest
 
+from heatlite.engine.resources.openstack.heat.resource_group import ResourceGroup
 from heatlite.rpc import messages
 from tests.simulation import cloud as clouds
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_crashes import template, thing
 from tests.simulation.test_signals import signal
 
@@ -117,3 +118,46 @@ def test_what_ends_a_handler_is_fenced_like_it(interrupt, seed):
         cluster.universe.run(lambda: False, limit=100.0)
         assert cluster.cloud.engine is not None, 'nothing was interrupted'
         assert cluster.cloud.engine not in cluster.cloud.told_by, cluster.cloud.words
+
+
+class HeldUpGroup(ResourceGroup):
+    """The first engine that is about to change its nested stack stands still right before."""
+
+    stands_still = False
+
+    def update_with_template(self, *arguments, **named):
+        self._stand_still()
+        return super().update_with_template(*arguments, **named)
+
+    def delete_nested(self):
+        self._stand_still()
+        return super().delete_nested()
+
+    def _stand_still(self):
+        if type(self).stands_still:
+            type(self).stands_still = False
+            self.runtime.frozen_until = self.runtime.universe.time + 60.0
+            self.runtime.give_way()
+
+
+@pytest.mark.parametrize('seed', range(4))
+def test_only_its_successor_changes_the_nested_stack(seed, monkeypatch):
+    def wanted(value):
+        return template({'g': {'type': 'My::HeldUpGroup', 'properties': {
+            'count': 2, 'resource_def': {'type': 'Sim::Thing', 'properties': {'value': value}}}}})
+
+    monkeypatch.setattr(HeldUpGroup, 'stands_still', False)
+    with Cluster(seed) as cluster:
+        for _, service in cluster.engines:
+            service.registry.register('My::HeldUpGroup', HeldUpGroup)
+        stack_id = cluster.create('s', wanted('first'))
+        done(cluster, stack_id, 'CREATE')
+        HeldUpGroup.stands_still = True
+        cluster.update(stack_id, wanted('second'))
+        done(cluster, stack_id, 'UPDATE')
+        assert not HeldUpGroup.stands_still
+        cluster.update(stack_id, wanted('third'))
+        done(cluster, stack_id, 'UPDATE')
+        assert cluster.universe.time < 60.0         # the successor did both
+        wait(cluster, 100.0)
+        assert [each['value'] for each in cluster.cloud.objects.values()] == ['third'] * 2

@@ -6,12 +6,14 @@ Each older update here would take longer than a stack may take.
 from __future__ import annotations
 
 import json
+import logging
 
 import pytest
 
 from heatlite.engine import properties, resource
+from heatlite.engine.resources.openstack.heat.resource_group import ResourceGroup
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, kill_engines_in
+from tests.simulation.cluster import Cluster, kill_engines_in, wait
 from tests.simulation.test_nested import child_of, group, rolling, template
 
 FOR_EVER = 100_000
@@ -218,6 +220,47 @@ def test_a_rolling_update_is_preempted_also_between_two_batches(kind, moment):
             assert found == ['three'] * 4
 
 
+class LateGroup(ResourceGroup):
+    """Ends the work in its nested stack only after that has ended by itself. `stands_still`: with its engine."""
+
+    stands_still = False
+    late = 0
+
+    def handle_preempt(self):
+        here = self.runtime
+        if self.stands_still:
+            here.frozen_until = here.universe.time + 30.0
+            here.give_way()
+        else:
+            here.sleep(30.0)
+        type(self).late += 1
+        return super().handle_preempt()
+
+
+@pytest.mark.parametrize('stands_still', [False, True], ids=['thread', 'engine'])
+@pytest.mark.parametrize('seed', range(2))
+def test_a_late_preemption_does_not_end_the_newer_update(seed, stands_still, monkeypatch):
+    def wanted(value, seconds):
+        return template({'g': {'type': 'My::LateGroup', 'properties': {'count': 2, 'resource_def': {
+            'type': 'OS::Heat::TestResource', 'properties': {
+                'value': value, 'action_wait_secs': {'update': seconds}}}}}})
+
+    monkeypatch.setattr(LateGroup, 'stands_still', stands_still)
+    monkeypatch.setattr(LateGroup, 'late', 0)
+    with Cluster(seed) as place:
+        for _, service in place.engines:
+            service.registry.register('My::LateGroup', LateGroup)
+        stack_id = place.create('s', wanted('first', 0))
+        ended_well(place, stack_id, 'CREATE')
+        child = child_of(place, stack_id, 'g')
+        place.update(stack_id, wanted('second', 10))
+        assert place.universe.run(lambda: place.row(child.id).action == 'UPDATE', limit=100)
+        place.update(stack_id, wanted('third', 60))
+        ended_well(place, stack_id, 'UPDATE')
+        assert LateGroup.late or stands_still, 'nothing was late'
+        assert ('UPDATE', 'FAILED') not in {event[1:3] for event in place.events(child.id)}
+
+
 # --- types of others ---------------------------------------------------------------------------------------
 
 class Hurried(resource.Resource):
@@ -259,3 +302,35 @@ def test_a_type_hears_that_a_newer_update_waits():
         place.update(stack_id, wanted('last'))
         ended_well(place, stack_id, 'UPDATE')
         assert Hurried.updates == ['second', 'last']
+
+
+class Pondering(resource.Resource):
+    """Takes a minute to say whether it needs an update, if it is the first."""
+
+    PROPERTIES = (VALUE,) = ('value',)
+    properties_schema = {VALUE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
+
+    def handle_create(self):
+        self.resource_id_set(self.physical_resource_name())
+
+    def _needs_update(self, *arguments, **named):
+        if self.name == 'a':
+            self.runtime.sleep(60.0)
+        return super()._needs_update(*arguments, **named)
+
+
+def test_what_an_older_update_has_not_compared_yet_is_not_compared(caplog):
+    def wanted(value, *names):
+        return template({name: {'type': 'My::Pondering', 'properties': {'value': value}} for name in names})
+
+    with Cluster(engines=1, **{'engine.runner_pool_size': 1}) as place:
+        for _, service in place.engines:
+            service.registry.register('My::Pondering', Pondering)
+        stack_id = place.create('s', wanted('first', 'a', 'b'))
+        ended_well(place, stack_id, 'CREATE')
+        place.update(stack_id, wanted('second', 'a', 'b'))
+        wait(place, 10.0)
+        place.update(stack_id, wanted('third', 'a'))
+        ended_well(place, stack_id, 'UPDATE')
+        assert list(place.states(stack_id)) == ['a']
+    assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]

@@ -20,8 +20,8 @@ _check: ContextVar[Callable[[], None] | None] = ContextVar('fence', default=None
 
 
 def behind(check: Callable[[], None], work: Callable[[], T]) -> T:
-    """Return `work()`. `check`, which raises LeaseLost, is called first, and by each `pass_through` of this green
-    thread until `work` returns."""
+    """Return `work()`. `check`, which raises LeaseLost or the like, is called first, and by each `pass_through` of
+    this green thread until `work` returns."""
     check()
     token = _check.set(check)
     try:

@@ -16,6 +16,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
+from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import TOLERANCE, WAITING, SettledStacks
@@ -46,7 +47,7 @@ class ChildRequests(Protocol):
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.Stack: ...
 
-    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None: ...
+    def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool: ...
 
     def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack: ...
 
@@ -163,9 +164,16 @@ class Nesting:
         return _cookie(self._requests.act_on_child(self._parent, _id_of(resource), Action.DELETE, abandon=True))
 
     def cancel(self, resource: Resource) -> None:
-        """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress."""
-        if resource.resource_id is not None:
-            self._requests.cancel_child(self._parent, resource.resource_id)
+        """Cancel the action of the nested stack: no further step starts. Does nothing if none is in progress.
+
+        The action is read before the fence is passed, and only that one is cancelled: this call may be late, and the
+        next one belongs to what has followed."""
+        if resource.resource_id is None:
+            return
+        while (found := self.find(resource)) is not None and found.status == Status.IN_PROGRESS:
+            fence.pass_through()
+            if self._requests.cancel_child(self._parent, found.id, found.generation):
+                return
 
     def is_settled(self, stack_id: str, definition: ResourceDefinition) -> bool:
         """Whether an update need not visit the nested stack of a resource whose own definition is unchanged."""

@@ -30,6 +30,10 @@ STEP = 'step'                       # kind of retries, in metrics
 DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 
 
+class StepEnded(BaseException):
+    """The step that a call shall end has ended by itself. Not an Exception, as LeaseLost."""
+
+
 class PoolCall:
     """A call for the pool. Not a function: one that refers to itself is freed by the garbage collector only, with the
     whole stack that it belongs to."""
@@ -104,7 +108,7 @@ class StepCalls:
         self._leased.bind(row.name)
         if self._calling.get(step) is not call:
             return
-        if self._inbox.is_stopped:
+        if self._inbox.is_stopped or self._leased.traversal.has_ended(step):    # the latter: of an older definition
             self._returned(step)
             return
         why = self._aborted.pop(step, None)
@@ -271,17 +275,27 @@ class StepCalls:
             self._call(step, row, partial(_after, cancel, failed))
 
     def preempt(self, step: Step, row: ResourceState) -> None:
-        """Call handle_preempt in the pool, in parallel with a call of the step that may be under way."""
+        """Call handle_preempt in the pool, in parallel with a call of the step that may be under way.
+
+        None of its requests is sent once the step has ended: what it would end then belongs to the next step."""
+        def check() -> None:
+            self._executor.ensure_lease()
+            if not self._leased.traversal.is_busy(step):
+                raise StepEnded(step.name)
+
         def work() -> None:
             self._leased.bind(row.name)
             self._runtime.serve(self._leased.id)
             try:
                 if self._inbox.is_stopped:
                     return
-                event = self.fenced(lambda: self._executor.preempt(step, row))
+                event = fence.behind(check, lambda: self._executor.preempt(step, row))
                 self._inbox.post(event)
                 if not event.ends:
                     self.poll_now(step.name)          # the type may have ended the work: check it now
+            except StepEnded:
+                LOG.debug('%s of %s in stack %s had ended before it was preempted', row.action, row.name,
+                          self._leased.id)
             except LeaseLost:
                 self._inbox.ask(self._lost)
             except exception.DatabaseUnavailable as error:

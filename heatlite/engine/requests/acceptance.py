@@ -18,6 +18,7 @@ from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
+from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events, implicit_dependencies, loading, planned
 from heatlite.engine.reconcile.controller import StackController
@@ -68,6 +69,15 @@ class Acceptance:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
 
+    @staticmethod
+    def hold(tx: Connection, by: LeasedStack | None) -> None:
+        """Raise LeaseLost if `by`, the stack that makes the request, has another owner; it gets none before the end of
+        `tx`. None: a user makes it.
+
+        An engine may stand still between its decision and this transaction. Its successor decides anew."""
+        if by is not None and not leases.hold(tx, by.lease):
+            raise LeaseLost(by.id)
+
     def hand_over(self, stack_id: str, owner: StackOwner) -> None:
         """Make the owner of a stack look at what was committed for it."""
         if isinstance(owner, Lease):
@@ -91,14 +101,15 @@ class Acceptance:
 
     def commit_new(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
                    rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
-                   plan: Applying | None = None, path: Sequence[str] = ()) -> None:
+                   plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None) -> None:
         """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
-        `LeasedStack`."""
+        `LeasedStack`; `by`: see `hold`."""
         permissions = EVERYTHING
         content = Content.of(definition)
 
         def store(tx: Connection) -> Lease | None:
             nonlocal permissions
+            self.hold(tx, by)
             if plan is not None:
                 plan.accept(tx, row.id, None)
             permissions = planned.of_plan(tx, row)

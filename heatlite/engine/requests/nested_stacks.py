@@ -20,7 +20,7 @@ from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stack_actions import StackActions
+from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
 from heatlite.engine.types.registry import Registry
 from heatlite.language import masking
@@ -72,7 +72,7 @@ class NestedStacks:
             created_at=now, updated_at=None, started_at=now, deleted_at=None, restored_from=above.restored_from)
         self._acceptance.commit_new(parent.context, row, definition,
                                     self._acceptance.new_resources(row.id, definition, row.template_id, now), now,
-                                    path=parent.path_below(resource_name))
+                                    path=parent.path_below(resource_name), by=parent)
         return row
 
     def _new_id(self, resource_uuid: str) -> str:
@@ -101,6 +101,7 @@ class NestedStacks:
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+            self._acceptance.hold(tx, parent)
             owner = self._acceptance.claim(tx, row.id)
             current = self._stored.current(tx, row.id, None)
             if is_signalled:
@@ -131,14 +132,19 @@ class NestedStacks:
         return self._actions.begin(stack_id, action, lambda tx, row: {
             'request': {**imports.following(row.request or {}, parent.row),
                         **(exports.ABANDONING if abandon else {})}},
-            asked_by=_on_behalf_of(parent), plan=plan)
+            asked_by=_on_behalf_of(parent), plan=plan, by=parent)
 
-    def cancel_child(self, parent: LeasedStack, stack_id: str) -> None:
-        """Cancel the action of a nested stack. Does nothing if none is in progress."""
+    def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool:
+        """Cancel the action of a nested stack. Does nothing if none is in progress. False: it has another generation
+        meanwhile."""
         try:
-            self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False))
+            self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False), generation,
+                                 by=parent)
+        except OtherRequest:
+            return False
         except (exception.NotSupported, exception.EntityNotFound):
-            return
+            return True
+        return True
 
     def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack:
         """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks

@@ -20,6 +20,7 @@ from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import events, exports, planned, rollback
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import Reference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making
@@ -121,17 +122,24 @@ class StackActions:
         except Unneeded:
             return
 
-    def cancel(self, context: RequestContext, message: messages.CancelStack) -> None:
+    def cancel(self, context: RequestContext, message: messages.CancelStack, generation: int | None = None,
+               by: LeasedStack | None = None) -> None:
         """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
-        step."""
+        step.
+
+        `generation`: of the request whose action is meant; None: of any. Raises OtherRequest for another one.
+        `by`: see `Acceptance.hold`."""
         now = self._runtime.now()
         if message.rollback:
             self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
                               if row.previous_template_id is not None else None)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+            self._acceptance.hold(tx, by)
             owner = self._acceptance.claim(tx, message.stack_id, context)
             row = self._stored.current(tx, message.stack_id, context)
+            if generation not in (None, row.generation):
+                raise OtherRequest
             guarding.check_lock(tx, row)
             allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
             if row.action not in allowed or row.status != Status.IN_PROGRESS:
@@ -163,12 +171,12 @@ class StackActions:
     def begin(self, stack_id: str, action: Action,
               store: Callable[[Connection, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
               context: RequestContext | None = None, asked_by: RequestContext | None = None,
-              plan: Reference | None = None) -> stacks.Stack:
+              plan: Reference | None = None, by: LeasedStack | None = None) -> stacks.Stack:
         """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
         it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
 
-        `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action. Raises
-        EntityNotFound also for a stack of another project."""
+        `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action; `by`: see
+        `Acceptance.hold`. Raises EntityNotFound also for a stack of another project."""
         now = self._runtime.now()
         if context is not None and action in PLANNED:
             self._quotas.check_planned(plan)
@@ -178,6 +186,7 @@ class StackActions:
             self._check_protected(stack_id, context)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+            self._acceptance.hold(tx, by)
             owner = self._acceptance.claim(tx, stack_id, context)
             row = self._stored.current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:
@@ -236,6 +245,10 @@ class StackActions:
             except exception.HeatException:
                 return
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+
+
+class OtherRequest(Exception):
+    """A newer request of the stack has been accepted."""
 
 
 class Unneeded(Exception):

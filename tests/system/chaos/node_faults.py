@@ -18,12 +18,15 @@ STANDS_STILL = (2.0, 8.0, 30.0)         # seconds; the other nodes evict one aft
 
 
 class NodeFaults(Faults):
-    """No fault takes a server away as a whole, so after each a request must be answered, and work goes on."""
+    """Most faults take no server away as a whole: then a request must be answered, and work goes on, meanwhile."""
 
     def kinds(self) -> list[Callable[[Event], None]]:
-        return [self.kill_an_engine, self.stop_an_engine_for_a_while, self.roll_all_engines, self.kill_an_api,
+        full = [self.fill_the_disk_of_a_database_node] if self._servers.on_small_disk else []
+        return [*full, self.kill_an_engine, self.stop_an_engine_for_a_while, self.roll_all_engines, self.kill_an_api,
                 self.kill_a_database_node, self.stop_a_database_node_for_a_while, self.isolate_a_database_node,
-                self.kill_a_broker_node, self.restart_a_broker_node, self.stop_a_broker_node_for_a_while]
+                self.kill_a_broker_node, self.restart_a_broker_node, self.stop_a_broker_node_for_a_while,
+                self.kill_all_engines_for_a_while, self.stop_all_broker_nodes_for_a_while,
+                self.fill_the_disk_of_the_broker]
 
     # --- faults -------------------------------------------------------------------------------------------
 
@@ -64,6 +67,54 @@ class NodeFaults(Faults):
 
     def stop_a_broker_node_for_a_while(self, event: Event) -> None:
         self._stand_still(event, self._dice.choice(BROKERS))
+
+    def fill_the_disk_of_a_database_node(self, event: Event) -> None:
+        """It ends when it cannot write what the others have accepted."""
+        self._a_database_node(event)
+        self._servers.fill_disk()
+        try:
+            self._goes_on_meanwhile(event)
+            time.sleep(self._dice.choice(STANDS_STILL))
+        finally:
+            self._servers.empty_disk()
+        self._servers.start(self._servers.on_small_disk)
+        self._until(event, lambda: self._is_synced(self._servers.on_small_disk), 'the node is back')
+
+    # --- faults that nothing can go on under: how soon it does afterwards -----------------------------------
+
+    def kill_all_engines_for_a_while(self, event: Event) -> None:
+        engines = list(self._cluster.engines)
+        for engine in engines:
+            engine.kill()
+        self._cluster.engines.clear()
+        busy = self._busy()
+        time.sleep(self._dice.choice((0.0, 10.0, 60.0)))
+        for _ in engines:
+            self._cluster.start_engine()
+        if busy:
+            self._until(event, self._goes_on(time.time(), busy), 'work goes on')
+        self._until(event, self._is_answered, 'a request is answered')
+
+    def stop_all_broker_nodes_for_a_while(self, event: Event) -> None:
+        """Nothing is refused and nothing is answered."""
+        for name in BROKERS:
+            self._servers.signal(name, signal.SIGSTOP)
+        try:
+            time.sleep(self._dice.choice(STANDS_STILL))
+        finally:
+            for name in BROKERS:
+                self._servers.signal(name, signal.SIGCONT)
+        self._until(event, self._is_answered, 'a request is answered')
+
+    def fill_the_disk_of_the_broker(self, event: Event) -> None:
+        """A node with a full disk makes all of them take no messages."""
+        name = self._dice.choice(BROKERS)
+        self._servers.fill_broker(name, True)
+        try:
+            time.sleep(self._dice.choice(STANDS_STILL))
+        finally:
+            self._servers.fill_broker(name, False)
+        self._until(event, self._is_answered, 'a request is answered')
 
     # --- helpers ------------------------------------------------------------------------------------------
 

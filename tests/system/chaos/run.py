@@ -12,11 +12,14 @@ from pathlib import Path
 
 from tests.system import logs
 from tests.system.chaos.faults import Event, Faults
+from tests.system.chaos.history import History
 from tests.system.chaos.node_faults import NodeFaults
 from tests.system.chaos.records import Ledger, Rows, Things
 from tests.system.chaos.servers import Servers
-from tests.system.chaos.users import User
+from tests.system.chaos.users import Answers, Reader, User
 from tests.system.cluster import Cluster
+
+READERS = 3
 
 
 @dataclass
@@ -31,7 +34,10 @@ class Report:
     duplicated: list[str] = field(default_factory=list)
     orphaned: list[str] = field(default_factory=list)       # things no stack knows
     stale: list[str] = field(default_factory=list)          # answers older than what was accepted before
-    wrong: list[str] = field(default_factory=list)          # everything else
+    impossible: list[str] = field(default_factory=list)     # stacks whose answers are not linearizable
+    operations: int = 0                                     # that were checked for that
+    wrong: list[str] = field(default_factory=list)          # answers 500 and everything else
+    answers: Answers = field(default_factory=Answers)
     seconds: float = 0.0
     load: float = 0.0
     logs: dict[str, int] = field(default_factory=dict)      # errors in the logs, by their first words
@@ -39,7 +45,7 @@ class Report:
     @property
     def is_good(self) -> bool:
         return not (self.lost or self.stuck or self.duplicated or self.orphaned or self.stale
-                    or self.wrong)
+                    or self.impossible or self.wrong)
 
     def table(self) -> str:
         lines = [f'seed {self.seed}: {sum(self.requests.values())} requests accepted ({self.requests}), '
@@ -52,8 +58,12 @@ class Report:
             lines.append(f'{what:30} {len(events):>5} {sum(event.touched for event in events) or "":>6} '
                          f'{median:>29} {most:>6}')
         lines.append(f'lost {len(self.lost)}, stuck {len(self.stuck)}, duplicated {len(self.duplicated)}, '
-                     f'orphaned {len(self.orphaned)}, stale {len(self.stale)}, otherwise wrong {len(self.wrong)}')
-        for name in ('lost', 'stuck', 'duplicated', 'orphaned', 'stale', 'wrong'):
+                     f'orphaned {len(self.orphaned)}, stale {len(self.stale)}, not linearizable {len(self.impossible)} '
+                 f'(of {self.operations} operations), otherwise wrong {len(self.wrong)}')
+        lines.append('answers, times (longest, s): ' + ', '.join(
+            f'{method} {status}: {times} ({longest:.1f})'
+            for (method, status), (times, longest) in sorted(self.answers.found.items())))
+        for name in ('lost', 'stuck', 'duplicated', 'orphaned', 'stale', 'impossible', 'wrong'):
             lines += [f'  {name}: {each}' for each in getattr(self, name)[:20]]
         lines += [f'  log, {count} times: {words}' for words, count in sorted(self.logs.items())]
         return '\n'.join(lines)
@@ -72,7 +82,7 @@ def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path |
             return run(seed, minutes, stacks, engines, Path(name), nodes)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    servers = Servers('galera', 'rabbits') if nodes else Servers()
+    servers = Servers('galera', 'rabbits', on_small_disk='galera3') if nodes else Servers()
     options = {'rpc_response_timeout': 10, 'max_stacks_per_tenant': -1}
     try:
         if nodes:
@@ -95,14 +105,18 @@ def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path |
 
 
 def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
-    report, over = Report(seed), threading.Event()
-    users = [User(number, seed, cluster.urls, over) for number in range(stacks)]
-    for thread in (*users, faults):
+    report, over, history = Report(seed), threading.Event(), History()
+    users = [User(number, seed, cluster.urls, over, history) for number in range(stacks)]
+    readers = [Reader(number, seed, cluster.urls, users, over, history) for number in range(READERS)]
+    for thread in (*users, *readers, faults):
         thread.start()
     faults.join()
     over.set()
-    for user in users:
-        user.join()
+    for thread in (*users, *readers):
+        thread.join()
+    report.operations, report.impossible = len(history), list(history.contradictions())
+    for answers in (*(user.answers for user in users), *(reader.answers for reader in readers)):
+        report.answers.add(answers)
     report.events = faults.events
     report.wrong += [f'{event.what} after {event.began:.0f} s: {words}' for event in faults.events
                      for words in event.wrong]
@@ -111,6 +125,7 @@ def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
     for user in users:
         report.stuck += user.problems
         report.stale += user.stale
+        report.wrong += user.defects
         report.repeated += user.repeated
         for name, count in user.requests.items():
             report.requests[name] = report.requests.get(name, 0) + count

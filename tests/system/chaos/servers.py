@@ -9,19 +9,22 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tests.system.processes import ROOT
 
 TOOL = ROOT / 'tools' / 'services'
 # Of tools/services, to which the offset is added; the other lines are those of clusters.
-PORTS = (13306, 15673, 16673, 14369,
+EPMD_PORT = 14369
+PORTS = (13306, 15673, 16673, EPMD_PORT,
          *range(13316, 13319), *range(14567, 14576),
          *range(15683, 15686), *range(16683, 16686))
 # All stay below 32768. From there on the system gives ports to outgoing connections, and one of those would sooner or
 # later sit on the port of a server that is down just now.
 OFFSETS = (1000, 12000)
+SMALL_DISK = '700m'             # a node of the database needs 200 MB, and half an hour of chaos 100 more
+RABBITMQCTL = '/usr/lib/rabbitmq/bin/rabbitmqctl'
 
 
 def are_possible() -> bool:
@@ -42,15 +45,23 @@ def _is_taken(port: int) -> bool:
 
 
 class Servers:
-    def __init__(self, *servers: str) -> None:
-        """`servers`: names that tools/services knows; a MariaDB and a RabbitMQ by default."""
+    def __init__(self, *servers: str, on_small_disk: str = '') -> None:
+        """`servers`: names that tools/services knows; a MariaDB and a RabbitMQ by default. `on_small_disk`: a node of
+        the database, not the first one, whose data is on a file system of its own, if this is root."""
         self._folder = Path(tempfile.mkdtemp(prefix='heatlite-servers-'))
         self._folder.chmod(0o755)               # root's servers run as users of their own, who have to get in
         self._environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith('HEATLITE_')},
             'HEATLITE_SERVICES_DIR': str(self._folder / 'services'), 'HEATLITE_PORT_OFFSET': str(_free_offset()),
             'HEATLITE_SERVICES_PATIENCE': '300'}    # how long a server starts is not what is looked at here
-        told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
+        self.on_small_disk = on_small_disk if os.geteuid() == 0 else ''
+        if self.on_small_disk:
+            self._mount(self._data_of(self.on_small_disk))
+        try:
+            told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
+        except BaseException:                   # on a busy machine, one of them may not start in time
+            self.close()
+            raise
         self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
 
     @property
@@ -72,8 +83,8 @@ class Servers:
         return self._urls['HEATLITE_TEST_RABBITS_URL'].strip("'")
 
     def signal(self, server: str, number: int) -> None:
-        """Sends a signal to the server's process."""
-        os.kill(int((self._folder / 'services' / 'run' / server).read_text()), number)
+        """Sends a signal to all processes of a server: the first one of RabbitMQ is a shell."""
+        os.killpg(int((self._folder / 'services' / 'run' / server).read_text()), number)
 
     def kill(self, server: str) -> None:
         self._tell('kill', server)
@@ -84,9 +95,46 @@ class Servers:
     def start(self, server: str) -> None:
         self._tell('up', server)
 
+    def fill_disk(self) -> None:
+        """Leaves no room on the small disk."""
+        with suppress(OSError), self._filler.open('wb') as filler:
+            while True:
+                filler.write(bytes(1 << 20))
+                filler.flush()
+
+    def empty_disk(self) -> None:
+        """Gives the room back; the node that has lost its data may have ended meanwhile."""
+        self._filler.unlink(missing_ok=True)
+
+    def fill_broker(self, server: str, is_full: bool) -> None:
+        """Makes a node of the broker find less room on its disk than it needs, or enough again."""
+        url = self.rabbits_url.split(',')[int(server[-1]) - 1]
+        offset = int(self._environment['HEATLITE_PORT_OFFSET'])
+        environment = {**self._environment, 'HOME': str(self._folder / 'services' / 'rabbit-home'),
+                       'ERL_EPMD_PORT': str(EPMD_PORT + offset), 'RABBITMQ_CONF_ENV_FILE': '/none'}
+        node = f"heatlite{url.rstrip('/').rpartition(':')[2]}@localhost"
+        subprocess.run([RABBITMQCTL, '-n', node, 'set_disk_free_limit', '1000GB' if is_full else '10MB'],
+                       env=environment, check=True, capture_output=True)
+
     def close(self) -> None:
+        if self.on_small_disk:
+            self._tell('down')
+            subprocess.run(['umount', self._data_of(self.on_small_disk)], check=True)
         self._tell('purge')
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _data_of(self, server: str) -> Path:
+        return self._folder / 'services' / server
+
+    @property
+    def _filler(self) -> Path:
+        return self._data_of(self.on_small_disk) / 'filler'
+
+    def _mount(self, data: Path) -> None:
+        data.mkdir(parents=True)
+        subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={SMALL_DISK}', 'none', data], check=True)
+        (data / '.complete').touch()            # else tools/services would remove it
+        shutil.chown(data, 'mysql', 'mysql')
 
     def _tell(self, *words: str) -> str:
         told = subprocess.run([TOOL, *words], env=self._environment, capture_output=True, text=True)

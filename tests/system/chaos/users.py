@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.system.chaos.history import READ, WRITE, History, Operation
 from tests.system.processes import ask
 
 # While faults last they may hit the same stack, or the servers that all requests need, again and again. What is stuck
@@ -66,6 +67,32 @@ def wish(randomness: random.Random, before: Wish | None = None) -> Wish:
     return made
 
 
+DELETED = 'deleted'                     # what a register holds once the delete of its stack was accepted
+
+
+def held(status: int, found: Any) -> str:
+    """What an answer to GET says that a register holds."""
+    if status == 404 or found['stack']['stack_status'].startswith('DELETE'):
+        return DELETED
+    return ''.join(found['stack']['tags'] or ())
+
+
+@dataclass
+class Answers:
+    """How requests were answered: {(method, status): (times, longest in seconds)}. 599: not at all."""
+
+    found: dict[tuple[str, int], tuple[int, float]] = field(default_factory=dict)
+
+    def note(self, method: str, status: int, seconds: float) -> None:
+        times, longest = self.found.get((method, status), (0, 0.0))
+        self.found[method, status] = times + 1, max(longest, seconds)
+
+    def add(self, other: Answers) -> None:
+        for key, (times, longest) in other.found.items():
+            before = self.found.get(key, (0, 0.0))
+            self.found[key] = before[0] + times, max(before[1], longest)
+
+
 class Refused(Exception):
     """An answer nobody could expect."""
 
@@ -89,12 +116,15 @@ class User(threading.Thread):
     """Sends each request to any of the APIs. Every definition has a tag of its own: an answer without the tag that was
     accepted last is older than it may be."""
 
-    def __init__(self, number: int, seed: int, urls: Sequence[str], over: threading.Event) -> None:
-        """`urls`: of the APIs; `over`: no more new wishes."""
+    def __init__(self, number: int, seed: int, urls: Sequence[str], over: threading.Event,
+                 history: History | None = None) -> None:
+        """`urls`: of the APIs; `over`: no more new wishes; `history`: gets what is written and read, if any."""
         super().__init__(name=f'user{number}', daemon=True)
         self._dice = random.Random(f'{seed}/{number}')
         self._urls = urls
         self._tags = 0
+        self._history = history if history is not None else History()
+        self.answers = Answers()
         self.stale: list[str] = []              # answers older than what was accepted
         self._over = over
         self._number = number
@@ -143,6 +173,7 @@ class User(threading.Thread):
         self.wish = self._wished()
         self.stack_name = f'u{self._number}-{self._lives}'
         body = {'stack_name': self.stack_name, 'template': self.wish.template(), 'tags': self._next_tag()}
+        began = time.monotonic()
         status, found = self._insist('POST', '/stacks', body, (201, 409))
         self.requests['create'] += 1
         if status == 201:
@@ -150,16 +181,21 @@ class User(threading.Thread):
         else:                                   # an earlier try was accepted, and its answer lost
             found = self._insist('GET', f'/stacks?name={self.stack_name}', None, (200,))[1]['stacks']
             self.stack_url = f"/stacks/{self.stack_name}/{found[0]['id']}"
+        self._note(WRITE, body['tags'], began)
 
     def _update(self) -> None:
         assert self.wish is not None
         self.wish = self._wished(self.wish)
+        began = time.monotonic()
         self._insist('PUT', self.stack_url, {'template': self.wish.template(), 'tags': self._next_tag()}, (202,))
+        self._note(WRITE, f't{self._tags}', began)
         self.requests['update'] += 1
 
     def delete(self) -> None:
         """Waits until it is gone."""
+        began = time.monotonic()
         self._insist('DELETE', self.stack_url, None, (204, 404))
+        self._note(WRITE, DELETED, began)
         self.requests['delete'] += 1
         self.wish = None
         if self.status() != 'DELETE_COMPLETE':
@@ -169,14 +205,19 @@ class User(threading.Thread):
         self._tags += 1
         return f't{self._tags}'
 
+    def _note(self, kind: str, value: str, began: float) -> None:
+        self._history.add(self.stack_url, Operation(kind, value, began, time.monotonic()))
+
     def _insist(self, method: str, path: str, body: Any, wanted: tuple[int, ...]) -> tuple[int, Any]:
         calm = Calm(self._over)
         while True:
             url = self._dice.choice(self._urls) + path
+            began = time.monotonic()
             try:
                 status, found = ask(method, url, body)
             except OSError as error:
                 status, found = 599, str(error)
+            self.answers.note(method, status, time.monotonic() - began)
             if status in wanted:
                 return status, found
             if status < 500:
@@ -191,7 +232,9 @@ class User(threading.Thread):
     # --- looking ------------------------------------------------------------------------------------------
 
     def show(self) -> dict[str, Any]:
+        began = time.monotonic()
         status, found = self._insist('GET', f'{self.stack_url}?resolve_outputs=false', None, (200, 404))
+        self._note(READ, held(status, found), began)
         if self.wish is not None and (status == 404 or found['stack']['tags'] != [f't{self._tags}']):
             self.stale.append(f'{self.stack_url}: {status}, {found.get("stack", {}).get("tags")}, not t{self._tags}')
         return found['stack'] if status == 200 else {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
@@ -222,3 +265,31 @@ class User(threading.Thread):
             return []
         listed = self._insist('GET', f'{self.stack_url}/resources?nested_depth=3', None, (200,))[1]['resources']
         return [each for each in listed if each['resource_type'] == 'Test::Ledger::Entry']
+
+
+class Reader(threading.Thread):
+    """Reads the stacks of all users through all APIs, while they are written."""
+
+    def __init__(self, number: int, seed: int, urls: Sequence[str], users: Sequence[User], over: threading.Event,
+                 history: History) -> None:
+        super().__init__(name=f'reader{number}', daemon=True)
+        self._dice = random.Random(f'{seed}/reader{number}')
+        self._urls, self._users, self._over, self._history = urls, users, over, history
+        self.answers = Answers()
+
+    def run(self) -> None:
+        while not self._over.wait(self._dice.random() / 2):
+            path = self._dice.choice(self._users).stack_url
+            if path:
+                self._read(path)
+
+    def _read(self, path: str) -> None:
+        began = time.monotonic()
+        try:
+            status, found = ask('GET', f'{self._dice.choice(self._urls)}{path}?resolve_outputs=false')
+        except OSError:
+            status, found = 599, None
+        ended = time.monotonic()
+        self.answers.note('GET', status, ended - began)
+        if status in (200, 404):
+            self._history.add(path, Operation(READ, held(status, found), began, ended))
