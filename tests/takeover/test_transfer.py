@@ -131,6 +131,23 @@ def nested(heat, **changed):
     heat.datum(word, 'value', 'abcdefgh', redact=True)
 
 
+@pytest.mark.parametrize(('resource_type', 'properties', 'attribute'), [
+    ('AWS::EC2::Instance', {'ImageId': 'i', 'InstanceType': 'm1.tiny'}, 'PrivateIp'),
+    ('OS::Nova::Server', {'image': 'i', 'flavor': 'm1.tiny', 'networks': [{'network': 'n'}]}, 'first_address')])
+def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, caplog, resource_type, properties, attribute):
+    """No service is called, and nothing is stored as if one had been."""
+    heat.stack('s1', template=heat.template(
+        {'heat_template_version': '2018-08-31', 'resources': {'it': {'type': resource_type, 'properties': properties}},
+         'outputs': {'address': {'value': {'get_attr': ['it', attribute]}}}}))
+    heat.resource('s1', 'it', properties)
+    assert outcome(take()) == {'taken over': 1}
+    assert show(ours, 's1').outputs == [
+        {'output_key': 'address', 'description': 'No description given', 'output_value': None, 'live': True}]
+    with ours.reader() as tx:
+        assert resources.columns(tx, 's1', None, resources.HEAVY)[1]['attributes'] in (None, {})
+    assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
+
+
 def test_a_tree(heat, ours, take):
     nested(heat)
     assert outcome(take()) == {'taken over': 1}

@@ -128,10 +128,11 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return None
 
     def server_to_ipaddress(self, server: str) -> str | None:
-        """The first address of any network."""
+        """The first address of any network. None, and a warning, for a server that does not exist."""
         try:
             found = self.client().servers.get(server)
         except Exception as error:
+            self.ignore_not_found(error)
             LOG.warning('Instance (%s) not found: %s', server, error)
             return None
         return next((address['addr'] for network in found.addresses.values() for address in network), None)
