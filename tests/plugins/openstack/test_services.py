@@ -26,6 +26,7 @@ def ports(cloud: Cloud) -> int:
     return cloud.count('network.ports')
 
 
+EMPTY_IS_NONE = ('nova.keypair',)           # a server without one
 ASKS_NOBODY = ('zaqar.queue',)              # a queue comes into being when it is used
 
 
@@ -247,6 +248,26 @@ def test_constraints_that_ask(cloud: Cloud, name, right):
     wrong = check()
     assert not wrong.validate('x' * 100, cloud.context)
     assert wrong.error('x' * 100).startswith("Error validating value 'xxx")
+
+
+@pytest.mark.parametrize('name', sorted(constraint_names.NAMES))
+def test_an_empty_value_names_nothing(simulator, unnamed, name):
+    """It is no name of things without one."""
+    check = registry.create().constraint(name)()
+    assert check.validate('', Cloud(simulator, user='admin').context) == (name in EMPTY_IS_NONE)
+
+
+@pytest.fixture(scope='module')
+def unnamed(simulator):
+    """One of each kind that needs no name, in the project of the tests."""
+    cloud = Cloud(simulator)
+    network = cloud.client('neutron').create_network({'network': {}})['network']['id']
+    made = {'port': {'network_id': network}, 'router': {},
+            'subnet': {'network_id': network, 'ip_version': 4, 'cidr': '10.77.0.0/24'}}
+    for kind, body in made.items():
+        cloud.client('neutron').post(f'/{kind}s', {kind: body})
+    cloud.client('cinder').volumes.create(size=1)
+    cloud.client('glance').images.create(disk_format='raw', container_format='bare')
 
 
 def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):

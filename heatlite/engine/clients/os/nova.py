@@ -176,7 +176,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
         """Raises EntityNotFound."""
         client = self.client()
-        found = self._got(f'/flavors/{flavor}', 'flavor') if flavor else None
+        found = self._got(f'/flavors/{flavor}', 'flavor')
         if found is not None:
             return str(found['id'])
         named = [each for each in client.flavors.list(is_public='None') if each.name == flavor]
