@@ -148,6 +148,27 @@ def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, ca
     assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
 
 
+def test_addresses_of_a_group_whose_stack_has_no_output_for_them(heat, ours, take):
+    """Heat gives the nested stack an output only if a template refers to it."""
+    heat.stack('root', template=heat.template(
+        {'heat_template_version': '2018-08-31', 'resources': {
+            'launch': {'type': 'AWS::AutoScaling::LaunchConfiguration', 'properties': {
+                'ImageId': 'i', 'InstanceType': 'm1.tiny'}},
+            'it': {'type': 'OS::Heat::InstanceGroup', 'properties': {
+                'AvailabilityZones': ['nova'], 'Size': 1, 'LaunchConfigurationName': {'get_resource': 'launch'}}}},
+         'outputs': {'addresses': {'value': {'get_attr': ['it', 'InstanceList']}}}}))
+    heat.resource('root', 'it', {'AvailabilityZones': ['nova'], 'Size': 1, 'LaunchConfigurationName': 'launch'},
+                  nova_instance='child')
+    member = {'ImageId': 'i', 'InstanceType': 'm1.tiny'}
+    heat.stack('child', owner_id='root', parent_resource_name='it', nested_depth=1, template=heat.template(
+        {'heat_template_version': '2013-05-23', 'resources': {
+            'member': {'type': 'OS::Heat::ScaledResource', 'properties': member}}},
+        {'resource_registry': {'OS::Heat::ScaledResource': 'AWS::EC2::Instance'}}))
+    heat.resource('child', 'member', member)
+    assert outcome(take()) == {'taken over': 1}
+    assert show(ours, 'root').outputs[0].get('live')
+
+
 def test_a_tree(heat, ours, take):
     nested(heat)
     assert outcome(take()) == {'taken over': 1}
