@@ -148,6 +148,24 @@ def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, ca
     assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
 
 
+def test_addresses_for_signals_are_asked_of_nobody(heat, ours, take, caplog):
+    caplog.set_level('INFO')
+    group = {'min_size': 0, 'max_size': 1, 'resource': {'type': 'OS::Heat::RandomString'}}
+    policy = {'auto_scaling_group_id': 'child', 'adjustment_type': 'change_in_capacity', 'scaling_adjustment': 1}
+    heat.stack('root', template=heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        'group': {'type': 'OS::Heat::AutoScalingGroup', 'properties': group},
+        'it': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+            **policy, 'auto_scaling_group_id': {'get_resource': 'group'}}}}}))
+    heat.resource('root', 'group', group, nova_instance='child')
+    heat.resource('root', 'it', policy)
+    heat.stack('child', owner_id='root', parent_resource_name='group', nested_depth=1, template=heat.template(
+        {'heat_template_version': '2018-08-31'}))
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert 'signal_url' not in (resources.columns(tx, 'root', None, resources.HEAVY)[2]['attributes'] or {})
+    assert [record.getMessage() for record in caplog.records if record.name.startswith('heatlite.engine')] == []
+
+
 def test_addresses_of_a_group_whose_stack_has_no_output_for_them(heat, ours, take):
     """Heat gives the nested stack an output only if a template refers to it."""
     heat.stack('root', template=heat.template(
