@@ -134,7 +134,8 @@ def nested(heat, **changed):
 @pytest.mark.parametrize(('resource_type', 'properties', 'attribute'), [
     ('AWS::EC2::Instance', {'ImageId': 'i', 'InstanceType': 'm1.tiny'}, 'PrivateIp'),
     ('OS::Nova::Server', {'image': 'i', 'flavor': 'm1.tiny', 'networks': [{'network': 'n'}]}, 'first_address')])
-def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, caplog, resource_type, properties, attribute):
+def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, caplog, resource_type, properties,
+                                                            attribute):
     """No service is called, and nothing is stored as if one had been."""
     heat.stack('s1', template=heat.template(
         {'heat_template_version': '2018-08-31', 'resources': {'it': {'type': resource_type, 'properties': properties}},
