@@ -113,7 +113,7 @@ class _Tree:
 
     def _loaded(self, stack: Converted, definition: StackDefinition, whole: Whole) -> _Known:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
-        context = _Nobody(self._refuse, project_id=stack.row.project_id,
+        context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
                           user_id=authority.user_id if authority else None, overwrite=False)
         leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
             self._runtime, stack.row, definition, [member.state for member in stack.members], RETRY_LIMIT))
@@ -319,7 +319,7 @@ class _Records:
         pass
 
 
-class _Nobody(RequestContext):
+class _WithoutServices(RequestContext):
     """The context of a stack for which no service is asked, not even by plug-ins that find their own way."""
 
     def __init__(self, refuse: Callable[[str], NoReturn], **values: Any) -> None:

@@ -116,7 +116,7 @@ class SignalResponder(stack_user.StackUser):
             return None
         try:
             base = self.client_plugin('heat').get_heat_url().rstrip('/')
-        except exception.ClientNotAvailable:            # nobody was asked
+        except exception.ClientNotAvailable:            # no service was asked
             raise
         except Exception as error:
             LOG.info('%s has no address for signals: the orchestration service is not found: %s', self.name, error)

@@ -347,7 +347,7 @@ __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
 def _deleted(collection: Any, what: str) -> None:
     """Deletes it; raises as the last try. A Keystone that answers several requests at once takes the scope of another
     one for that of this one at times ("requires a scope of project, request was made with domain scope"): the same
-    request is fine a moment later, and nobody would come back for what is left."""
+    request is fine a moment later, and what is left would stay for ever."""
     for tries_left in reversed(range(TRIES)):
         try:
             collection.delete(what)
