@@ -164,11 +164,15 @@ class Reading(PropertyAccess, Services):
 
     def get_live_resource_data(self) -> Any:
         try:
-            return self._show_resource()
+            return self._live_object()
         except Exception as error:
             if self.default_client_name is not None and self.client_plugin().is_not_found(error):
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
+
+    def _live_object(self) -> Any:
+        """What is compared. By default what users see; types override it that show their own attributes only."""
+        return self._show_resource()
 
     def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of `resource_data` that can be compared with properties.

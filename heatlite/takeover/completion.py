@@ -113,8 +113,8 @@ class _Tree:
 
     def _loaded(self, stack: Converted, definition: StackDefinition, whole: Whole) -> _Known:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
-        context = RequestContext(project_id=stack.row.project_id, user_id=authority.user_id if authority else None,
-                                 overwrite=False)
+        context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
+                          user_id=authority.user_id if authority else None, overwrite=False)
         leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
             self._runtime, stack.row, definition, [member.state for member in stack.members], RETRY_LIMIT))
         return _Known(stack, definition, leased)
@@ -319,6 +319,18 @@ class _Records:
         pass
 
 
+class _WithoutServices(RequestContext):
+    """The context of a stack for which no service is asked, not even by plug-ins that find their own way."""
+
+    def __init__(self, refuse: Callable[[str], NoReturn], **values: Any) -> None:
+        super().__init__(**values)
+        self._refuse = refuse
+
+    @property
+    def keystone_session(self) -> NoReturn:
+        self._refuse('keystone')
+
+
 class _NoClients:
     """Clients of services that are not called."""
 
@@ -327,7 +339,11 @@ class _NoClients:
         self._refuse = refuse
 
     def client_plugin(self, name: str) -> Any:
-        return self._known.client_plugin(name)
+        """It still says what an error means."""
+        found = self._known.client_plugin(name)
+        if found is not None:
+            found.client = partial(self.client, name)
+        return found
 
     def client(self, name: str, version: str | None = None) -> NoReturn:
         self._refuse(name)

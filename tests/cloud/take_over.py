@@ -2,8 +2,11 @@
 
     python -m tests.cloud.take_over CLOUD URL FOLDER create     every life of lives.yaml that Heat can lead
     python -m tests.cloud.take_over CLOUD URL FOLDER before     every answer of Heat about them, kept in FOLDER
-    ... heatlite-manage import-heat; stop Heat; once more with --switch; start heatlite at the addresses of Heat
+    ... heatlite-manage import-heat
+    python -m tests.cloud.take_over CLOUD URL FOLDER begin      what Heat leaves under way (pending.yaml)
+    ... kill Heat; heatlite-manage import-heat --switch; start heatlite at the addresses of Heat
     python -m tests.cloud.take_over CLOUD URL FOLDER after      every answer of heatlite, beside those of Heat
+    python -m tests.cloud.take_over CLOUD URL FOLDER end        signals to where Heat said; all work ends; deleted
     python -m tests.cloud.take_over CLOUD URL FOLDER same       an update with the same template
     python -m tests.cloud.take_over CLOUD URL FOLDER changed    the update of each life: in place, with the same id
     python -m tests.cloud.take_over CLOUD URL FOLDER delete     nothing may be left in the cloud
@@ -26,7 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.cloud import answers, clouds, deployment
+from tests.cloud import answers, clouds, deployment, pending
 from tests.cloud.living import Diary, Living
 from tests.cloud.table import IT, filled, lives
 
@@ -43,6 +46,7 @@ class Exchange:
     def __init__(self, cloud: clouds.Cloud, url: str, folder: Path) -> None:
         self._cloud = cloud
         self._file = folder / 'stacks.json'
+        self._begun = folder / 'begun.json'
         self._folder = folder
         project = cloud._session.get_project_id()
         self._service = deployment.Deployment(f'{url.rstrip("/")}/{project}', cloud.token())
@@ -77,6 +81,37 @@ class Exchange:
         (self._folder / 'answers.json').write_text(json.dumps(found))
         print(f'{sum(map(len, found.values()))} answers about {len(found)} stacks')
         return 0
+
+    def begin(self) -> int:
+        """Keeps stack and address of each entry of pending.yaml. Heat has two minutes left when it returns."""
+        entries = [each for each in pending.pending().values() if {*each.needs} <= self._cloud.abilities]
+        names = next(iter(self.stacks.values()))['names']
+        begun: dict[str, Any] = {}
+
+        def make(entry: pending.Pending) -> str:
+            stack = pending.begin(self._service, entry, clouds.own_names(names)['unique'], names)
+            begun[entry.name] = {'stack': stack, 'address': None}
+            begun[entry.name]['address'] = pending.address(self._service, entry, stack)
+            pending.ask(self._service, entry, stack, names)
+            return ''
+
+        wrong = self._each('begun', [each for each in entries if each.signal is not None], _name, make)
+        wrong += self._each('begun', [each for each in entries if each.signal is None], _name, make)
+        self._begun.write_text(json.dumps(begun))
+        return wrong
+
+    def end(self) -> int:
+        begun, entries = json.loads(self._begun.read_text()), pending.pending()
+
+        def finish(name: str) -> str:
+            entry, stack = entries[name], begun[name]['stack']
+            if entry.signal is not None:
+                pending.send(begun[name]['address'], entry.signal)
+            pending.ended(self._service, entry, stack)
+            status = self._service.delete(stack) if entry.asked != 'delete' else deployment.GONE
+            return '' if status == deployment.GONE else f'{status} {self._service.why(stack)}'
+
+        return self._each('arrived or ended, and deleted', sorted(begun), str, finish)
 
     def after(self) -> int:
         known, found = json.loads((self._folder / 'answers.json').read_text()), self._about()
@@ -156,6 +191,10 @@ class Exchange:
         return len(wrong)
 
 
+def _name(entry: pending.Pending) -> str:
+    return entry.name
+
+
 def _kind(path: str) -> str:
     """The path without the names of stacks, resources and events."""
     return '/'.join(_general(path.split('/')[4:]))
@@ -171,7 +210,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument('cloud')
     parser.add_argument('url')
     parser.add_argument('folder', type=Path)
-    parser.add_argument('step', choices=('create', 'before', 'after', 'same', 'changed', 'delete'))
+    parser.add_argument('step', choices=('create', 'before', 'begin', 'after', 'end', 'same', 'changed', 'delete'))
     said = parser.parse_args(arguments)
     cloud = clouds.Cloud(said.cloud, os.environ.get('OS_CLIENT_CONFIG_FILE'))
     wrong: int = getattr(Exchange(cloud, said.url, said.folder), said.step)()

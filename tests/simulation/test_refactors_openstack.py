@@ -119,3 +119,13 @@ def test_another_value_is_refused_without_a_question(it):
         SERVER[0], {**SERVER[1], 'image': 'nowhere'})})
     error = refactor(it, [{'stack_id': it.id, 'template': wanted}], [], [exception.NotARefactor])
     assert 's/disk: ' in str(error) and 's/server: ' in str(error)
+
+
+def test_types_whose_service_must_have_an_extension(cloud):
+    """Whether it has is not asked: the objects are there."""
+    router = {'router': ('OS::Neutron::Router', {}), 'group': ('OS::Neutron::SecurityGroup', {})}
+    with stack(cloud, engines=1) as it:
+        it.create(router)
+        wait(it.cluster, 120)                   # what is known of the service holds for a minute
+        refactor(it, [{'stack_id': it.id, 'template': template({f'{name}_2': each for name, each in router.items()})}],
+                 [(it.id, name, it.id, f'{name}_2') for name in router])

@@ -131,6 +131,63 @@ def nested(heat, **changed):
     heat.datum(word, 'value', 'abcdefgh', redact=True)
 
 
+@pytest.mark.parametrize(('resource_type', 'properties', 'attribute'), [
+    ('AWS::EC2::Instance', {'ImageId': 'i', 'InstanceType': 'm1.tiny'}, 'PrivateIp'),
+    ('OS::Nova::Server', {'image': 'i', 'flavor': 'm1.tiny', 'networks': [{'network': 'n'}]}, 'first_address')])
+def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, caplog, resource_type, properties,
+                                                            attribute):
+    """No service is called, and nothing is stored as if one had been."""
+    heat.stack('s1', template=heat.template(
+        {'heat_template_version': '2018-08-31', 'resources': {'it': {'type': resource_type, 'properties': properties}},
+         'outputs': {'address': {'value': {'get_attr': ['it', attribute]}}}}))
+    heat.resource('s1', 'it', properties)
+    assert outcome(take()) == {'taken over': 1}
+    assert show(ours, 's1').outputs == [
+        {'output_key': 'address', 'description': 'No description given', 'output_value': None, 'live': True}]
+    with ours.reader() as tx:
+        assert resources.columns(tx, 's1', None, resources.HEAVY)[1]['attributes'] in (None, {})
+    assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
+
+
+def test_addresses_for_signals_are_asked_of_nobody(heat, ours, take, caplog):
+    caplog.set_level('INFO')
+    group = {'min_size': 0, 'max_size': 1, 'resource': {'type': 'OS::Heat::RandomString'}}
+    policy = {'auto_scaling_group_id': 'child', 'adjustment_type': 'change_in_capacity', 'scaling_adjustment': 1}
+    heat.stack('root', template=heat.template({'heat_template_version': '2018-08-31', 'resources': {
+        'group': {'type': 'OS::Heat::AutoScalingGroup', 'properties': group},
+        'it': {'type': 'OS::Heat::ScalingPolicy', 'properties': {
+            **policy, 'auto_scaling_group_id': {'get_resource': 'group'}}}}}))
+    heat.resource('root', 'group', group, nova_instance='child')
+    heat.resource('root', 'it', policy)
+    heat.stack('child', owner_id='root', parent_resource_name='group', nested_depth=1, template=heat.template(
+        {'heat_template_version': '2018-08-31'}))
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert 'signal_url' not in (resources.columns(tx, 'root', None, resources.HEAVY)[2]['attributes'] or {})
+    assert [record.getMessage() for record in caplog.records if record.name.startswith('heatlite.engine')] == []
+
+
+def test_addresses_of_a_group_whose_stack_has_no_output_for_them(heat, ours, take):
+    """Heat gives the nested stack an output only if a template refers to it."""
+    heat.stack('root', template=heat.template(
+        {'heat_template_version': '2018-08-31', 'resources': {
+            'launch': {'type': 'AWS::AutoScaling::LaunchConfiguration', 'properties': {
+                'ImageId': 'i', 'InstanceType': 'm1.tiny'}},
+            'it': {'type': 'OS::Heat::InstanceGroup', 'properties': {
+                'AvailabilityZones': ['nova'], 'Size': 1, 'LaunchConfigurationName': {'get_resource': 'launch'}}}},
+         'outputs': {'addresses': {'value': {'get_attr': ['it', 'InstanceList']}}}}))
+    heat.resource('root', 'it', {'AvailabilityZones': ['nova'], 'Size': 1, 'LaunchConfigurationName': 'launch'},
+                  nova_instance='child')
+    member = {'ImageId': 'i', 'InstanceType': 'm1.tiny'}
+    heat.stack('child', owner_id='root', parent_resource_name='it', nested_depth=1, template=heat.template(
+        {'heat_template_version': '2013-05-23', 'resources': {
+            'member': {'type': 'OS::Heat::ScaledResource', 'properties': member}}},
+        {'resource_registry': {'OS::Heat::ScaledResource': 'AWS::EC2::Instance'}}))
+    heat.resource('child', 'member', member)
+    assert outcome(take()) == {'taken over': 1}
+    assert show(ours, 'root').outputs[0].get('live')
+
+
 def test_a_tree(heat, ours, take):
     nested(heat)
     assert outcome(take()) == {'taken over': 1}

@@ -65,6 +65,7 @@ def check_moved(definition: StackDefinition, registry: Registry, context: Reques
     first error, and Forbidden."""
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
+        catalog.asks = False
         catalog.lookup = constraint_cache.lookup(registry.constraint, context, lambda value: True)
         diagnostics = fence.without_requests(lambda: lint.check(definition, catalog, values=False, updating=True))
         if catalog.forbidden is not None:

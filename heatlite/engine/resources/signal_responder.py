@@ -12,6 +12,7 @@ from urllib.parse import quote, unquote, urlencode, urlsplit
 from oslo_config import cfg
 from oslo_log import log
 
+from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
 
@@ -115,6 +116,8 @@ class SignalResponder(stack_user.StackUser):
             return None
         try:
             base = self.client_plugin('heat').get_heat_url().rstrip('/')
+        except exception.ClientNotAvailable:            # no service was asked
+            raise
         except Exception as error:
             LOG.info('%s has no address for signals: the orchestration service is not found: %s', self.name, error)
             return None

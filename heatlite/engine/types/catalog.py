@@ -27,7 +27,8 @@ Make = Callable[[Any, Any], Resource]
 class Catalog:
     """The types of one request. `context`: its services and rights are used.
 
-    `forbidden`: the first requested type that the caller may not use, or None.
+    `forbidden`: the first requested type that the caller may not use, or None. `asks`: whether the services of types
+    are asked if they are available.
     """
 
     def __init__(self, registry: Registry, context: RequestContext, make: Make) -> None:
@@ -37,6 +38,7 @@ class Catalog:
         self._known: dict[Any, TypeFacts] = {}
         self._sizeless: set[tuple[str, Any]] = set()        # types that are no groups, in an environment
         self.forbidden: str | None = None
+        self.asks = True
         self.lookup = constraint_cache.lookup(registry.constraint, context)
 
     @property
@@ -109,7 +111,7 @@ class Catalog:
             nested=getattr(kind, 'nested_members', None),
             nested_at=getattr(kind, 'nested_at', None),
             needs=self._needs(kind) if kind.add_dependencies is not Resource.add_dependencies else None,
-            available=self._available(kind, type_name) if kind.default_client_name is not None else None,
+            available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
         )
 
     def _rules(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], list[TranslationRule]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import parse_qsl
 
 import pytest
 import yaml
@@ -155,3 +156,44 @@ def test_what_a_workflow_makes(cloud: Cloud):
     for execution in client.executions.list():
         client.executions.delete(execution)
     client.workflows.delete('make')
+
+
+@pytest.mark.parametrize('name, properties', [
+    ('AWS::EC2::Instance', {'ImageId': 'cirros', 'InstanceType': 'm1.tiny'}), ('AWS::S3::Bucket', {})])
+def test_types_of_amazon_show_their_own_attributes(cloud: Cloud, name, properties):
+    """Not what the service says; whether the object is there is found all the same."""
+    life = Life(cloud, name, properties)
+    life.create()
+    made = life.fresh('CREATE', 'COMPLETE')
+    assert life.attribute('show') is None
+    assert made.get_live_resource_data()
+    made.handle_delete()
+    for _try in range(20):
+        cloud.runtime.sleep(1)
+    with pytest.raises(exception.EntityNotFound):
+        made.get_live_resource_data()
+    life.delete()
+
+
+def test_headers_of_a_container_have_names_in_small_letters(cloud: Cloud):
+    life = Life(cloud, 'OS::Swift::Container', {'X-Container-Meta': {'Colour': 'red'}})
+    life.create()
+    shown = life.attribute('show')
+    assert shown['x-container-meta-colour'] == 'red'
+    assert [name for name in shown if name != name.lower()] == []
+    assert shown.keys() == life.attribute('HeadContainer').keys()
+    life.delete()
+
+
+def test_a_signed_url_of_a_queue_names_the_queue(cloud: Cloud):
+    queue = Life(cloud, 'OS::Zaqar::Queue', {'name': 'post'}, name='queue')
+    queue.create()
+    life = Life(cloud, 'OS::Zaqar::SignedQueueURL', {'queue': 'post', 'methods': ['GET', 'POST']})
+    life.create()
+    said = dict(parse_qsl(life.attribute('query_str')))
+    assert said['queue_name'] == 'post'
+    assert said['methods'] == 'GET,POST'
+    assert life.attribute('methods') == ['GET', 'POST']
+    assert life.attribute('paths') == ['/v2/queues/post/messages']
+    life.delete()
+    queue.delete()

@@ -45,6 +45,10 @@ def test_the_life_of_a_server(cloud, nova_utils):
     assert server.status == 'ACTIVE'
     address = nova_utils.server_to_ipaddress(nova, server.id)
     assert address == nova_utils.get_ip(server, 'private', 4)
+    cloud.fault(kind='error', service='compute', method='GET', status=403)
+    with pytest.raises(Exception, match='403'):             # that is no server without an address
+        nova_utils.server_to_ipaddress(nova, server.id)
+    cloud.clear_faults()
     nova_utils.meta_update(nova, server, {'a': 'b', 'c': [1]})
     nova_utils.refresh_server(server)
     assert server.metadata == nova_utils.meta_serialize({'a': 'b', 'c': [1]}) == {'a': 'b', 'c': '[1]'}

@@ -126,7 +126,7 @@ class BarbicanClientPlugin(service.ServicePlugin):
     def _read(self, entity: str, plural: str, ref: str) -> dict[str, Any]:
         """Raises EntityNotFound."""
         wanted = _id_in(ref)
-        found = self._got(f'/{plural}/{wanted}', None) if wanted else None
+        found = self._got(f'/{plural}/{wanted}', None)
         if found is None:
             raise exception.EntityNotFound(entity=entity, name=ref)
         return found

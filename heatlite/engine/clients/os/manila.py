@@ -56,7 +56,7 @@ class ManilaClientPlugin(service.ServicePlugin):
 
     def _one(self, entity: str, path: str, plural: str, wanted: str) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
-        entries = self._listed(path, plural)
+        entries = self._listed(path, plural) if wanted else []
         if any(entry['id'] == wanted for entry in entries):
             return wanted
         named = [entry for entry in entries if entry.get('name') == wanted]

@@ -128,10 +128,11 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return None
 
     def server_to_ipaddress(self, server: str) -> str | None:
-        """The first address of any network."""
+        """The first address of any network. None, and a warning, for a server that does not exist."""
         try:
             found = self.client().servers.get(server)
         except Exception as error:
+            self.ignore_not_found(error)
             LOG.warning('Instance (%s) not found: %s', server, error)
             return None
         return next((address['addr'] for network in found.addresses.values() for address in network), None)
@@ -175,7 +176,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
         """Raises EntityNotFound."""
         client = self.client()
-        found = self._got(f'/flavors/{flavor}', 'flavor') if flavor else None
+        found = self._got(f'/flavors/{flavor}', 'flavor')
         if found is not None:
             return str(found['id'])
         named = [each for each in client.flavors.list(is_public='None') if each.name == flavor]

@@ -58,7 +58,9 @@ class ServicePlugin(client_plugin.ClientPlugin):
         return list(collection.Collection(self.client(), path, None, plural)._pages(path, filters))
 
     def _got(self, path: str, key: str | None) -> dict[str, Any] | None:
-        """One thing; None when there is none."""
+        """One thing; None when there is none. A path without its last part, an empty name, is one of all things."""
+        if path.endswith('/'):
+            return None
         try:
             body = self.client().http.get(path).json()
         except Exception as error:
@@ -71,7 +73,9 @@ class ServicePlugin(client_plugin.ClientPlugin):
     def _find(self, entity: str, path: str, key: str, plural: str, wanted: Any, *, field: str = 'id',
               filters: Mapping[str, Any] | None = None) -> str:
         """The id of what has the id or the name `wanted`. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
-        found = self._got(f'{path}/{wanted}', key) if wanted else None
+        if not wanted:                      # no name of things without one
+            raise exception.EntityNotFound(entity=entity, name=wanted)
+        found = self._got(f'{path}/{wanted}', key)
         if found is not None:
             return str(found[field])
         named = [entry for entry in self._listed(path, plural, name=wanted, **(filters or {}))

@@ -43,7 +43,7 @@ class TroveClientPlugin(service.ServicePlugin):
     @shared.MEMOIZE_FINDER
     def find_flavor_by_name_or_id(self, flavor: str) -> str:
         """Raises EntityNotFound."""
-        found = self._got(f'/flavors/{flavor}', 'flavor') if flavor else None
+        found = self._got(f'/flavors/{flavor}', 'flavor')
         if found is not None:
             return str(found['id'])
         named = [entry for entry in self._listed('/flavors', 'flavors') if entry['name'] == flavor]

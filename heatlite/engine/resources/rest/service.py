@@ -18,7 +18,8 @@ TAG = re.compile('<[^>]*>')
 
 
 def send(resource: Any, call: Call) -> Any:
-    """The answer: parsed when it is JSON, else its text, None when there is none; of HEAD, the headers.
+    """The answer: parsed when it is JSON, else its text, None when there is none; of HEAD, the headers with names in
+    small letters, without that of the connection.
 
     Raises keystoneauth1's error for the status, with the service's own words and its request id.
     """
@@ -38,7 +39,7 @@ def send(resource: Any, call: Call) -> Any:
             return None
         raise error_of(response, call)
     if call.verb == 'HEAD':
-        return dict(response.headers)
+        return {name.lower(): value for name, value in response.headers.items() if name.lower() != 'connection'}
     if not response.content:
         return None
     return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text

@@ -56,7 +56,7 @@ def container_facts(resource: Any, name: str) -> Any:
             return account.geturl()
         case 'WebsiteURL':
             return f'{account.geturl()}/{resource.resource_id}'
-    headers = {key.lower(): value for key, value in resource.shown().items()}
+    headers = resource.shown()
     match name:
         case 'ObjectCount':
             return int(headers['x-container-object-count'])

@@ -65,8 +65,9 @@ def signed_query(resource: Any, name: str) -> Any:
     kept = resource.data()
     if 'signature' not in kept:
         return None
-    lists = {key: ','.join(json.loads(kept[key])) for key in ('paths', 'methods') if key in kept}
+    lists = {key: json.loads(kept[key]) for key in ('paths', 'methods') if key in kept}
     if name in lists:
         return lists[name]
-    return urlencode({'signature': kept['signature'], 'expires': kept['expires'], 'project_id': kept['project'],
-                      **lists})
+    return urlencode({'signature': kept['signature'], 'expires': kept['expires'],
+                      **{key: ','.join(found) for key, found in lists.items()},
+                      'project_id': kept['project'], 'queue_name': resource.properties['queue']})

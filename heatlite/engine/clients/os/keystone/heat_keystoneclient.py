@@ -27,6 +27,7 @@ LOG = logging.getLogger(__name__)
 
 LONGEST_USER_NAME = 255
 LONGEST_PROJECT_NAME = 64
+TRIES = 4                               # of a delete that is forbidden, see `_deleted`
 
 
 class AccessKey(NamedTuple):
@@ -115,7 +116,7 @@ class KeystoneClient:
     def delete_trust(self, trust_id: str) -> None:
         """Gone already is fine."""
         try:
-            self.client.trusts.delete(trust_id)
+            _deleted(self.client.trusts, trust_id)
         except (exceptions.NotFound, exceptions.Unauthorized):
             LOG.debug('Trust %s is gone', trust_id)
 
@@ -190,7 +191,7 @@ class KeystoneClient:
             return
         if project.domain_id == self.stack_domain_id:
             try:
-                client.projects.delete(project_id)
+                _deleted(client.projects, project_id)
             except exceptions.NotFound:
                 LOG.debug('Project %s is gone', project_id)
 
@@ -253,7 +254,7 @@ class KeystoneClient:
             self.delete_stack_user(user_id)
             return
         try:
-            self._user_in_domain(user_id, project_id, 'delete').users.delete(user_id)
+            _deleted(self._user_in_domain(user_id, project_id, 'delete').users, user_id)
         except exceptions.NotFound:
             LOG.debug('User %s is gone', user_id)
 
@@ -341,3 +342,17 @@ class KeystoneClient:
 KsClientWrapper = KeystoneClient            # the name plug-ins know
 
 __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
+
+
+def _deleted(collection: Any, what: str) -> None:
+    """Deletes it; raises as the last try. A Keystone that answers several requests at once takes the scope of another
+    one for that of this one at times ("requires a scope of project, request was made with domain scope"): the same
+    request is fine a moment later, and what is left would stay for ever."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            collection.delete(what)
+        except exceptions.Forbidden:
+            if not tries_left:
+                raise
+        else:
+            return

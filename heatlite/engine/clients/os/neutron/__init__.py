@@ -58,6 +58,8 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str, cmd_resource: str | None = None) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
         thing = cmd_resource or self.res_cmdres_mapping.get(resource, resource)
+        if not name_or_id:                  # no name of things without one
+            raise NoMatch(entity=thing, name=name_or_id)
         plural = plural_of(thing)
         key = KEYS.get(plural, plural)
         lister = getattr(self.client(), f'list_{plural}')
@@ -150,7 +152,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     def resolve_ext_resource(self, resource: str, name_or_id: str) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
         plural = plural_of(resource)
-        entries = self.client().get(path_of(plural))[KEYS.get(plural, plural)]
+        entries = self.client().get(path_of(plural))[KEYS.get(plural, plural)] if name_or_id else []
         for field in ('id', 'name'):
             matching = [entry for entry in entries if entry.get(field) == name_or_id]
             if len(matching) > 1:

@@ -174,7 +174,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     def read_imported(self) -> Any:
         raise self._without_import()            # the port that was made with it is known to its stack only
 
-    def _show_resource(self) -> Any:
+    def _live_object(self) -> Any:
         return self.client().servers.get(self.resource_id).to_dict() if self.resource_id else None
 
     # --- updating -----------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class S3Bucket(resource.Resource):
             return at.netloc.partition(':')[0]
         return f'{at.scheme}://{at.netloc}{at.path}/{self.resource_id}'
 
-    def _show_resource(self) -> Any:
+    def _live_object(self) -> Any:
         return self.client().head_container(self.resource_id) if self.resource_id else None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from heatlite.common import grouputils
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
 from heatlite.engine.resources import balanced, catalogue, members
@@ -16,6 +17,7 @@ from heatlite.language.template import Template
 NAME = 'OS::Heat::InstanceGroup'
 MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say what that is
 LONGEST_PAUSE = 3600                    # seconds
+NO_ADDRESS = '0.0.0.0'
 
 
 class InstanceGroup(balanced.BalancedGroup):
@@ -109,9 +111,16 @@ class InstanceGroup(balanced.BalancedGroup):
     # --- attributes ---------------------------------------------------------------------------------------
 
     def _resolve_attribute(self, name: str) -> Any:
-        if name == self.INSTANCE_LIST and self.resource_id is not None:
-            return self.get_output(self.INSTANCE_LIST) if self.has_output(self.INSTANCE_LIST) else ''
-        return super()._resolve_attribute(name)
+        if name != self.INSTANCE_LIST or self.resource_id is None:
+            return super()._resolve_attribute(name)
+        found = self.get_output(name) if self.has_output(name) else self._addresses()
+        if isinstance(found, Mapping):          # as Heat stores them: by member
+            found = [found[member] for member in grouputils.get_member_names(self) if member in found]
+        return found if isinstance(found, str) else ','.join(found) or None
+
+    def _addresses(self) -> list[str]:
+        """Asked of the members: nested stacks that Heat made often have no output for them."""
+        return [member.FnGetAtt('PublicIp') or NO_ADDRESS for member in grouputils.get_members(self)]
 
 
 def resource_mapping() -> dict[str, type[InstanceGroup]]:
