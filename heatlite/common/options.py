@@ -404,7 +404,7 @@ CLIENTS: list[Opt] = [
     IntOpt('max_answer_size', default=33554432, min=1,
            help='Most bytes of one answer of a service; a longer one is refused as if the service were not there.'),
     IntOpt('max_answer_time', default=300, min=1,
-           help='Most seconds from the headers of an answer to its end, however steadily it arrives.'),
+           help='Most seconds from the end of a request to the end of its answer, however steadily it arrives.'),
 ]
 CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat', 'ironic', 'keystone', 'magnum',
                 'manila', 'mistral', 'neutron', 'nova', 'octavia', 'openstack', 'swift', 'trove', 'vitrage', 'zaqar',
