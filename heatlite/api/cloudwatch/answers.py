@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import webob
 
+from heatlite.api import faults
 from heatlite.api.aws import errors as aws_errors
 from heatlite.api.cloudwatch import errors
 from heatlite.api.cloudwatch.protocols import choice, query
@@ -24,6 +25,7 @@ def error(raised: Exception, environ: dict[str, Any]) -> webob.Response:
     aws_errors.log(raised, found)
     made = choice.of(environ).error(environ, found)
     made.headers[REQUEST_ID] = request(environ)
+    made.headers.update(faults.headers(raised))
     return made
 
 
