@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Any
 from wsgiref.types import WSGIApplication
 
 from oslo_config import cfg
 from oslo_middleware import http_proxy_to_wsgi
 
-from heatlite.api import faults, openapi, readiness, routes, wsgi
+from heatlite.api import audit_calls, faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import Bounds, Hub
 from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
@@ -21,6 +22,7 @@ from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.rates import RateLimits
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -28,6 +30,7 @@ from heatlite.api.router import Router
 from heatlite.common import addresses, audit, exception, health
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
+from heatlite.common.rates import Rate
 from heatlite.db.connection import Database
 from heatlite.rpc.client import EngineClient
 
@@ -77,6 +80,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
         partial(ContextMiddleware, policy=policy, auth_url=identity_url(conf),
                 trust_user_header=flavour is not KEYSTONE,
                 trust_url_header=flavour == STANDALONE and conf.auth_password.multi_cloud),
+        *rates(conf, lambda environ: environ['REQUEST_METHOD'] in audit_calls.ACTIONS),
     ]
 
 
@@ -151,6 +155,14 @@ def auditing(conf: cfg.ConfigOpts, is_signed: bool = False) -> list[Layer]:
     """The layer of the audit trail; only if the operator has asked for one."""
     trail = audit.of(conf, 'api')
     return [] if trail is None else [partial(Audit, trail=trail, is_signed=is_signed)]
+
+
+def rates(conf: cfg.ConfigOpts, is_change: Callable[[dict[str, Any]], bool]) -> list[Layer]:
+    """The layer that limits the requests of a project, counted for this process; only if the operator sets a limit."""
+    requests, changes = (Rate(most) if most else None for most in (conf.rate_limits.requests, conf.rate_limits.changes))
+    if requests is None and changes is None:
+        return []
+    return [partial(RateLimits, requests=requests, changes=changes, is_change=is_change)]
 
 
 def console(conf: cfg.ConfigOpts) -> list[Layer]:

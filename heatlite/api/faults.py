@@ -31,6 +31,7 @@ EXPLANATIONS = {
     405: MALFORMED,
     409: _('There was a conflict when trying to complete your request.'),
     413: MALFORMED,
+    429: _('There were too many requests.'),
     500: _('The server has either erred or is incapable of performing the requested operation.'),
     503: _('The server is currently unavailable. Please try again at a later time.'),
 }
@@ -64,12 +65,21 @@ def response(error: BaseException, debug: bool = False) -> webob.Response:
         log_unserved(error)
     answer = webob.Response(status=found['code'], content_type='application/json', charset=None,
                             body=json.dumps(found).encode('ascii'))
-    if found['code'] == 503:
-        answer.headers['Retry-After'] = RETRY_AFTER
+    answer.headers.update(headers(error, found['code']))
+    return answer
+
+
+def headers(error: BaseException, status: int) -> dict[str, str]:
+    """The headers of the answer to an error."""
+    found = {}
     allowed = getattr(error, 'allowed_methods', None)
     if allowed:
-        answer.headers['Allow'] = ','.join(allowed)
-    return answer
+        found['Allow'] = ','.join(allowed)
+    if isinstance(error, exception.TooManyRequests):
+        found['Retry-After'] = str(error.retry_after)
+    elif status == 503:
+        found['Retry-After'] = RETRY_AFTER
+    return found
 
 
 def log_unserved(error: BaseException) -> None:

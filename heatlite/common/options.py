@@ -280,6 +280,15 @@ EVENT_STREAMS: list[Opt] = [
     IntOpt('listeners_per_project', default=1000, min=0, help='Most streams of one project in one process.'),
 ]
 
+RATE_LIMITS: list[Opt] = [
+    IntOpt('requests', default=0, min=0,
+           help='Most requests of one project in a minute to one process of an API; more are answered 429 with '
+                'Retry-After. As many may come at once. 0: no limit.'),
+    IntOpt('changes', default=0, min=0,
+           help='The same for requests that change something: POST, PUT, PATCH and DELETE of the REST API, signals, '
+                'and actions of the CloudFormation API that change stacks. 0: no limit of their own.'),
+]
+
 CONSOLE: list[Opt] = [
     BoolOpt('enabled', default=False,
             help='Serve the web console at /console; heatlite-all does so by default. It logs in at Keystone through '
@@ -404,7 +413,7 @@ CLIENTS: list[Opt] = [
     IntOpt('max_answer_size', default=33554432, min=1,
            help='Most bytes of one answer of a service; a longer one is refused as if the service were not there.'),
     IntOpt('max_answer_time', default=300, min=1,
-           help='Most seconds from the headers of an answer to its end, however steadily it arrives.'),
+           help='Most seconds from the end of a request to the end of its answer, however steadily it arrives.'),
 ]
 CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', 'heat', 'ironic', 'keystone', 'magnum',
                 'manila', 'mistral', 'neutron', 'nova', 'octavia', 'openstack', 'swift', 'trove', 'vitrage', 'zaqar',
@@ -435,6 +444,7 @@ GROUPS: dict[str, list[Opt]] = {
     'console': CONSOLE,
     'embedded': EMBEDDED,
     'event_streams': EVENT_STREAMS,
+    'rate_limits': RATE_LIMITS,
     'metrics': METRICS,
     'traces': TRACES,
     'audit': AUDIT,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable
 from datetime import datetime
 from typing import Protocol, TypeVar
@@ -78,8 +79,7 @@ class Runtime(Protocol):
 
 def patch() -> None:
     """Makes the blocking calls of the standard library cooperative. Programs call it before anything else."""
-    import warnings
-    warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
+    _silence()
     warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
     # The system's resolver handles /etc/hosts and IPv6 as operators expect; eventlet's costs 0.1 s to import.
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
@@ -87,6 +87,11 @@ def patch() -> None:
     eventlet.monkey_patch()
     from heatlite.common import green_threads
     green_threads.share()
+
+
+def _silence() -> None:
+    """Omits the library's advice to its users' developers, which it gives when it is imported."""
+    warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
 
 
 def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> T:
@@ -120,6 +125,7 @@ def current() -> Runtime:
     """The runtime of this process, for code that is not passed one (resource types, tasks of plug-ins)."""
     global _current
     if _current is None:
+        _silence()
         from heatlite.common.green_threads import GreenRuntime
         _current = GreenRuntime()
     return _current

@@ -87,7 +87,8 @@ class Server(LanguageServer):
 
     @property
     def _encoding(self) -> str:
-        return str(self.workspace.position_encoding)
+        # The library's own default, for clients that name none, is a member; a name that a client sent is a text.
+        return types.PositionEncodingKind(self.workspace.position_encoding).value
 
     @property
     def root(self) -> Path:

@@ -59,6 +59,19 @@ def test_each_program_is_installed_and_has_a_manual_page():
     assert pages == manual == set(PROGRAMS)
 
 
+@pytest.mark.parametrize('file, left_out', [
+    (PACKAGING / 'debian' / 'rules', {'client'}),               # for the machines of users
+    (CONTAINER / 'Containerfile', {'client', 'language-server'}),
+    (ROOT / 'Makefile', set())], ids=['debian', 'container', 'bill'])
+def test_extras_of_the_service_are_installed(file, left_out):
+    """The extra of a package that has no pip cannot be added later."""
+    tools = {'bom', 'dist', 'docs', 'lint', 'test', 'testing'}
+    runtime = set(SETUP['options.extras_require']) - tools
+    found = [set(each.replace('$(comma)', ',').split(',')) for each in re.findall(
+        r'\.\[([\w$(),-]*key-manager[\w$(),-]*)\]', file.read_text())]
+    assert [each - tools for each in found] == [runtime - left_out]
+
+
 @pytest.mark.parametrize('unit', UNITS, ids=lambda unit: unit.stem)
 def test_units_start_programs(unit):
     read = configparser.ConfigParser(interpolation=None, strict=False)

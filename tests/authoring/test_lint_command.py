@@ -2,12 +2,17 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
 from heatlite.authoring import findings, reading
 from heatlite.cmd import lint as command
 from heatlite.language import rules
+from tests.architecture.source import ROOT
 
 HEAD = 'heat_template_version: 2021-04-16\n'
 USED = HEAD + 'parameters:\n  size: {type: number, default: 1, constraints: [{range: {max: 5}}]}\n' \
@@ -148,3 +153,11 @@ def test_types_are_explained(lint, name, words):
 def test_what_is_unknown_has_a_hint(name, hint, capsys):
     assert command.main(['--explain', name]) == 2
     assert capsys.readouterr().err.strip().endswith(hint)
+
+
+def test_the_program_prints_findings_and_nothing_else():
+    """No advice of libraries to their users' developers."""
+    environment = {name: text for name, text in os.environ.items() if name != 'PYTHONWARNINGS'}
+    done = subprocess.run([Path(sys.executable).with_name('heatlite-lint'), ROOT / 'examples' / 'servers.yaml'],
+                          capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout, done.stderr) == (0, '', '')

@@ -4,26 +4,17 @@ import logging
 
 import pytest
 
-from heatlite.common import defects, runtime
+from heatlite.common import defects
 from heatlite.common.expiring import ExpiringCache
-from heatlite.common.green_threads import GreenRuntime
 from heatlite.common.logs import Seldom
 from heatlite.engine.clients import caching
-
-
-class Clock(GreenRuntime):
-    time = 0.0
-
-    def monotonic(self):
-        return self.time
+from tests.common.clock import stopped
 
 
 @pytest.fixture
 def clock():
-    before, found = runtime.current(), Clock()
-    runtime.use(found)
-    yield found
-    runtime.use(before)
+    with stopped() as found:
+        yield found
 
 
 def test_a_value_holds_for_its_time(clock):

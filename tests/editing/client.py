@@ -31,10 +31,11 @@ class Client(LanguageClient):
             raise AssertionError(params.message)
 
     async def begin(self, root, *, encodings=('utf-16',), options=None, snippets=False):
+        """`encodings`: None for an editor that names none."""
         item = types.ClientCompletionItemOptions(snippet_support=snippets)
         answer = await self.initialize_async(types.InitializeParams(
             types.ClientCapabilities(
-                general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
+                general=encodings and types.GeneralClientCapabilities(position_encodings=list(encodings)),
                 text_document=types.TextDocumentClientCapabilities(
                     completion=types.CompletionClientCapabilities(completion_item=item))),
             process_id=None, root_uri=root.as_uri(), initialization_options=options))

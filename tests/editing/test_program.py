@@ -110,10 +110,11 @@ def test_repairs(tmp_path):
     run(steps())
 
 
-@pytest.mark.parametrize('encoding', ['utf-8', 'utf-16', 'utf-32'])
-def test_positions_are_in_the_units_that_were_agreed_on(tmp_path, encoding):
+@pytest.mark.parametrize('named, encoding', [
+    (['utf-8'], 'utf-8'), (['utf-16'], 'utf-16'), (['utf-32'], 'utf-32'), (['utf-7'], 'utf-16'), (None, 'utf-16')])
+def test_positions_are_in_the_units_that_were_agreed_on(tmp_path, named, encoding):
     async def steps():
-        async with started(tmp_path, encodings=[encoding]) as client:
+        async with started(tmp_path, encodings=named) as client:
             uri = (tmp_path / 'a.yaml').as_uri()
             text = SHOP.replace('[first, value]', '[first, valeu]')
             client.open(uri, text)

@@ -26,8 +26,8 @@ SUMMARY = {
     Risk.API3: 'Keys that do not belong to a request are refused, or ignored as Heat ignores them. Answers have the '
                'fields that ``GET /v1/openapi.json`` describes.',
     Risk.API4: 'Bodies beyond ``max_json_body_size`` are not read, queries have at most 1 000 fields, connections have '
-               'times and numbers (`running <running.rst>`_). What each route may make or list is limited for a '
-               'project or a stack.',
+               'times and numbers (`running <running.rst>`_). ``[rate_limits]`` bounds the requests of a '
+               'project in a minute. What each route may make or list is limited for a project or a stack.',
     Risk.API5: 'Each request asks a rule of the `policy <policy.rst>`_; readers change nothing, and no role means no '
                'answer.',
     Risk.API6: 'Requests that cost, delete or take data away have limits of their own, which hold for members too.',

@@ -252,7 +252,8 @@ def _consumption(_door: Door, entry: Entry) -> Proof:
     found = BOUNDS[entry.bound]
     return Proof(found.what, (
         *found.tests, f'{SECURITY}test_consumption.py::test_a_body_that_is_too_long_is_not_read',
-        f'{SECURITY}test_consumption.py::test_a_query_with_too_many_fields'))
+        f'{SECURITY}test_consumption.py::test_a_query_with_too_many_fields',
+        f'{SECURITY}test_rates.py::test_a_project_that_sends_too_many'))
 
 
 def _functions(door: Door, _entry: Entry) -> Proof:
@@ -321,7 +322,7 @@ def _services(_door: Door, entry: Entry) -> Proof:
     if not entry.asks:
         return Proof('answered from the database')
     return Proof('answers are bounded in size and time', tuple(f'{SECURITY}test_services.py::{name}' for name in (
-        'test_an_answer_that_is_too_long', 'test_an_answer_that_comes_byte_by_byte', 'test_what_is_no_answer')))
+        'test_an_answer_that_is_too_long', 'test_an_answer_that_takes_too_long', 'test_what_is_no_answer')))
 
 
 _OF = {Risk.API1: _objects, Risk.API2: _authentication, Risk.API3: _properties, Risk.API4: _consumption,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -45,16 +46,30 @@ class Cluster:
         self.engines: list[Program] = []
         self._nodes = [self.on(url) for url in nodes] or [self.database_url]
         self._count = 0
+        self.apis: list[Program] = []
+        self._api_options: list[tuple[str, ...]] = [()]
+        self.urls = [self.url]                  # of all APIs
+        with self.stopped_if_it_fails():
+            self._begin(engines)
+
+    def _begin(self, engines):
         for _ in range(engines):
             self.start_engine()
         self.api = self._start('api', 'heatlite.cmd.api')
-        self.apis = [self.api]
-        self._api_options: list[tuple[str, ...]] = [()]
-        self.urls = [self.url]                  # of all APIs
+        self.apis.append(self.api)
         answers(f'http://127.0.0.1:{self.port}/')
         eventually('the engines', lambda: len(self.services()) >= engines)
         for program in self.engines:
             program.said('takes requests')
+
+    @contextlib.contextmanager
+    def stopped_if_it_fails(self):
+        """A cluster that is not made completely has no user who stops it: its programs would live on."""
+        try:
+            yield
+        except BaseException:
+            self.stop()
+            raise
 
     def run(self, module, *arguments):
         subprocess.run([sys.executable, '-W', 'ignore', '-m', module, '--config-file', str(self.file), *arguments],

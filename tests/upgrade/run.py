@@ -68,8 +68,9 @@ class Fleet(Cluster):
         self.lock = threading.Lock()
         self.releases = [self.code] * ENGINES               # of the engines, by number
         self.api_releases = [self.code] * APIS
-        for _ in range(APIS - 1):
-            self.start_api(self._server)
+        with self.stopped_if_it_fails():
+            for _ in range(APIS - 1):
+                self.start_api(self._server)
 
     def exchange_engine(self, number: int, release: Path | None = None, kill: bool = False) -> None:
         """Ends an engine and starts one of the same release or another one in its place."""

@@ -33,6 +33,7 @@ CODES = {
     'AlreadyExists': (400, _('Resource with the name requested already exists')),
     'ValidationError': (400, _('The stack does not permit this')),
     'RequestLimitExceeded': (400, _('Payload exceeds maximum allowed size')),
+    'Throttling': (429, _('Rate exceeded')),
     'InternalFailure': (500, _('The request processing has failed due to an internal error')),
     'ServiceUnavailable': (503, _('Service temporarily unavailable')),
 }

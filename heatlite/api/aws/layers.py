@@ -29,12 +29,13 @@ Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 
 def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],
            identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
-           version: Layer = VersionNegotiation) -> Application:
+           version: Layer = VersionNegotiation,
+           is_change: Callable[[dict[str, Any]], bool] = lambda environ: False) -> Application:
     """The WSGI application of an API: its actions within all layers.
 
     `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets
     verified identity headers, instead of signature and token. `fields`: most fields of a form. `version`: the layer
-    that reads the version in the path.
+    that reads the version in the path. `is_change(environ)`: whether a request counts for [rate_limits] changes.
     """
     conf = services.conf
     deploy.check_lists(conf)
@@ -52,6 +53,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
         version,
         *(_authentication(conf) if identity is None else [identity]),
         partial(ContextMiddleware, policy=services.policy, auth_url=deploy.identity_url(conf)),
+        *deploy.rates(conf, is_change),
     ]
     made = actions
     for layer in reversed(layers):

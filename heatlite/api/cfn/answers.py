@@ -7,6 +7,7 @@ from wsgiref.types import WSGIEnvironment
 
 import webob
 
+from heatlite.api import faults
 from heatlite.api.aws import errors, parameters
 from heatlite.api.aws.envelope import Envelope
 
@@ -28,4 +29,6 @@ def failure(raised: Exception) -> webob.Response:
 def _rendered(raised: Exception, as_json: bool) -> webob.Response:
     found = errors.answer_to(raised)
     errors.log(raised, found)
-    return ENVELOPE.response({'ErrorResponse': errors.document(found)}, as_json, found.status)
+    made = ENVELOPE.response({'ErrorResponse': errors.document(found)}, as_json, found.status)
+    made.headers.update(faults.headers(raised, found.status))
+    return made

@@ -7,7 +7,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
 
-from heatlite.api import wsgi
+from heatlite.api import audit_calls, wsgi
 from heatlite.api.aws import parameters
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import resources, signals, stacks, templates
@@ -33,6 +33,13 @@ ACTIONS = {
 }
 SIGNALS = {('PUT', 'waitcondition'): signals.wait_condition, ('POST', 'signal'): signals.signal}
 UNKNOWN = 'unknown'
+
+
+def is_change(environ: dict[str, Any]) -> bool:
+    """Whether a request is a signal or an action that changes stacks."""
+    if environ['PATH_INFO'] not in ('', '/'):
+        return True
+    return audit_calls.of('POST', parameters.read(environ).get('Action', UNKNOWN)) is not None
 
 
 class Actions:

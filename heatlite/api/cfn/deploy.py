@@ -21,4 +21,5 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     `identity`: a layer that sets verified identity headers, instead of signature and token.
     """
     services = wsgi.Services(conf, database, engine, Policy(conf))
-    return layers.around(application.Actions(services), services, answers.error, answers.failure, identity)
+    return layers.around(application.Actions(services), services, answers.error, answers.failure, identity,
+                         is_change=application.is_change)

@@ -8,6 +8,7 @@ from wsgiref.types import WSGIEnvironment
 
 import webob
 
+from heatlite.api import faults
 from heatlite.api.aws import errors as aws_errors
 from heatlite.api.cloudwatch import errors
 from heatlite.api.cloudwatch.protocols import choice, query
@@ -25,6 +26,7 @@ def error(raised: Exception, environ: WSGIEnvironment) -> webob.Response:
     aws_errors.log(raised, found)
     made = choice.of(environ).error(environ, found)
     made.headers[REQUEST_ID] = request(environ)
+    made.headers.update(faults.headers(raised, found.status))
     return made
 
 

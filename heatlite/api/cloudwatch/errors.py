@@ -21,6 +21,7 @@ SHAPES: Final = {
     INVALID_VALUE: 'InvalidParameterValueException',
     'LimitExceeded': 'LimitExceededFault',
     'MissingParameter': 'MissingRequiredParameterException',
+    'Throttling': 'ThrottlingException',
     VALIDATION: 'ValidationException',
 }
 

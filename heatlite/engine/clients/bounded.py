@@ -1,18 +1,26 @@
 """Reads the answers of other services, no further than a number of bytes and seconds.
 
-The library reads an answer of any length into memory, and waits as long as each byte arrives in time.
+The libraries read an answer of any length into memory, and wait as long as each byte arrives in time: of the status, of
+interim answers, of the headers and of the body. The time is that of the connection, so that it bounds all of these; the
+size is that of the body, because the library bounds the headers.
 """
 
 from __future__ import annotations
 
+import http.client
+import io
+import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import requests
 from oslo_config import cfg
+from requests.adapters import HTTPAdapter
 from urllib3 import exceptions as transport
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from heatlite.common.i18n import _
 
@@ -23,27 +31,106 @@ class AnswerRefused(requests.exceptions.ConnectionError):
     """The answer of a service is too long or takes too long: for callers, a connection that has failed."""
 
 
-def read(response: requests.Response, *, stream: bool = False, clock: Callable[[], float] = time.monotonic,
-         **_of_the_request: Any) -> None:
+class _Answer(http.client.HTTPResponse):
+    """An answer that must have arrived within `[clients] max_answer_time` after its request was sent."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp.close()
+        self._source = _Source(sock, cfg.CONF.clients.max_answer_time)
+        self.fp = io.BufferedReader(self._source)
+
+    def lift(self) -> None:
+        """Ends the bound: the caller reads the body at its own pace."""
+        self._source.lift()
+
+
+class _Source(io.RawIOBase):
+    """The bytes of a socket until `seconds` from now. A read waits no longer than the socket's own timeout, too."""
+
+    def __init__(self, sock: socket.socket, seconds: float) -> None:
+        super().__init__()
+        self._socket, self._bytes = sock, sock.makefile('rb', buffering=0)
+        self._seconds, self._patience = seconds, sock.gettimeout()
+        self._due: float | None = time.monotonic() + seconds
+
+    def lift(self) -> None:
+        self._due = None
+        self._socket.settimeout(self._patience)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        if self._due is None:
+            return self._bytes.readinto(buffer)
+        left = self._due - time.monotonic()
+        if left <= 0:
+            raise self._refusal()
+        if self._patience is not None and self._patience <= left:
+            self._socket.settimeout(self._patience)
+            return self._bytes.readinto(buffer)
+        self._socket.settimeout(left)
+        try:
+            return self._bytes.readinto(buffer)
+        except TimeoutError:
+            raise self._refusal() from None
+
+    def close(self) -> None:
+        self._bytes.close()
+        super().close()
+
+    def _refusal(self) -> AnswerRefused:
+        return AnswerRefused(_('The answer takes longer than %d seconds (option [clients] max_answer_time).')
+                             % self._seconds)
+
+
+class Plain(HTTPConnection):
+    response_class = _Answer
+
+
+class Encrypted(HTTPSConnection):
+    response_class = _Answer
+
+
+class Adapter(HTTPAdapter):
+    """Sends requests whose answers are bounded in time. `plain`, `encrypted`: classes of its connections."""
+
+    plain: type[Plain] = Plain
+    encrypted: type[Encrypted] = Encrypted
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self._set(self.poolmanager)
+
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+        found = super().proxy_manager_for(*args, **kwargs)
+        self._set(found)
+        return found
+
+    def _set(self, manager: Any) -> None:
+        manager.pool_classes_by_scheme = {
+            'http': type('PlainPool', (HTTPConnectionPool,), {'ConnectionCls': self.plain}),
+            'https': type('EncryptedPool', (HTTPSConnectionPool,), {'ConnectionCls': self.encrypted})}
+
+
+def read(response: requests.Response, *, stream: bool = False, **_of_the_request: Any) -> None:
     """A response hook of requests: reads the body, unless the caller wants to read it in pieces.
 
-    Raises AnswerRefused beyond `[clients] max_answer_size` (what it expands to) or `[clients] max_answer_time`, and
+    Raises AnswerRefused beyond `[clients] max_answer_size` (what it expands to) or the time of the answer, and
     otherwise what requests raises. The connection is closed then.
     """
     if stream:
+        response.raw._original_response.lift()
         return
-    options = cfg.CONF.clients
-    due, found = clock() + options.max_answer_time, bytearray()
+    limit, found = cfg.CONF.clients.max_answer_size, bytearray()
     try:
         with _translated():
             while piece := response.raw.read1(PIECE, decode_content=True):
                 found += piece
-                if len(found) > options.max_answer_size:
+                if len(found) > limit:
                     raise AnswerRefused(_('The answer is longer than %d bytes (option [clients] max_answer_size).')
-                                        % options.max_answer_size)
-                if clock() > due:
-                    raise AnswerRefused(_('The answer takes longer than %d seconds (option [clients] max_answer_time).')
-                                        % options.max_answer_time)
+                                        % limit)
     except requests.exceptions.RequestException:
         response.raw.close()
         raise
@@ -56,6 +143,8 @@ def _translated() -> Iterator[None]:
     try:
         yield
     except transport.ProtocolError as error:
+        if isinstance(error.args[-1], AnswerRefused):
+            raise error.args[-1] from None
         raise requests.exceptions.ChunkedEncodingError(error) from None
     except transport.DecodeError as error:
         raise requests.exceptions.ContentDecodingError(error) from None

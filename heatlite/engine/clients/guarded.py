@@ -11,12 +11,10 @@ import socket
 from collections.abc import Mapping
 from typing import Any
 
-from requests.adapters import HTTPAdapter
 from urllib3 import exceptions
-from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from heatlite.common import urlfetch
+from heatlite.engine.clients import bounded
 
 USUAL_TIMEOUT = 60.0                        # seconds, for a request that has none
 
@@ -34,28 +32,18 @@ class _Guarded:
             raise exceptions.NewConnectionError(self, str(error)) from None
 
 
-class _Plain(_Guarded, HTTPConnection):
+class _Plain(_Guarded, bounded.Plain):
     pass
 
 
-class _Encrypted(_Guarded, HTTPSConnection):
+class _Encrypted(_Guarded, bounded.Encrypted):
     pass
 
 
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _Plain
-
-
-class _EncryptedPool(HTTPSConnectionPool):
-    ConnectionCls = _Encrypted
-
-
-class GuardedAdapter(HTTPAdapter):
+class GuardedAdapter(bounded.Adapter):
     """Sends requests only to addresses outside `template_fetch_deny`, or within `template_fetch_allow`."""
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {'http': _PlainPool, 'https': _EncryptedPool}
+    plain, encrypted = _Plain, _Encrypted
 
     def send(self, request: Any, stream: bool = False, timeout: Any = None, verify: Any = True, cert: Any = None,
              proxies: Mapping[str, str] | None = None) -> Any:

@@ -10,13 +10,11 @@ from typing import Any
 
 from keystoneauth1 import exceptions as services
 from keystoneauth1.identity import v3
-from keystoneauth1.session import TCPKeepAliveAdapter
-from requests.adapters import HTTPAdapter
 
 from heatlite.common import context as contexts
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
-from heatlite.engine.clients import guarded, sessions
+from heatlite.engine.clients import bounded, guarded, sessions
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
 # Those that need no person at a browser, for whom they would wait here, and nothing of this host, such as a ticket.
@@ -44,7 +42,7 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     if auth is not None or ca_cert or insecure:
         found.__dict__['_session'] = _session(auth or caller.keystone_session.auth, ca_cert, insecure,
                                               guarded.GuardedAdapter() if login is not None else
-                                              TCPKeepAliveAdapter())
+                                              sessions.KeepAliveAdapter())
     if auth is not None:
         found.project_id = project or found.keystone_session.get_project_id()
     return found
@@ -98,7 +96,7 @@ def _plugin(login: Mapping[str, Any]) -> Any:
     return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
 
 
-def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: HTTPAdapter) -> Any:
+def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> Any:
     """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from keystoneauth1 import session
     from oslo_config import cfg

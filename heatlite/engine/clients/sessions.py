@@ -16,7 +16,6 @@ from keystoneauth1.identity import generic
 from oslo_config import cfg
 from oslo_context import context as contexts
 from oslo_log import log
-from requests.adapters import HTTPAdapter
 
 from heatlite.common import config, exception, tracing
 from heatlite.common.i18n import _
@@ -71,11 +70,14 @@ class Session(keystone_session.Session):
 @functools.cache
 def _transport() -> requests.Session:
     """Connections to all services of the cloud."""
-    return transport(keystone_session.TCPKeepAliveAdapter(
-        pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
+    return transport(KeepAliveAdapter(pool_connections=PEERS, pool_maxsize=cfg.CONF.clients.max_requests))
 
 
-def transport(adapter: HTTPAdapter) -> requests.Session:
+class KeepAliveAdapter(bounded.Adapter, keystone_session.TCPKeepAliveAdapter):
+    """Connections that stay open."""
+
+
+def transport(adapter: bounded.Adapter) -> requests.Session:
     """Connections through `adapter`. Cookies are refused: they would mix up callers. Answers are bounded."""
     found = requests.Session()
     found.hooks['response'].append(bounded.read)
