@@ -18,7 +18,8 @@ from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
 
-RETRY_AFTER = '2'           # seconds: as long as a short outage lasts, such as an election of nodes
+RETRY_AFTER = 2             # seconds: as long as a short outage lasts, such as an election of nodes
+RETRIED = (429, 503)        # statuses after which a client may send the same again
 
 MALFORMED = _('The server could not comply with the request since it is either malformed or otherwise incorrect.')
 FORBIDDEN = _('Access was denied to this resource.')
@@ -75,10 +76,8 @@ def headers(error: BaseException, status: int) -> dict[str, str]:
     allowed = getattr(error, 'allowed_methods', None)
     if allowed:
         found['Allow'] = ','.join(allowed)
-    if isinstance(error, exception.TooManyRequests):
-        found['Retry-After'] = str(error.retry_after)
-    elif status == 503:
-        found['Retry-After'] = RETRY_AFTER
+    if status in RETRIED:
+        found['Retry-After'] = str(getattr(error, 'retry_after', RETRY_AFTER))
     return found
 
 

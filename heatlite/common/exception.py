@@ -111,19 +111,6 @@ class HTTPServiceUnavailable(_OneMessage):
     cfn_code = 'ServiceUnavailable'
 
 
-class TooManyRequests(HeatException):
-    """A project sends more requests than an option allows; `retry_after`: seconds until one is permitted."""
-
-    http_code = 429
-    cfn_code = 'Throttling'
-    msg_fmt = _('The project sends more than %(limit)s %(option)s in a minute (option [rate_limits] %(option)s). '
-                'The next one is permitted in %(seconds)s seconds.')
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.retry_after: int = kwargs['seconds']
-
-
 class MessagingTimeout(HeatException):
     """No engine answered in time. The API changed nothing; an engine may still execute the message."""
 
@@ -132,7 +119,7 @@ class MessagingTimeout(HeatException):
     msg_fmt = _('No engine answered within %(seconds)s seconds.')
 
 
-class AnswerLost(HeatException):
+class AnswerLost(MessagingTimeout):
     """The broker went away while a message was under way: an engine may have executed it, or may execute it yet."""
 
     http_code = 503

@@ -30,7 +30,7 @@ Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],
            identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
            version: Layer = VersionNegotiation,
-           is_change: Callable[[dict[str, Any]], bool] = lambda environ: False) -> Application:
+           is_change: Callable[[WSGIEnvironment], bool] = lambda environ: False) -> Application:
     """The WSGI application of an API: its actions within all layers.
 
     `answer`, `failed`: render errors of the layers, and of the layer that does so. `identity`: a layer that sets

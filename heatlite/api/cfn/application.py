@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
@@ -36,7 +35,7 @@ SIGNALS = {('PUT', 'waitcondition'): signals.wait_condition, ('POST', 'signal'):
 UNKNOWN = 'unknown'
 
 
-def is_change(environ: dict[str, Any]) -> bool:
+def is_change(environ: WSGIEnvironment) -> bool:
     """Whether a request is a signal or an action that changes stacks."""
     if environ['PATH_INFO'] not in ('', '/'):
         return True
