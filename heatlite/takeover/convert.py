@@ -163,8 +163,6 @@ class _Conversion:
             raise Unfit(row, _('%s is under way, which only the Heat that began it can end') % action)
         if stack.owner_id is None:
             return
-        if stack.owner_id not in self._depths:
-            raise Unfit(row, _('the stack that it is nested in is gone'))
         if not stack.parent_resource_name:
             raise Unfit(row, _('it is nested, but in no resource'))
         if stack.tenant != self._tree.root.tenant:

@@ -82,6 +82,19 @@ def roots(tx: sa.Connection, project_id: str | None, after: str, *, deleted: boo
     return _all(tx, rows.Stack, query.order_by(table.c.id).limit(limit))
 
 
+def orphans(tx: sa.Connection, project_id: str | None, after: str, *, deleted: bool) -> list[rows.Stack]:
+    """Nested stacks whose owner is not there, so that they are in no tree; selected as `roots` are. Deleted ones are
+    not looked at."""
+    table, owner = schema.stack, schema.stack.alias()
+    there = owner.c.id == table.c.owner_id
+    query = _select(rows.Stack, table).where(
+        table.c.owner_id.is_not(None), table.c.deleted_at.is_(None), table.c.id > after,
+        ~sa.exists().where(there if deleted else sa.and_(there, owner.c.deleted_at.is_(None))))
+    if project_id is not None:
+        query = query.where(table.c.tenant == project_id)
+    return _all(tx, rows.Stack, query.order_by(table.c.id).limit(ROOTS_AT_ONCE))
+
+
 def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
     """Those of these stacks that are not deleted."""
     table = schema.stack

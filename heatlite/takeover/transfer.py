@@ -99,6 +99,7 @@ class Transfer:
         while after is not None:
             after = self._slice(after)
             self._progress(self.report)
+        self._name_orphans()
         self._remove_gone()
         return self.report
 
@@ -176,6 +177,16 @@ class Transfer:
         self.report.trees[outcome] += 1
         self.report.problems.append(Problem(
             tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', row, reason))
+
+    def _name_orphans(self) -> None:
+        """Refuses nested stacks that are in no tree, with what is nested in them."""
+        after: str | None = ''
+        while after is not None:
+            with self._heat.reader() as tx:
+                found = source.orphans(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
+            for each in found:
+                self._refuse(Tree([each], ''), REFUSED, f'stack {each.id}', _('the stack that it is nested in is gone'))
+            after = found[-1].id if found else None
 
     def _remove_gone(self) -> None:
         """Removes copies of trees that that Heat has deleted since they were taken over."""

@@ -373,6 +373,22 @@ def test_rows_that_make_no_sense(heat, ours, take, case):
     assert outcome(take()) == {'refused': 1, 'taken over': 1}
 
 
+def test_nested_stacks_whose_owner_is_gone_are_named(heat, ours, take):
+    """They are in no tree: who deletes them in the cloud has to know of them."""
+    heat.word('s1')
+    heat.stack('owner', deleted_at=later(1))
+    heat.stack('n1', owner_id='owner', parent_resource_name='a')
+    heat.stack('n2', owner_id='n1', parent_resource_name='b')
+    heat.stack('n3', owner_id='nobody', parent_resource_name='a', tenant=OTHER)
+    heat.stack('n4', owner_id='nobody', parent_resource_name='a', deleted_at=later(1))
+    report = take()
+    assert outcome(report) == {'refused': 2, 'taken over': 1}
+    assert {each.row for each in report.problems} == {'stack n1', 'stack n3'}
+    assert all('nested in is gone' in each.reason for each in report.problems)
+    assert {each.row for each in take(project_id=OTHER).problems} == {'stack n3'}
+    assert {each.row for each in take(deleted=True).problems if 'is gone' in each.reason} == {'stack n3'}
+
+
 def test_a_name_that_is_taken(heat, ours, take):
     heat.word('s1', name='one')
     take()
