@@ -11,10 +11,12 @@ import logging
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import eventlet
 import greenlet
 from eventlet import hubs
+from eventlet.hubs.hub import BaseHub
 
 from heatlite.common import activity, context, frames
 
@@ -67,19 +69,28 @@ class _Worker:
 
     def _work(self) -> None:
         hub = hubs.get_hub()
+        idle = _idle(hub)
         while True:
             job, self.job = self.job, None
             if job is None:
                 hub.switch()            # until `spawn` wakes this thread, which nothing else has to do
                 continue
             job.run(self.thread)
-            if job.is_killed or len(_idle) >= MOST_IDLE:
+            if job.is_killed or len(idle) >= MOST_IDLE:
                 return                  # a thread that was killed may be woken up once more: it is not used again
             _forget(self.thread)
-            _idle.append(self)
+            idle.append(self)
 
 
-_idle: list[_Worker] = []               # of the one thread of the system in which the event loop runs
+_idle_of: WeakKeyDictionary[BaseHub, list[_Worker]] = WeakKeyDictionary()
+
+
+def _idle(hub: BaseHub) -> list[_Worker]:
+    """The idle workers of an event loop. Each thread of the system has its own, and wakes no worker of another one."""
+    found = _idle_of.get(hub)
+    if found is None:
+        found = _idle_of[hub] = []
+    return found
 
 
 def _forget(thread: Any) -> None:
@@ -92,10 +103,12 @@ def _forget(thread: Any) -> None:
 def spawn(function: Callable[..., object], *arguments: object) -> Job:
     """Call a function in a green thread with room for its frames."""
     job = Job(function, arguments)
-    if _idle:
-        worker = _idle.pop()
+    hub = hubs.get_hub()
+    idle = _idle(hub)
+    if idle:
+        worker = idle.pop()
         worker.job = job
-        hubs.get_hub().schedule_call_global(0, worker.thread.switch)
+        hub.schedule_call_global(0, worker.thread.switch)
     else:
         _Worker(job)
     return job

@@ -94,13 +94,20 @@ def _silence() -> None:
     warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
 
 
+def is_cooperative() -> bool:
+    """Whether other green threads run while one waits in the standard library: in all our programs, but not within a
+    server that has threads of the system for requests."""
+    from eventlet import patcher
+    found: bool = patcher.is_monkey_patched('socket')
+    return found
+
+
 def blocking(seconds: float, function: Callable[..., T], *arguments: object) -> T:
     """The result of a call that would block every green thread, such as one to the system's resolver.
 
     It runs in an OS thread. Raises TimeoutError after `seconds`; the thread then lasts until the call ends.
     """
-    from eventlet import patcher
-    if patcher.is_monkey_patched('socket'):
+    if is_cooperative():
         from eventlet import timeout, tpool
         with timeout.Timeout(seconds, TimeoutError('the time is over')):
             found: T = tpool.execute(function, *arguments)

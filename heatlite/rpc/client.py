@@ -212,7 +212,10 @@ class BrokerClient:
         """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
 
         The library would wait until its time-out for an answer that finds no way, and for a broker that accepts
-        connections and says nothing for much longer. What it sends then comes too late for any engine."""
+        connections and says nothing for much longer. What it sends then comes too late for any engine. A server with
+        threads of the system has to wait for that: nothing else runs in a thread that waits."""
+        if not runtime.is_cooperative():
+            return call()
         here = runtime.current()
         done = here.flag()
         outcome: list[tuple[Any, Exception | None]] = []

@@ -2,11 +2,14 @@
 
 import logging
 import resource
+import threading
 from contextvars import ContextVar
+from weakref import WeakKeyDictionary
 
 import eventlet
 import greenlet
 import pytest
+from eventlet import hubs
 
 from heatlite.common import context, green_threads, green_workers
 
@@ -16,7 +19,11 @@ HELD = ContextVar('held', default=None)
 
 @pytest.fixture(autouse=True)
 def no_idle_workers(monkeypatch):
-    monkeypatch.setattr(green_workers, '_idle', [])
+    monkeypatch.setattr(green_workers, '_idle_of', WeakKeyDictionary())
+
+
+def idle():
+    return green_workers._idle(hubs.get_hub())
 
 
 def settle():
@@ -82,7 +89,7 @@ def test_the_error_of_a_job_is_logged_and_its_worker_goes_on(caplog):
         green_workers.spawn(divmod, 1, 0)
         settle()
     assert 'ZeroDivisionError' in caplog.text
-    assert len(green_workers._idle) == 1
+    assert len(idle()) == 1
 
 
 def test_many_jobs_at_once_leave_few_workers():
@@ -91,7 +98,22 @@ def test_many_jobs_at_once_leave_few_workers():
         green_workers.spawn(done.append, number)
     settle()
     assert len(done) == 3 * green_workers.MOST_IDLE
-    assert len(green_workers._idle) == green_workers.MOST_IDLE
+    assert len(idle()) == green_workers.MOST_IDLE
+
+
+def test_a_thread_of_the_system_uses_no_worker_of_another_one():
+    """As in a server with threads for requests: each has an event loop of its own."""
+    done = []
+
+    def work(name):
+        green_workers.spawn(done.append, name)
+        settle()
+
+    for name in ('first', 'second', 'third'):
+        thread = threading.Thread(target=work, args=[name], daemon=True)
+        thread.start()
+        thread.join(30)
+        assert done[-1:] == [name]
 
 
 # --- killing ---------------------------------------------------------------------------------------------------
@@ -118,7 +140,7 @@ def test_a_waiting_job_is_ended_by_the_error_and_its_worker_not_used_again(error
     job.kill() if error is None else job.kill(error)
     settle()
     assert ends == [greenlet.GreenletExit if error is None else TimeoutError]
-    assert green_workers._idle == []
+    assert idle() == []
 
 
 def test_a_job_that_has_ended_is_not_killed_in_the_next_one():
