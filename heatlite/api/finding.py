@@ -68,9 +68,14 @@ def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stack
 
 def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
          depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
-    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others."""
-    found, below = stacks.with_descendants(tx, stack_id, depth)
-    return visible(req, found, stack_name), below
+    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others.
+
+    What does not exist and what the caller may not see take the same statements."""
+    top, below = stacks.root_with_descendants(tx, stack_id, depth)
+    if top is not None and top.name == stack_name and _may_see(req, top):
+        return visible(req, top, stack_name), below
+    top = stack(req, tx, stack_name, stack_id)
+    return top, stacks.descendants(tx, top.root_id, top.id, depth)
 
 
 def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:

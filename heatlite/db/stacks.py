@@ -414,16 +414,13 @@ def _below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identi
     return found
 
 
-def with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
-    """A stack, as `identity`, and its `descendants`. One SELECT for a root, three for a nested stack.
+def root_with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
+    """A root stack, as `identity`, and its `descendants`; None for a nested stack. One SELECT.
 
     Index: (root_id, depth).
     """
     found = [Identity(*row) for row in tx.execute(_WITH_DESCENDANTS, {'stack_id': stack_id, 'depth': depth})]
-    if found:
-        return found[0], _below(stack_id, depth, found[1:])
-    top = identity(tx, stack_id)
-    return top, [] if top is None else descendants(tx, top.root_id, stack_id, depth)
+    return (found[0], _below(stack_id, depth, found[1:])) if found else (None, [])
 
 
 def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ CASES = [
     (lambda tx: stacks.by_name(tx, 'p1', 'name-s7'), 'uq_stack_project_id_name_live'),
     (lambda tx: stacks.tree(tx, 's7'), 'ix_stack_root_id_depth'),
     (lambda tx: stacks.descendants(tx, 's7', 's7', 2), 'ix_stack_root_id_depth'),
-    (lambda tx: stacks.with_descendants(tx, 's7', 2), 'ix_stack_root_id_depth'),
+    (lambda tx: stacks.root_with_descendants(tx, 's7', 2), 'ix_stack_root_id_depth'),
     (lambda tx: stacks.child(tx, 's7', 'r1'), 'ix_stack_owner_id'),
     (lambda tx: stacks.children(tx, ['s7', 's8']), 'stack'),
     (lambda tx: resources.light(tx, 's7'), 'resource'),

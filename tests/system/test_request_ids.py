@@ -63,7 +63,12 @@ def service(request, tmp_path_factory):
     folder = tmp_path_factory.mktemp('ids')
     ledger = folder / 'ledger'
     ledger.touch()
-    os.environ['HEATLITE_TEST_LEDGER'] = str(ledger)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv('HEATLITE_TEST_LEDGER', str(ledger))
+        yield from started(request, folder)
+
+
+def started(request, folder):
     if request.param == 'heatlite-all':
         with alone.running(folder, PLUGINS, f'[DEFAULT]\n{LEVELS}\n') as made:
             def restart():

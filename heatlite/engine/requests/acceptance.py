@@ -74,8 +74,9 @@ class Acceptance:
         """Raise LeaseLost if `by`, the stack that makes the request, has another owner; it gets none before the end of
         `tx`. None: a user makes it.
 
-        An engine may stand still between its decision and this transaction. Its successor decides anew."""
-        if by is not None and not leases.hold(tx, by.lease):
+        An engine may stand still between its decision and this transaction. Its successor decides anew. A stack that is
+        only read, as when a snapshot is deleted, is driven by nobody."""
+        if by is not None and by.lease.engine_id and not leases.hold(tx, by.lease):
             raise LeaseLost(by.id)
 
     def hand_over(self, stack_id: str, owner: StackOwner) -> None:
