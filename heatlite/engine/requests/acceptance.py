@@ -75,7 +75,7 @@ class Acceptance:
         `tx`. None: a user makes it.
 
         An engine may stand still between its decision and this transaction. Its successor decides anew. A stack that is
-        only read, as when a snapshot is deleted, is driven by nobody."""
+        only read, as when a snapshot is deleted, has no owner."""
         if by is not None and by.lease.engine_id and not leases.hold(tx, by.lease):
             raise LeaseLost(by.id)
 
