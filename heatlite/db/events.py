@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Page
+from heatlite.db.listing import Page, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.stacks import after
 from heatlite.db.tables import event
@@ -37,6 +37,8 @@ class Shown:
 
 
 LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')
+_WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
+           False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
          'reason', 'properties', 'created_at')
 
@@ -73,34 +75,36 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Show
     """
     if wanted.limit == 0 or not stack_ids:
         return []
-    if len(stack_ids) == 1 and not (wanted.filters or wanted.sort_keys or wanted.marker):
-        usual = _of_stack(wanted.sort_dir == 'asc', wanted.limit is not None)
-        return [Shown(*row) for row in tx.execute(usual, {'stack_id': stack_ids[0], 'limit': wanted.limit})]
-    within = event.c.stack_id.in_(list(stack_ids)) if len(stack_ids) > 1 else event.c.stack_id == stack_ids[0]
-    query = sa.select(*LISTED).where(within, *(
-        event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
-    # Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted.
-    keys = [event.c[name] for name in dict.fromkeys(wanted.sort_keys)]
-    if not keys and len(stack_ids) > 1:
-        keys = [event.c.created_at]
-    keys.append(event.c.id)
-    ascending = wanted.sort_dir == 'asc' or (bool(wanted.sort_keys) and wanted.sort_dir != 'desc')
+    is_one, sort_keys = len(stack_ids) == 1, tuple(wanted.sort_keys)
+    query = _listing(is_one, sort_keys, wanted.sort_dir, wanted.limit is not None)
+    parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
+    if wanted.filters:
+        query = query.where(*(event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
     if wanted.marker:
-        position = tx.execute(sa.select(*keys).where(within, event.c.uuid == wanted.marker)).first()
+        keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
+        marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
+        position = tx.execute(marker, parameters).first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    query = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
-    if wanted.limit is not None:
-        query = query.limit(wanted.limit)
-    return [Shown(*row) for row in tx.execute(query)]
+    return [Shown(*row) for row in tx.execute(query, parameters)]
 
 
-@functools.cache
-def _of_stack(ascending: bool, is_limited: bool) -> sa.Select[Any]:
-    """The statement of `page` for one stack without filters, built once: that costs more than executing it."""
-    query = sa.select(*LISTED).where(event.c.stack_id == sa.bindparam('stack_id')).order_by(
-        event.c.id.asc() if ascending else event.c.id.desc())
-    return query.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else query
+@functools.lru_cache(maxsize=128)
+def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None, is_limited: bool) -> sa.Select[Any]:
+    """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `stack_id`
+    (`is_one`) or `stack_ids`, `limit` (`is_limited`)."""
+    keys, ascending = _order(is_one, sort_keys, sort_dir)
+    return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), keys, ascending, is_limited)
+
+
+def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.ColumnElement[Any]], bool]:
+    """The columns to sort by, and whether ascending.
+
+    Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""
+    keys: list[sa.ColumnElement[Any]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
+    if not keys and not is_one:
+        keys = [event.c.created_at]
+    return [*keys, event.c.id], sort_dir == 'asc' or (bool(sort_keys) and sort_dir != 'desc')
 
 
 def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:

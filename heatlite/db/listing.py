@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+import sqlalchemy as sa
+
 
 class Page(Protocol):
     """The part of a list that a request asks for. Names are those of columns; `marker`: of the row before the first."""
@@ -23,3 +25,10 @@ class Page(Protocol):
 
     @property
     def filters(self) -> Mapping[str, Sequence[Any]]: ...
+
+
+def ordered(query: sa.Select[Any], keys: Sequence[sa.ColumnElement[Any]], ascending: bool,
+            is_limited: bool) -> sa.Select[Any]:
+    """The statement of a list in the order of `keys`, with a limit in its parameter `limit` if it `is_limited`."""
+    found = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
+    return found.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else found

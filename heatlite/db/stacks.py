@@ -14,7 +14,7 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception
 from heatlite.db import bulk, codec, leases
-from heatlite.db.listing import Page
+from heatlite.db.listing import Page, ordered
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning import revisions
 from heatlite.planning.states import Status
@@ -280,9 +280,8 @@ def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: 
     """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `project`
     (`is_within`), `limit` (`is_limited`)."""
     keys, ascending = _order(sort_keys, sort_dir)
-    query = sa.select(*SUMMARY).where(*_scope(is_within, show_deleted, show_nested)).order_by(
-        *(key.asc() if ascending else key.desc() for key in keys))
-    return query.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else query
+    query = sa.select(*SUMMARY).where(*_scope(is_within, show_deleted, show_nested))
+    return ordered(query, keys, ascending, is_limited)
 
 
 def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> int:
