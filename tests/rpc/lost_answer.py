@@ -1,5 +1,5 @@
 """A program: an engine that receives a message while the broker goes away, and a broker that is silent. Prints as
-JSON what its caller is told.
+JSON what its caller gets.
 
 `python -m tests.rpc.lost_answer URL`; a process of its own because its threads are cooperative.
 """

@@ -21,14 +21,19 @@ URL = os.environ.get('HEATLITE_TEST_RABBIT_URL')
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture(scope='module')
-def burst():
+def found_by(program, seconds):
+    """The JSON of the last line that a program of this folder prints, which uses the broker."""
     if not URL:
         pytest.skip('no RabbitMQ: HEATLITE_TEST_RABBIT_URL is unset (tools/services up)')
-    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'tests.rpc.burst', URL], cwd=ROOT,
-                          capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', f'tests.rpc.{program}', URL], cwd=ROOT,
+                          capture_output=True, text=True, timeout=seconds, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope='module')
+def burst():
+    return found_by('burst', 120)
 
 
 @pytest.mark.service
@@ -87,13 +92,8 @@ def test_an_engine_of_an_older_release_lets_a_newer_one_answer(burst):
 
 @pytest.mark.service
 def test_an_answer_that_finds_no_broker_is_not_waited_for():
-    """And who asked is not told that nothing was accepted; the next one is."""
-    if not URL:
-        pytest.skip('no RabbitMQ: HEATLITE_TEST_RABBIT_URL is unset (tools/services up)')
-    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'tests.rpc.lost_answer', URL], cwd=ROOT,
-                          capture_output=True, text=True, timeout=200, check=False)
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout.splitlines()[-1]) == {
+    """The caller learns that its request may have been accepted; a later one was not, and says so."""
+    assert found_by('lost_answer', 200) == {
         'first': 'AnswerLost', 'second': 'BrokerUnavailable', 'received': 1, 'silent': 'MessagingTimeout'}
 
 
