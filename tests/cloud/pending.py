@@ -78,11 +78,11 @@ def address(service: Deployment, entry: Pending, stack: str) -> Any:
     """Where Heat says that signals go: a URL, a command, or what a guest needs to log in; None without signals."""
     if entry.signal is None:
         return None
-    told = eventually(f'the address in {stack}', lambda: _told(service, entry, stack))
-    return json.loads(told) if isinstance(told, str) and told.startswith('{') else told
+    issued = eventually(f'the address in {stack}', lambda: _issued(service, entry, stack))
+    return json.loads(issued) if isinstance(issued, str) and issued.startswith('{') else issued
 
 
-def _told(service: Deployment, entry: Pending, stack: str) -> Any:
+def _issued(service: Deployment, entry: Pending, stack: str) -> Any:
     listed = {each['resource_name']: each for each in service.resources(stack)}
     failed = [name for name, each in listed.items() if each['resource_status'].endswith('FAILED')]
     assert not failed, service.why(stack)
@@ -101,30 +101,30 @@ def _told(service: Deployment, entry: Pending, stack: str) -> Any:
 
 # --- after the switch ----------------------------------------------------------------------------------------
 
-def send(told: Any, body: dict[str, Any]) -> None:
-    """Sends a signal exactly as whoever Heat told would. Raises AssertionError when it is not accepted."""
+def send(issued: Any, body: dict[str, Any]) -> None:
+    """Sends a signal as a client does to what Heat has issued. Raises AssertionError when it is not accepted."""
     data = json.dumps(body)
-    if isinstance(told, str) and told.startswith('curl '):
-        done = subprocess.run(['sh', '-c', f'{told} --fail --silent --show-error --data-binary \'{data}\''],
+    if isinstance(issued, str) and issued.startswith('curl '):
+        done = subprocess.run(['sh', '-c', f'{issued} --fail --silent --show-error --data-binary \'{data}\''],
                               capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f'{told}: {done.stdout} {done.stderr}'
+        assert done.returncode == 0, f'{issued}: {done.stdout} {done.stderr}'
         return
-    if isinstance(told, dict) and 'user_id' in told:
-        answer = requests.post(told['alarm_url'], data=data, timeout=PATIENCE, headers={
-            'X-Auth-Token': _token(told), 'Content-Type': 'application/json'})
+    if isinstance(issued, dict) and 'user_id' in issued:
+        answer = requests.post(issued['alarm_url'], data=data, timeout=PATIENCE, headers={
+            'X-Auth-Token': _token(issued), 'Content-Type': 'application/json'})
     else:
-        url = told['alarm_url'] if isinstance(told, dict) else told
+        url = issued['alarm_url'] if isinstance(issued, dict) else issued
         verb = next((verb for part, verb in VERBS.items() if f'/v1/{part}/' in url), 'PUT')
         answer = requests.request(verb, url, data=data, timeout=PATIENCE)
     assert answer.status_code < 300, f'{answer.status_code} {answer.text[:500]}'
 
 
-def _token(told: dict[str, Any]) -> str:
-    root = told['auth_url'].rstrip('/').removesuffix('/v3')
+def _token(issued: dict[str, Any]) -> str:
+    root = issued['auth_url'].rstrip('/').removesuffix('/v3')
     answer = requests.post(f'{root}/v3/auth/tokens', timeout=PATIENCE, json={
         'auth': {'identity': {'methods': ['password'], 'password': {
-            'user': {'id': told['user_id'], 'password': told['password']}}},
-            'scope': {'project': {'id': told['project_id']}}}})
+            'user': {'id': issued['user_id'], 'password': issued['password']}}},
+            'scope': {'project': {'id': issued['project_id']}}}})
     assert answer.status_code == 201, f'{answer.status_code} {answer.text[:500]}'
     return answer.headers['X-Subject-Token']
 

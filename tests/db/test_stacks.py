@@ -219,7 +219,7 @@ def test_trees(db):
             found, nested_ones = stacks.root_with_descendants(tx, top, depth)
             assert (found.id, names(nested_ones)) == (top, below)
         assert stacks.root_with_descendants(tx, 'left', 9) == (None, [])
-        assert stacks.root_with_descendants(tx, 'nobody', 9) == (None, [])
+        assert stacks.root_with_descendants(tx, 'missing', 9) == (None, [])
         assert stacks.child(tx, 'root', 'b').id == 'right'
         assert stacks.child(tx, 'root', 'c') is None
         stacks.delete_soft(tx, 'left', later(2))

@@ -379,8 +379,8 @@ def test_nested_stacks_whose_owner_is_gone_are_named(heat, ours, take):
     heat.stack('owner', deleted_at=later(1))
     heat.stack('n1', owner_id='owner', parent_resource_name='a')
     heat.stack('n2', owner_id='n1', parent_resource_name='b')
-    heat.stack('n3', owner_id='nobody', parent_resource_name='a', tenant=OTHER)
-    heat.stack('n4', owner_id='nobody', parent_resource_name='a', deleted_at=later(1))
+    heat.stack('n3', owner_id='missing', parent_resource_name='a', tenant=OTHER)
+    heat.stack('n4', owner_id='missing', parent_resource_name='a', deleted_at=later(1))
     report = take()
     assert outcome(report) == {'refused': 2, 'taken over': 1}
     assert {each.row for each in report.problems} == {'stack n1', 'stack n3'}

@@ -58,11 +58,11 @@ class Servers:
         if self.on_small_disk:
             self._mount(self._data_of(self.on_small_disk))
         try:
-            told = self._tell('up', *(servers or ('mariadb', 'rabbit')))
+            exports = self._run_tool('up', *(servers or ('mariadb', 'rabbit')))
         except BaseException:                   # on a busy machine, one of them may not start in time
             self.close()
             raise
-        self._urls = dict(line.removeprefix('export ').split('=', 1) for line in told.splitlines())
+        self._urls = dict(line.removeprefix('export ').split('=', 1) for line in exports.splitlines())
 
     @property
     def database_url(self) -> str:
@@ -87,13 +87,13 @@ class Servers:
         os.killpg(int((self._folder / 'services' / 'run' / server).read_text()), number)
 
     def kill(self, server: str) -> None:
-        self._tell('kill', server)
+        self._run_tool('kill', server)
 
     def stop(self, server: str) -> None:
-        self._tell('down', server)
+        self._run_tool('down', server)
 
     def start(self, server: str) -> None:
-        self._tell('up', server)
+        self._run_tool('up', server)
 
     def fill_disk(self) -> None:
         """Leaves no room on the small disk."""
@@ -118,9 +118,9 @@ class Servers:
 
     def close(self) -> None:
         if self.on_small_disk:
-            self._tell('down')
+            self._run_tool('down')
             subprocess.run(['umount', self._data_of(self.on_small_disk)], check=True)
-        self._tell('purge')
+        self._run_tool('purge')
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _data_of(self, server: str) -> Path:
@@ -136,7 +136,7 @@ class Servers:
         (data / '.complete').touch()            # else tools/services would remove it
         shutil.chown(data, 'mysql', 'mysql')
 
-    def _tell(self, *words: str) -> str:
-        told = subprocess.run([TOOL, *words], env=self._environment, capture_output=True, text=True)
-        assert told.returncode == 0, f'tools/services {" ".join(words)}: {told.stderr}'
-        return told.stdout
+    def _run_tool(self, *words: str) -> str:
+        done = subprocess.run([TOOL, *words], env=self._environment, capture_output=True, text=True)
+        assert done.returncode == 0, f'tools/services {" ".join(words)}: {done.stderr}'
+        return done.stdout
