@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Page, ordered
+from heatlite.db.listing import Keys, Page, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.stacks import after
 from heatlite.db.tables import event
@@ -97,7 +97,7 @@ def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None, is_
     return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), keys, ascending, is_limited)
 
 
-def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.ColumnElement[Any]], bool]:
+def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
     """The columns to sort by, and whether ascending.
 
     Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
+
+Keys = Sequence[sa.ColumnElement[Any]]       # what a list is sorted by
+Row = TypeVar('Row', bound=tuple[object, ...])
 
 
 class Page(Protocol):
@@ -27,8 +30,7 @@ class Page(Protocol):
     def filters(self) -> Mapping[str, Sequence[Any]]: ...
 
 
-def ordered(query: sa.Select[Any], keys: Sequence[sa.ColumnElement[Any]], ascending: bool,
-            is_limited: bool) -> sa.Select[Any]:
+def ordered(query: sa.Select[Row], keys: Keys, ascending: bool, is_limited: bool) -> sa.Select[Row]:
     """The statement of a list in the order of `keys`, with a limit in its parameter `limit` if it `is_limited`."""
     found = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
     return found.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else found

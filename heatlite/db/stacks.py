@@ -14,7 +14,7 @@ from oslo_db import exception as db_exception
 
 from heatlite.common import exception
 from heatlite.db import bulk, codec, leases
-from heatlite.db.listing import Page, ordered
+from heatlite.db.listing import Keys, Page, ordered
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning import revisions
 from heatlite.planning.states import Status
@@ -349,7 +349,7 @@ def _has_any(tags: Iterable[str]) -> sa.ColumnElement[bool]:
     return sa.exists().where(stack_tag.c.stack_id == stack.c.id, stack_tag.c.tag.in_(list(tags)))
 
 
-def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.ColumnElement[Any]], bool]:
+def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
     """The columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
     if not sort_keys:
         return [stack.c.created_at, stack.c.id], sort_dir == 'asc'
@@ -359,7 +359,7 @@ def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.Colu
     return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], sort_dir != 'desc'
 
 
-def after(keys: Sequence[sa.ColumnElement[Any]], position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
+def after(keys: Keys, position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
     """The condition for rows after `position` in the order of `keys`.
 
     Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.
