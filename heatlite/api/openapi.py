@@ -6,6 +6,7 @@ Served without identity at /v1/openapi.json.
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -171,8 +172,9 @@ def document(table: Iterable[Route], base: str = '/v1') -> Json:
     }
 
 
+@functools.cache
 def shapes() -> dict[str, Json]:
-    """The shapes as JSON schemas: `closed` written out, references made absolute."""
+    """The shapes as JSON schemas: `closed` written out, references made absolute. Read once: not to be changed."""
     text = package_files.files('heatlite.api').joinpath('shapes.yaml').read_text(encoding='utf-8')
     loaded = yaml.load(text, Loader=getattr(yaml, 'CSafeLoader', yaml.SafeLoader))
     return {name: _schema(shape) for name, shape in loaded.items()}

@@ -6,8 +6,6 @@ import json
 import threading
 
 import pytest
-from cyclonedx.schema import SchemaVersion
-from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.architecture.source import ROOT
 from tests.architecture.test_requirements import normal, required
@@ -32,12 +30,20 @@ def pinned():
         line.partition('==') for line in (ROOT / 'constraints.txt').read_text().splitlines() if '==' in line)}
 
 
-def test_it_is_valid(text):
-    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+@pytest.fixture(scope='module')
+def validator():
+    """Imported here: its grammars of addresses take seconds, which each process that collects tests would spend."""
+    from cyclonedx.schema import SchemaVersion
+    from cyclonedx.validation.json import JsonStrictValidator
+    return JsonStrictValidator(SchemaVersion.V1_6)
 
 
-def test_a_wrong_one_is_not(bill):
-    assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps({**bill, 'components': [{}]})) is not None
+def test_it_is_valid(validator, text):
+    assert validator.validate_str(text) is None
+
+
+def test_a_wrong_one_is_not(validator, bill):
+    assert validator.validate_str(json.dumps({**bill, 'components': [{}]})) is not None
 
 
 def test_it_is_the_same_each_time(text):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import pathlib
 import re
@@ -306,7 +307,9 @@ def single(text: str) -> str:
     return text.replace(': :', ':')
 
 
+@functools.cache
 def load(path: str) -> list[dict[str, Any]]:
+    """The cases of a file: read once for all modules that execute them."""
     with open(path, encoding='utf-8') as file:
         return yaml.load(file, Loader=yaml.CSafeLoader)
 

@@ -1,6 +1,7 @@
 """Answers of services of the cloud that are too long, too slow, or no answers: refused in bounded memory and time."""
 
 import contextlib
+import functools
 import gzip
 import itertools
 import threading
@@ -15,7 +16,12 @@ from heatlite.common import config
 from heatlite.engine.clients import sessions
 
 SIZE = 1_000_000
-BOMB = gzip.compress(b'0' * 300_000_000, 9)
+
+
+@functools.cache
+def bomb():
+    """300 MB in a few kilobytes, made for the test that sends it: not by each process that collects it."""
+    return gzip.compress(b'0' * 300_000_000, 9)
 
 
 class Service(BaseHTTPRequestHandler):
@@ -58,8 +64,9 @@ class Service(BaseHTTPRequestHandler):
             self.wfile.write(b'0' * 65536)
 
     def bomb(self):
-        self.head(Content_Length=str(len(BOMB)), Content_Encoding='gzip')
-        self.wfile.write(BOMB)
+        content = bomb()
+        self.head(Content_Length=str(len(content)), Content_Encoding='gzip')
+        self.wfile.write(content)
 
     def dripping(self):
         self.head(Content_Length='100000')
@@ -136,6 +143,7 @@ class Server(ThreadingHTTPServer):
 @pytest.fixture(scope='module')
 def url():
     config.register(cfg.CONF)
+    bomb()                                          # before memory is measured
     with Server(('127.0.0.1', 0), Service) as server:
         server.over = threading.Event()
         threading.Thread(target=server.serve_forever, daemon=True).start()

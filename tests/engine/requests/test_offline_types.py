@@ -14,7 +14,7 @@ from heatlite.language import lint, rules
 from tests.language import run_cases
 
 ROOT = Path(__file__).parents[3]
-CASES = yaml.load((ROOT / 'tests/language/template-cases.yaml').read_text(), getattr(yaml, 'CSafeLoader', None))
+CASES = run_cases.load(str(ROOT / 'tests/language/template-cases.yaml'))
 AMAZON = {'AvailabilityZones': ['z'], 'LaunchConfigurationName': {'get_resource': 'c'}}
 CONFIGURATION = {'type': 'AWS::AutoScaling::LaunchConfiguration', 'properties': {'ImageId': 'i', 'InstanceType': 't'}}
 
