@@ -43,6 +43,7 @@ THOROUGH = (
 # the second quarter of each of them; without it, all are executed.
 SWEEPS = (
     'tests/hostile/test_hostile.py::test_a_case', 'tests/hostile/test_hostile.py::test_a_grown',
+    'tests/hostile/test_hostile.py::test_a_peer_costs',
     'tests/plugins/openstack/test_fault_matrix.py::test_a_fault', 'tests/plugins/test_changes',
     'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_drift.py::test_what_was_changed',
     'tests/plugins/test_forced_deletes.py::test_it_ends', 'tests/plugins/test_importing.py::test_an_object',
