@@ -334,3 +334,33 @@ def test_what_an_older_update_has_not_compared_yet_is_not_compared(caplog):
         ended_well(place, stack_id, 'UPDATE')
         assert list(place.states(stack_id)) == ['a']
     assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]
+
+
+class Plain(resource.Resource):
+    PROPERTIES = (VALUE,) = ('value',)
+    properties_schema = {VALUE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
+
+    def handle_create(self):
+        self.resource_id_set(self.physical_resource_name())
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        pass
+
+
+@pytest.mark.parametrize('seed', range(40, 60))
+def test_a_newer_update_comes_while_an_older_one_compares(caplog, seed):
+    """A comparison may also wait for the lease, and a newer definition is taken while its permissions are read."""
+    def wanted(value, names):
+        return template({name: {'type': 'My::Plain', 'properties': {'value': value}} for name in names})
+
+    with Cluster(seed) as place:
+        for _, service in place.engines:
+            service.registry.register('My::Plain', Plain)
+        stack_id = place.create('s', wanted('first', 'abcdef'))
+        ended_well(place, stack_id, 'CREATE')
+        place.update(stack_id, wanted('second', 'abcdef'))
+        wait(place, 0.01 * (seed % 4))
+        place.update(stack_id, wanted('third', 'ab'))
+        ended_well(place, stack_id, 'UPDATE')
+        assert sorted(place.states(stack_id)) == ['a', 'b']
+    assert not [each.getMessage() for each in caplog.records if each.levelno >= logging.ERROR]

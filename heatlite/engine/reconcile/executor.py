@@ -32,6 +32,7 @@ from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import Registry
+from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, Change, ResourceState
@@ -104,7 +105,14 @@ class StepExecutor:
         except Exception:                           # the inspection reports it
             return False
 
-    def inspect(self, step: Step, row: ResourceState) -> commands.Inspected | commands.Failed:
+    def inspect(self, step: Step, row: ResourceState,
+                definition: StackDefinition) -> commands.Inspected | commands.Failed:
+        """Compare the row with `definition`, which was the stack's when the comparison was asked for.
+
+        It may have waited since, for a thread or for the lease. If the stack follows a newer definition by now, the
+        traversal drops the step and this event: nothing is compared."""
+        if self._leased.definition is not definition:
+            return commands.Inspected(step, UNCHANGED)
         try:
             work = self.contexts.resolve(step)
             wanted = work.wanted()

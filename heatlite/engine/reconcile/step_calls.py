@@ -83,7 +83,8 @@ class StepCalls:
     # --- calls ------------------------------------------------------------------------------------------
 
     def inspect(self, step: Step, row: ResourceState) -> None:
-        self._call(step, row, lambda: self._executor.inspect(step, row))
+        definition = self._leased.definition
+        self._call(step, row, lambda: self._executor.inspect(step, row, definition))
 
     def call(self, command: c.Call) -> None:
         if tracing.tracer is not None:

@@ -150,7 +150,7 @@ class DryRun:
 
     def _inspected(self, step: Step, row: ResourceState) -> c.Event:
         self.leased.context.check_in_time(self._runtime.now())      # it may ask services, each time
-        found = self.executor.inspect(step, row)
+        found = self.executor.inspect(step, row, self.leased.definition)
         self._reached.add(row.name)
         self._measure(step, row)
         match found:
