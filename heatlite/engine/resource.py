@@ -16,6 +16,7 @@ from heatlite.common import identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resource_importing import Importing
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
@@ -218,10 +219,10 @@ class Resource(Legacy, Importing):
         """
         return None
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         """Add implicit dependencies: `deps += (self, other)`. For types to override."""
 
-    def add_explicit_dependencies(self, deps: Any) -> None:
+    def add_explicit_dependencies(self, deps: Edges) -> None:
         """Add the dependencies in the definition."""
         for other in self.t.dependencies(self.stack):
             deps += (self, other)

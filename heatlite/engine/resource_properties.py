@@ -12,6 +12,7 @@ from heatlite.engine import properties as property_set
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resource_state import State
 from heatlite.engine.stored_resource import NULL_WRITER
+from heatlite.language.translation import TranslationRule
 
 
 class PropertyAccess(State):
@@ -54,7 +55,7 @@ class PropertyAccess(State):
         delete."""
         return self._record is not None and self._record.properties is not None and self.action != self.INIT
 
-    def translation_rules(self, properties: property_set.Properties) -> list[Any]:
+    def translation_rules(self, properties: property_set.Properties) -> list[TranslationRule]:
         """Return rules that translate given properties. For types to override."""
         return []
 

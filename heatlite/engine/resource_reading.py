@@ -11,6 +11,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes as attribute_set
+from heatlite.engine.properties import Properties
 from heatlite.engine.resource_properties import PropertyAccess
 from heatlite.engine.resource_services import Services
 
@@ -156,7 +157,7 @@ class Reading(PropertyAccess, Services):
 
     # --- live state ---------------------------------------------------------------------------------------
 
-    def get_live_state(self, resource_properties: Any) -> dict[str, Any]:
+    def get_live_state(self, resource_properties: Properties) -> dict[str, Any]:
         """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
         self.live_is_read = data is not None
@@ -174,7 +175,8 @@ class Reading(PropertyAccess, Services):
         """What is compared. By default what users see; types override it that show their own attributes only."""
         return self._show_resource()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.

@@ -91,7 +91,7 @@ class Updates(Reading):
 
     def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition,
                       after_props: property_set.Properties, before_props: property_set.Properties,
-                      prev_resource: Any, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Whether the definitions differ. Raises UpdateReplace if a replacement is required in any case."""
         has_import = self.action == self.ADOPT and self.resource_id is not None
         if self.status == self.FAILED and not has_import:       # nothing was done to the object
@@ -111,7 +111,7 @@ class Updates(Reading):
         except (ValueError, TypeError, exception.StackValidationFailed):
             return True                 # the stored values no longer fit the schema
 
-    def needs_update(self, comparison: Comparison, prev_resource: Any = None) -> bool:
+    def needs_update(self, comparison: Comparison, prev_resource: Updates | None = None) -> bool:
         return self._needs_update(comparison.after, comparison.before, comparison.after_props,
                                   comparison.before_props, prev_resource or self)
 

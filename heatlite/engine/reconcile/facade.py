@@ -322,10 +322,10 @@ class Stack(Mapping[str, Resource]):
         return [other for other, resource in self._leased.definition.resources.items() if name in resource.requires]
 
     @property
-    def dependencies(self) -> Dependencies:
+    def dependencies(self) -> Dependencies[Resource]:
         """The graph of the stack's resources: each with those that it requires. Makes an object of every resource."""
         objects = dict(self.items())
-        graph = Dependencies()
+        graph: Dependencies[Resource] = Dependencies()
         for name, resource in self._leased.definition.resources.items():
             graph += (objects[name], None)
             for required in resource.requires:

@@ -13,6 +13,7 @@ from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resources import members, scaled
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 
 POSTPONED = 'postponed'                 # key of a cookie: the update that waits for the load balancers
@@ -62,7 +63,8 @@ class BalancedGroup(scaled.ScaledGroup):
 
     # --- updates ------------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
         if self.resource_id is None or not self._load_balancers() or self.made_ready(self._first_template(prop_diff)):
             return super().handle_update(json_snippet, tmpl_diff, prop_diff)
@@ -86,7 +88,8 @@ class BalancedGroup(scaled.ScaledGroup):
     def _resume_postponed(self, cookie: Any) -> None:
         postponed = cookie[POSTPONED]
         wanted = rsrc_defn.ResourceDefinition.from_stored(self.name, postponed['definition'], postponed['properties'])
-        begun = self.handle_update(wanted, None, dict.fromkeys(postponed['changed']))
+        begun = self.handle_update(wanted, wanted - self.frozen_definition(),
+                                   dict.fromkeys(postponed['changed']))
         if POSTPONED not in begun:
             del cookie[POSTPONED]
             cookie.update(begun)

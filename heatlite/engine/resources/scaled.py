@@ -11,6 +11,7 @@ from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -93,7 +94,8 @@ class ScaledGroup(members.Group):
         return self.create_with_template(
             self.assembled(dict.fromkeys(self._new_names(self.get_size()), new)), self.child_params())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
         size, policy = self._goal(prop_diff)
         return self.resize(size) if policy is None else self._begin_rolling(size, policy)

@@ -14,11 +14,12 @@ from heatlite.common.exception import UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, resource
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
-    from heatlite.engine.resource import Resource
+    from heatlite.engine.resource_update import Updates
 
 UNREAD = object()
 
@@ -31,7 +32,7 @@ class StackResource(resource.Resource):
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
     nested_members: Any = None              # for groups: the members' template for the checks, see TypeFacts.nested
 
-    def __init__(self, name: str, definition: Any, stack: Any) -> None:
+    def __init__(self, name: str, definition: ResourceDefinition, stack: Any) -> None:
         super().__init__(name, definition, stack)
         self._nested_row: Any = UNREAD
         self._nested: Any = None
@@ -132,7 +133,8 @@ class StackResource(resource.Resource):
     def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
@@ -214,7 +216,7 @@ class StackResource(resource.Resource):
         return False                        # the nested stack goes on from where it is
 
     def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
-                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Always true, unless only a new one will do."""
         if self.state == (self.DELETE, self.COMPLETE) or (
                 check_init_complete and self.state == (self.INIT, self.COMPLETE)):

@@ -11,6 +11,7 @@ from heatlite.common.limits import Limits
 from heatlite.engine import attributes
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import stack_resource
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
 from heatlite.language import template as templates
 from heatlite.language.registry import Found
@@ -43,7 +44,7 @@ class TemplateResource(stack_resource.StackResource):
         found: Found = environment.find(self.type(), self.name)
         return found
 
-    def compare(self, after: Any) -> Comparison:
+    def compare(self, after: ResourceDefinition) -> Comparison:
         """Under the schema of the new template, both sides."""
         self._wanted_type(after)
         return super().compare(after)

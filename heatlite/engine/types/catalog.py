@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
@@ -170,8 +170,8 @@ class Needs:
         self._requirer = requirer
         self.names: list[str] = []
 
-    def __iadd__(self, edge: tuple[Any, Any]) -> Needs:
+    def __iadd__(self, edge: tuple[object, object]) -> Self:
         requirer, required = edge
         if required is not None and getattr(requirer, 'name', requirer) == self._requirer:
-            self.names.append(getattr(required, 'name', required))
+            self.names.append(str(getattr(required, 'name', required)))
         return self

@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
 
 
-def add(resource: Any, deps: Any) -> None:
+def add(resource: Any, deps: Edges) -> None:
     """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
     for rule in resource.description.after:
         for other in others(resource, rule['type']):

@@ -7,6 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import pick
@@ -77,7 +78,7 @@ def as_far_as_asked(found: object, wanted: object) -> object:
 
 # --- lookups ---------------------------------------------------------------------------------------------
 
-def translation_rules(resource: Any, properties: Any) -> list[Rule]:
+def translation_rules(resource: Any, properties: Properties) -> list[Rule]:
     """The rules of the facts, and those of `find` and `fold`."""
     found = [rule for fact in resource.rule_facts for rule in _of_fact(resource, properties, fact)]
     for old, how in resource.description.fold.items():

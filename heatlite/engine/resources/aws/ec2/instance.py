@@ -14,6 +14,7 @@ from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import server_changes, suspending
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::Instance'
 NO_ADDRESS = '0.0.0.0'                      # what the address attributes say before there is one
@@ -179,7 +180,8 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())

@@ -13,6 +13,7 @@ from heatlite.engine import resource
 from heatlite.engine.clients.os import service
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.security_group import key_of
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::SecurityGroup'
 ANY_PROTOCOL = ('-1', 'all')
@@ -50,7 +51,8 @@ class SecurityGroup(resource.Resource):
         found = self.client('neutron').list_security_groups(name=self.physical_resource_name())['security_groups']
         return existing.choose(self, found, own_name=True)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> None:
         if prop_diff:
             after = json_snippet.properties(self.properties_schema, self.context)
             self._make_so(after[self.SECURITY_GROUP_INGRESS], after[self.SECURITY_GROUP_EGRESS])

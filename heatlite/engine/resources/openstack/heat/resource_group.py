@@ -11,6 +11,7 @@ from typing import Any
 
 from heatlite.common import grouputils, turns
 from heatlite.engine.resources import catalogue, members, packed_types
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -156,7 +157,8 @@ class ResourceGroup(members.Group):
         self.check_pauses(scaling.growing(self.get_size(), policy[self.MAX_BATCH_SIZE]), policy[self.PAUSE_TIME])
         return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> Any:
         self.take_properties(json_snippet)
         self.check_size(self.get_size())
         self._note_removals()

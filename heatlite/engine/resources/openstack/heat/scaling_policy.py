@@ -13,6 +13,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, signal_responder
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.planning import scaling
 
 LOG = log.getLogger(__name__)
@@ -52,7 +53,8 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         self._get_ec2_signed_url(never_expire=True)
         self.resource_id_set(self._get_user_id())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> None:
         """The new properties count from the next signal on."""
 
     def handle_signal(self, details: Any = None) -> None:

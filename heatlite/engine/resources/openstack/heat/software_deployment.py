@@ -16,9 +16,11 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 LOG = log.getLogger(__name__)
 
@@ -152,7 +154,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def handle_create(self) -> Any:
         return self._handle_action(CREATE)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> Any:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         return self._handle_action(UPDATE)
 
@@ -177,8 +180,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         self._delete_signals()
         self._delete_user()
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         """An input that says so has another value now."""
         if not changed_properties_set & {self.CONFIG, self.INPUT_VALUES}:
             return False
@@ -311,7 +314,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def _show_resource(self) -> Any:
         return self._deployment()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """It is in our own books: nothing else changes it."""
         return {}
 

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources import wait_condition as handles
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 NAME = 'OS::Heat::WaitCondition'
 
@@ -44,7 +46,8 @@ class HeatWaitCondition(resource.Resource):
         self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> dict[str, Any] | None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, Any]) -> dict[str, Any] | None:
         """Another count is waited for anew."""
         if not prop_diff:
             return None

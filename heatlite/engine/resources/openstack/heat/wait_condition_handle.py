@@ -16,7 +16,7 @@ from heatlite.engine.resources.aws.cfn.wait_condition_handle import WaitConditio
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
-    from heatlite.engine.resource import Resource
+    from heatlite.engine.resource_update import Updates
 
 NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionHandle'
 
@@ -94,7 +94,7 @@ class UpdateWaitConditionHandle(WaitConditionHandle):
     always_inspected = True
 
     def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
-                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         raise UpdateReplace(self.name)
 
 

@@ -120,7 +120,8 @@ class NeutronResource(resource.Resource):
         """The thing's tags become `tags`."""
         self.client().replace_tag(self.get_resource_plural(), self.resource_id, {'tags': tags or []})
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = super().parse_live_resource_data(resource_properties, resource_data)
         return {name: value for name, value in live.items() if resource_properties.get(name) is not None}

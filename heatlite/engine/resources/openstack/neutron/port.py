@@ -6,12 +6,15 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
@@ -46,7 +49,7 @@ class Port(neutron.NeutronResource):
         'security_groups', 'status', 'tenant_id', 'allowed_address_pairs', 'subnets', 'port_security_enabled',
         'qos_policy_id', 'dns_assignment', 'propagate_uplink_status', 'network')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule, neutron_plugin = translation.TranslationRule, self.client_plugin()
         return [
             rule(properties, rule.REPLACE, [self.NETWORK], value_path=[self.NETWORK_ID]),
@@ -57,7 +60,7 @@ class Port(neutron.NeutronResource):
                  finder='find_resourceid_by_name_or_id', entity='subnet'),
         ]
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         """Subnets of its network: without them it would get no address."""
         super().add_dependencies(deps)
         network = edges.value(self, self.NETWORK)
@@ -88,7 +91,8 @@ class Port(neutron.NeutronResource):
     def check_create_complete(self, *args: Any) -> bool:
         return self.is_built(self._show_resource())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> None:
         if not prop_diff:
             return
         self.prepare_update_properties(prop_diff)
@@ -153,7 +157,8 @@ class Port(neutron.NeutronResource):
                 return self.client().show_network(shown['network_id'])['network']
         return shown.get(name)
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         live = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.VALUE_SPECS, None)
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):

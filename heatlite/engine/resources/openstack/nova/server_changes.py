@@ -10,6 +10,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.resources.steps import Step, Table
+from heatlite.engine.rsrc_defn import ResourceDefinition
 
 AT_REST = ('ACTIVE', 'SHUTOFF')
 
@@ -101,7 +102,7 @@ STEPS: Table = {
 }
 
 
-def from_difference(server: Any, json_snippet: Any, prop_diff: dict[str, Any]) -> list[Step]:
+def from_difference(server: Any, json_snippet: ResourceDefinition, prop_diff: dict[str, Any]) -> list[Step]:
     """The steps for those changes that take their time. Raises UpdateReplace."""
     after = json_snippet.properties(server.properties_schema, server.context)
     server.translate_properties(after)
