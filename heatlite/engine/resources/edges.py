@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 
 OLD_FAMILY, FAMILY = 'OS::Quantum::', 'OS::Neutron::'
 
 
-def of_type(resource: Any, type_name: str) -> Iterator[Any]:
+def of_type(resource: Resource, type_name: str) -> Iterator[Any]:
     """The others that are of that type, or of one that stands for it."""
     stack = resource.stack
     definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
@@ -37,13 +38,15 @@ def _kept(stack: object, type_name: str, read: Callable[[], list[object]]) -> li
     return kept[type_name]
 
 
-def value(resource: Any, name: str, *path: Any) -> Any:
+def value(resource: Resource, name: str, *path: Any) -> Any:
     """A property as far as it is known; None when it is not."""
     try:
         found = resource.properties.get(name)
     except (exception.HeatException, ValueError, TypeError):
         return None
     for part in path:
+        if found is None:
+            return None
         try:
             found = found[part]
         except (KeyError, IndexError, TypeError):

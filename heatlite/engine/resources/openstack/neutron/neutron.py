@@ -19,6 +19,7 @@ class NeutronResource(resource.Resource):
 
     default_client_name = 'neutron'
     res_info_key: str | None = None         # the key of the thing in a body, where it is not `entity`
+    find_existing: Callable[[], str | None]     # defined by types that make the thing with `_created`
 
     # --- checking -----------------------------------------------------------------------------------------
 
