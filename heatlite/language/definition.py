@@ -271,7 +271,7 @@ class StackDefinition:
 
     # --- shapes and conditions of resources ------------------------------------------------------------------
 
-    def check_shape(self, name: str, snippet: Any) -> None:
+    def check_shape(self, name: str, snippet: object) -> None:
         """Checks the shape of one resource. Raises StackValidationFailed."""
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
@@ -337,7 +337,7 @@ class StackDefinition:
     def condition(self, name: Any) -> bool:
         return self.conditions.holds(name)
 
-    def parse_condition(self, value: Any) -> Any:
+    def parse_condition(self, value: object) -> Any:
         return self._condition_parser.parse(value)
 
     def facade(self, part: str) -> Any:

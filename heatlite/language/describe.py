@@ -85,7 +85,7 @@ def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]
     return shown
 
 
-def _constraint(constraint: Any) -> Mapping[str, Any]:
+def _constraint(constraint: object) -> Mapping[str, Any]:
     match constraint:
         case Range():
             keys = {'MinValue': constraint.min, 'MaxValue': constraint.max}

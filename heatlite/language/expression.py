@@ -23,7 +23,7 @@ class Scope(Protocol):
 
     def reference(self, resource_name: str) -> Any: ...
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any: ...
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any: ...
 
     def all_attributes(self, resource_name: str) -> Any: ...
 
@@ -34,7 +34,7 @@ class PlaceholderScope:
     def reference(self, resource_name: str) -> Any:
         return resource_name
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
         return None
 
     def all_attributes(self, resource_name: str) -> Any:
@@ -47,7 +47,7 @@ class UnknownScope:
     def reference(self, resource_name: str) -> Any:
         return UNKNOWN
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
         return UNKNOWN
 
     def all_attributes(self, resource_name: str) -> Any:
@@ -77,7 +77,7 @@ class InvalidCall(Exception):
         self.cause: exception.HeatException | None = None
         super().__init__(text)
 
-    def at(self, *prefix: Any) -> exception.StackValidationFailed:
+    def at(self, *prefix: object) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(path=[*prefix, *self.path], message=self.text)
 
 
@@ -195,7 +195,7 @@ class Call(Node):
     def validate(self) -> None:
         """Phase V: raises InvalidCall. The arguments inside have been checked before."""
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> Any:
         """Phase E: the value for evaluated arguments, all known."""
         raise NotImplementedError
 
@@ -318,7 +318,7 @@ class Parser:
                     parsed[place] = node
         return value if parsed is None else ListNode(parsed)
 
-    def _call(self, name: str, args: Any) -> Any:
+    def _call(self, name: str, args: object) -> Any:
         function = self.functions[name]
         self.calls += 1
         if self.calls > self.home.limits.max_functions:
@@ -333,7 +333,7 @@ class Parser:
             raise
 
 
-def evaluate(expression: Any, scope: Scope) -> Any:
+def evaluate(expression: object, scope: Scope) -> Any:
     """The value of an expression; ABSENT for an absent `if`. Plain data is copied, so results share nothing."""
     if isinstance(expression, Node):
         return expression.value(scope)
@@ -392,7 +392,7 @@ def spelled(trail: SourcePath) -> tuple[Any, ...]:
     return tuple(reversed(parts))
 
 
-def calls(expression: Any) -> list[tuple[SourcePath, Call]]:
+def calls(expression: object) -> list[tuple[SourcePath, Call]]:
     """All calls of an expression with their trails (each ends in the call's name), inner ones first."""
     found: list[tuple[SourcePath, Call]] = []
     if isinstance(expression, Node):
@@ -412,7 +412,7 @@ def _collect(node: Node, trail: SourcePath, found: list[tuple[SourcePath, Call]]
             turns.spend(CALLS_A_TURN)
 
 
-def check(expression: Any) -> Iterator[InvalidCall]:
+def check(expression: object) -> Iterator[InvalidCall]:
     """Phase V: yields the errors of the calls of an expression, inner ones first, each with its path."""
     for trail, call in calls(expression):
         turns.spend(STEPS_OF_CALL)
@@ -423,7 +423,7 @@ def check(expression: Any) -> Iterator[InvalidCall]:
             yield misuse
 
 
-def requirements(expression: Any, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
+def requirements(expression: object, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
     """The resources that an expression needs, each with the trail of the call, without the call's name."""
     if not isinstance(expression, Node) or not expression.refers:
         return

@@ -30,7 +30,7 @@ def renamed(template: Template, names: Mapping[str, str]) -> dict[str, Any]:
             keys.resources: found}
 
 
-def _within(value: Any, names: Mapping[str, str]) -> Any:
+def _within(value: object, names: Mapping[str, str]) -> Any:
     """Return a part of a template with other names in the functions that refer to resources."""
     if isinstance(value, Mapping):
         if len(value) == 1:
@@ -45,7 +45,7 @@ def _within(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _listed(depends: Any, names: Mapping[str, str]) -> object:
+def _listed(depends: object, names: Mapping[str, str]) -> object:
     if isinstance(depends, str):
         return names.get(depends, depends)
     if isinstance(depends, list):

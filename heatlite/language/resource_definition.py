@@ -166,12 +166,12 @@ class ResourceDefinition:
             budget.hold(measure(values, self.owner.limits))
         return values
 
-    def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
+    def masked_error(self, path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
         """The error of a property, without the values of hidden parameters."""
         return exception.StackValidationFailed(
             error='Property error', path=path, message=self.owner.masked(str(error)))
 
-    def property_path(self, *names: Any) -> tuple[object, ...]:
+    def property_path(self, *names: object) -> tuple[object, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 
     def metadata(self, scope: Scope) -> Any:
@@ -335,7 +335,7 @@ def _depends_on(resource: ResourceDefinition,
     return tuple(found)
 
 
-def _deletion_policy(resource: ResourceDefinition, parsed: Any) -> str:
+def _deletion_policy(resource: ResourceDefinition, parsed: object) -> str:
     if parsed is None:
         return DELETE
     edition = resource.owner.edition

@@ -52,7 +52,7 @@ class NotSupported(Call):
     def validate(self) -> None:
         self._refuse(expression.InvalidCall)
 
-    def result(self, args: Any, scope: expression.Scope) -> Any:
+    def result(self, args: object, scope: expression.Scope) -> Any:
         return self._refuse(ValueError)
 
     def _refuse(self, kind: type[Exception]) -> None:

@@ -104,10 +104,10 @@ class Counting(contexts.Context):  # type: ignore[misc]
         self.account.call()
         return super().collect_functions(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         function, account = super().__call__(*args, **kwargs), self.account
 
-        def call(*inner: Any, **named: Any) -> Any:
+        def call(*inner: object, **named: object) -> Any:
             result = function(*inner, **named)
             account.made(result)
             return result
@@ -248,7 +248,7 @@ def _check_quota(size: int, engine: object) -> None:
         raise exceptions.MemoryQuotaExceededException
 
 
-def _replace(regexp: Pattern, string: str, repl: str, engine: Any, count: int = 0) -> str:
+def _replace(regexp: Pattern, string: str, repl: str, engine: object, count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(found.expand(repl)), count), engine)
 
 
@@ -260,11 +260,12 @@ def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: A
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: object, string: str, regexp: Pattern, repl: Any, engine: object, count: int = 0) -> str:
+def _replace_by_text(context: object, string: str, regexp: Pattern, repl: object, engine: object,
+                     count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 
 
-def _is_regex(value: Any) -> bool:
+def _is_regex(value: object) -> bool:
     return isinstance(value, Pattern)
 
 
@@ -282,7 +283,7 @@ def _replace_plain_all(string: str, str_func: Any, replacements: Any, engine: An
     return string
 
 
-def _power(a: object, b: Any, c: object = None) -> object:
+def _power(a: object, b: object, c: object = None) -> object:
     if c is None and isinstance(a, int) and isinstance(b, int) and b > 0:
         _check_bits(a.bit_length() * b)
     return arithmetic.pow_(a, b, c)

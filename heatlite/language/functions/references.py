@@ -20,7 +20,7 @@ class GetParam(Call):
     def check(self) -> None:
         self.refers = self.refers or self.home.assume_unknown
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> Any:
         if not args and not isinstance(args, bool | int | float):
             raise ValueError(_('Function "%s" must have arguments') % self.name)
         if isinstance(args, str):
@@ -75,7 +75,7 @@ class GetResource(Call):
             yield Requirement(name)
 
 
-def _name(expression: Any, scope: Scope) -> Any:
+def _name(expression: object, scope: Scope) -> Any:
     """A name, which may itself be computed; UNKNOWN if that fails (evaluation reports the error).
 
     A value that cannot be a name is converted to text.
@@ -135,7 +135,7 @@ class GetAttr(Call):
             return scope.all_attributes(resource)
         return self._attribute(scope, resource, attribute, tuple(path))
 
-    def _attribute(self, scope: Scope, resource: str, attribute: Any, path: tuple[Any, ...]) -> Any:
+    def _attribute(self, scope: Scope, resource: str, attribute: object, path: tuple[object, ...]) -> Any:
         return scope.attribute(resource, attribute if isinstance(attribute, str) else str(attribute), path)
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
@@ -159,7 +159,7 @@ class GetAttrThenPath(GetAttrWithPath):
 
     __slots__ = ()
 
-    def _attribute(self, scope: Scope, resource: str, attribute: Any, path: tuple[Any, ...]) -> Any:
+    def _attribute(self, scope: Scope, resource: str, attribute: object, path: tuple[object, ...]) -> Any:
         return select(scope.attribute(resource, str(attribute), ()), path)
 
 
@@ -196,7 +196,7 @@ class GetFile(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: object, scope: Scope) -> str:
         if not isinstance(args, str):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         content = self.home.files.get(args)
@@ -260,7 +260,7 @@ class ParamRef(GetParam):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> Any:
         value = self.home.parameters.get(args, _MISSING) if isinstance(args, str) else _MISSING
         if value is _MISSING:
             raise exception.InvalidTemplateReference(resource=args, key='unknown')
@@ -294,6 +294,6 @@ class GetAZs(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: object, scope: Scope) -> object:
         zones = getattr(scope, 'availability_zones', None)
         return list(zones()) if zones is not None else ['nova']

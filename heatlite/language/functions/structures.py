@@ -23,7 +23,7 @@ class MapMerge(Call):
     __slots__ = ()
     positional: ClassVar[bool] = False
 
-    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+    def result(self, args: object, scope: Scope) -> dict[str, Any]:
         if not isinstance(args, list | str):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ { "key1": "val1" }, { "key2": "val2" } ]') % {'fn': self.name})
@@ -48,7 +48,7 @@ class MapReplace(Call):
     EXAMPLE: ClassVar[str] = ('"%(fn)s" : [ { "key1": "val1" }, {"keys": {"key1": "key2"}, '
                               '"values": {"val1": "val2"}}]')
 
-    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+    def result(self, args: object, scope: Scope) -> dict[str, Any]:
         example = self.EXAMPLE % {'fn': self.name}
         wrong = ValueError(_('Incorrect arguments to "%(fn)s" should be: %(example)s')
                            % {'fn': self.name, 'example': example})
@@ -88,7 +88,7 @@ class MapReplace(Call):
         return result
 
 
-def _is_lookalike(value: Any) -> bool:
+def _is_lookalike(value: object) -> bool:
     """Whether a value must not match: keys of a table are text; a number or boolean never equals one."""
     return not isinstance(value, str)
 
@@ -123,7 +123,7 @@ class ListConcatUnique(ListConcat):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> list[object]:
+    def result(self, args: object, scope: Scope) -> list[object]:
         whole = super().result(args, scope)
         _count_comparison(self, whole)
         seen: set[Any] = set()
@@ -136,7 +136,7 @@ class ListConcatUnique(ListConcat):
         return unique
 
 
-def _count_comparison(call: Call, *values: Any) -> None:
+def _count_comparison(call: Call, *values: object) -> None:
     """Takes from the budget the cost of making `values` comparable."""
     size = sum(measure(value, call.home.limits) for value in values)
     budget = budgets.here(call.home.limits)
@@ -259,7 +259,7 @@ class Repeat(Call):
                             % {'function': self.name, 'kinds': kinds})
         return value
 
-    def _copies(self, template: Any, names: list[str], lists: list[list[Any]], nested: bool) -> list[Any]:
+    def _copies(self, template: object, names: list[str], lists: list[list[object]], nested: bool) -> list[Any]:
         if not nested:
             if len({len(items) for items in lists}) != 1:
                 raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
@@ -310,7 +310,7 @@ class _Budget:
         self.evaluation.work(self.function, steps)
 
 
-def _replaced(value: Any, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
+def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
     if isinstance(value, str):
         budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
         for name, item in pairs:
