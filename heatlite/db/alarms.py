@@ -337,6 +337,6 @@ def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
     return len(old)
 
 
-def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, Any] | None, at: datetime) -> Alarm:
+def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, object] | None, at: datetime) -> Alarm:
     """The alarm in another state."""
     return replace(found, state=state, reason=reason, reason_data=reason_data, state_at=at)

@@ -71,7 +71,7 @@ class Undecoded(Mapping[str, Any]):
         return len(self._decoded)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """The JSON text of a value, which may be encoded already."""
     return value.text if isinstance(value, Encoded) else encode(value)
 
@@ -89,7 +89,7 @@ def clear(text: str) -> str:
     return crypt.unseal(text) if crypt.is_sealed(text) else text
 
 
-def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | None:
+def encode_or_null(value: object, encode: Callable[[Any], str] = encode) -> str | None:
     return None if value is None else encode(value)
 
 

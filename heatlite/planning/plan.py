@@ -219,7 +219,7 @@ def blocked_changes(protections: Sequence[Protection], document: Mapping[str, An
         if (action := PlanAction(change['action'])) in DENIABLE_CHANGES))
 
 
-def digest(document: Any) -> str:
+def digest(document: object) -> str:
     """Return the SHA-256 of a JSON document in canonical form, as hexadecimal digits."""
     return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
@@ -229,7 +229,7 @@ def place(path: Sequence[str]) -> str:
     return digest(list(path))
 
 
-def value_changes(name: str, before: Any, after: Any,
+def value_changes(name: str, before: object, after: object,
                   is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, bool]]:
     """Yield (path, before, after, is unknown) for each value within a property that differs.
 
@@ -240,14 +240,14 @@ def value_changes(name: str, before: Any, after: Any,
         yield path, old, new, is_unknown
 
 
-def observed_changes(name: str, before: Any, live: Any, after: object,
+def observed_changes(name: str, before: object, live: object, after: object,
                      is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
     """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
     for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
         yield path, old, real, new, is_unknown
 
 
-def _differing(name: str, values: tuple[Any, ...], is_known: Callable[[Any], bool]) -> Iterator[
+def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], bool]) -> Iterator[
         tuple[tuple[object, ...], tuple[Any, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
     waiting: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((name,), values)]

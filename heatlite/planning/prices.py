@@ -47,7 +47,7 @@ def parse(document: Any) -> Prices:
                   {meters[name]: price for name, price in each.items()})
 
 
-def _table(document: Mapping[str, Any], section: str) -> dict[str, Decimal]:
+def _table(document: Mapping[str, object], section: str) -> dict[str, Decimal]:
     found = document.get(section) or {}
     if not isinstance(found, Mapping):
         raise WrongPrices(f'prices: {section}: expected a map')

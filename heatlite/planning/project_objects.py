@@ -279,11 +279,11 @@ def _tags(entry: Entry) -> dict[str, Any]:
     return {'tags': list(_tags_of(entry))}
 
 
-def _unless(usual: Any, value: Any) -> Any:
+def _unless(usual: object, value: object) -> Any:
     """The value; None if it is the usual one."""
     return None if value == usual else value
 
 
-def _given(properties: dict[str, Any]) -> dict[str, Any]:
+def _given(properties: dict[str, object]) -> dict[str, Any]:
     """The properties that have a value; False and 0 are some."""
     return {name: value for name, value in properties.items() if value is not None and value not in ('', [], {}, ())}
