@@ -94,7 +94,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
                 f'There is no endpoint of {kwargs.get("service_type")} in region {kwargs["region_name"]}.')
         return str(url)
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> http.ServiceAdapter:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         """A keystoneauth1 Adapter to the service: retries, limits and time-outs are taken care of.
 
         `given`: further arguments of the Adapter, such as `default_microversion`, `min_version`.

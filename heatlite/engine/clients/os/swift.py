@@ -69,7 +69,7 @@ class ObjectClient:
     def delete_container(self, container: str) -> None:
         self.http.delete(self._path(container))
 
-    def put_object(self, container: str, name: str, contents: Any = b'', headers: Any = None,
+    def put_object(self, container: str, name: str, contents: object = b'', headers: Any = None,
                    content_type: str | None = None) -> str | None:
         data = contents.encode() if isinstance(contents, str) else contents
         headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}

@@ -72,7 +72,7 @@ class NetworkClient:
         return {key: list(pages._pages(path_of(plural), filters))}
 
     def find_resource(self, resource: str, name_or_id: str, project_id: str | None = None,
-                      cmd_resource: str | None = None, parent_id: str | None = None, fields: Any = None) -> Any:
+                      cmd_resource: str | None = None, parent_id: str | None = None, fields: object = None) -> Any:
         """One thing by its id, else by its name, as a dictionary. Raises NotFound; AmbiguousMatch for several.
 
         `cmd_resource`: what its collection is called, where that is another word. `parent_id`: not supported.
@@ -110,13 +110,13 @@ class NetworkClient:
     def list_extensions(self) -> dict[str, Any]:
         return dict(self.get('/extensions'))
 
-    def add_interface_router(self, router: str, body: Any) -> Any:
+    def add_interface_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/add_router_interface', body)
 
     def remove_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_router_interface', body)
 
-    def add_gateway_router(self, router: str, body: Any) -> Any:
+    def add_gateway_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': body}})
 
     def remove_gateway_router(self, router: str) -> Any:
@@ -128,7 +128,7 @@ class NetworkClient:
     def remove_extra_routes_from_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/remove_extraroutes', body)
 
-    def replace_tag(self, collection: str, what: str, body: Any) -> object:
+    def replace_tag(self, collection: str, what: str, body: object) -> object:
         return self.put(f'/{collection}/{what}/tags', body)
 
     def list_l3_agent_hosting_routers(self, router: str) -> Any:
@@ -152,7 +152,7 @@ class NetworkClient:
     def show_quota(self, project_id: str) -> Any:
         return self.get(f'/quotas/{project_id}')
 
-    def update_quota(self, project_id: str, body: Any) -> object:
+    def update_quota(self, project_id: str, body: object) -> object:
         return self.put(f'/quotas/{project_id}', body)
 
     def delete_quota(self, project_id: str) -> None:
