@@ -64,7 +64,7 @@ class BalancedGroup(scaled.ScaledGroup):
     # --- updates ------------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         if self.resource_id is None or not self._load_balancers() or self.made_ready(self._first_template(prop_diff)):
             return super().handle_update(json_snippet, tmpl_diff, prop_diff)

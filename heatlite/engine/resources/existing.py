@@ -67,7 +67,8 @@ def create(resource: Findable, make: Callable[[], str], same_name: Callable[[], 
     return made
 
 
-def choose(resource: Resource, entries: Entries, own_name: bool, wanted: Mapping[str, Any] | None = None) -> str | None:
+def choose(resource: Resource, entries: Entries, own_name: bool,
+           wanted: Mapping[str, object] | None = None) -> str | None:
     """The id of the resource's own thing among `entries`, which have its name; None: it was not made.
 
     `own_name`: nothing else has that name. `wanted`: fields it was asked for. Raises Error when that is unknown.
@@ -98,7 +99,7 @@ def forget(resource: Noting) -> None:
     resource.data_delete(BEFORE)
 
 
-def find_created(resource: Resource, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+def find_created(resource: Resource, found: Mapping[str, object], fits: Callable[[Any], bool]) -> str | None:
     """The id of the thing in `found` (by id) that was not there before the create.
 
     Of several the only one that `fits`; a single one need not, because services write values in ways of their own.

@@ -15,7 +15,7 @@ class SchedulerHintsMixin:
         'heat_root_stack_id', 'heat_stack_id', 'heat_stack_name', 'heat_path_in_stack', 'heat_resource_name',
         'heat_resource_uuid')
 
-    def _scheduler_hints(self, scheduler_hints: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _scheduler_hints(self, scheduler_hints: dict[str, object] | None) -> dict[str, Any] | None:
         if not cfg.CONF.stack_scheduler_hints:
             return scheduler_hints
         stack: Any = self.stack             # type: ignore[attr-defined]

@@ -53,7 +53,7 @@ class BaseServer(stack_user.StackUser):
 
     # --- what it needs ------------------------------------------------------------------------------------
 
-    def _create_transport_credentials(self, props: Mapping[str, Any]) -> None:
+    def _create_transport_credentials(self, props: Mapping[str, object]) -> None:
         """Users, keys, queues that the transport needs; what is there already is kept."""
         match self.transport(props):
             case 'POLL_SERVER_CFN':
@@ -116,7 +116,7 @@ class BaseServer(stack_user.StackUser):
 
     # --- os-collect-config --------------------------------------------------------------------------------
 
-    def _collector_block(self, props: Mapping[str, Any]) -> dict[str, Any]:
+    def _collector_block(self, props: Mapping[str, object]) -> dict[str, Any]:
         """How the transport's collector reaches the metadata."""
         heat = self.client_plugin('heat')
         region = heat._get_region_name()

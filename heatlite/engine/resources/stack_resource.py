@@ -94,7 +94,7 @@ class StackResource(resource.Resource):
         self.resource_id_set(cookie['stack'])
         return dict(cookie)
 
-    def update_with_template(self, child_template: Any, user_params: Mapping[str, Any] | None = None,
+    def update_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
                              timeout_mins: int | None = None) -> Any:
         """The cookie for `check_update_complete`. Where no nested stack was ever made, one is made now."""
         if self.resource_id is None:
@@ -130,11 +130,11 @@ class StackResource(resource.Resource):
     def handle_create(self) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params())
 
-    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
+    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
@@ -199,10 +199,10 @@ class StackResource(resource.Resource):
             raise exception.Error(_('The nested stack of %s is gone') % self.name)
         return {'stack': found.id, 'generation': found.generation, 'action': found.action}
 
-    def handle_create_cancel(self, cookie: Any) -> None:
+    def handle_create_cancel(self, cookie: object) -> None:
         self.stack.nesting.cancel(self)
 
-    def handle_update_cancel(self, cookie: Any) -> None:
+    def handle_update_cancel(self, cookie: object) -> None:
         self.stack.nesting.cancel(self)
 
     def handle_preempt(self) -> bool:
@@ -281,7 +281,7 @@ class StackResource(resource.Resource):
                 return self._output_value(op, output)
         raise exception.NotFound(_('Specified output key %s not found.') % op)
 
-    def _output_value(self, op: str, output: Mapping[str, Any]) -> Any:
+    def _output_value(self, op: str, output: Mapping[str, object]) -> Any:
         if output.get('live'):
             nested = self.nested()
             return nested.output_value(op) if nested is not None else None
@@ -295,7 +295,7 @@ class StackResource(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Declared ones, else outputs of the nested stack, else `resource.<member>...`."""
         if key.startswith('resource.'):
             return grouputils.get_nested_attrs(self, key, False, *path)

@@ -49,7 +49,7 @@ class TemplateResource(stack_resource.StackResource):
         self._wanted_type(after)
         return super().compare(after)
 
-    def take_properties(self, wanted: Any) -> None:
+    def take_properties(self, wanted: object) -> None:
         self._wanted_type(wanted)
         super().take_properties(wanted)
 
@@ -103,7 +103,7 @@ class TemplateResource(stack_resource.StackResource):
         identifier = self.nested_identifier()
         return identifier.arn() if identifier is not None else str(self.name)
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         if key == attributes.SHOW_ATTR:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         if self.resource_id is None:

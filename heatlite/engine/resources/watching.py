@@ -83,7 +83,7 @@ class Alarm(resource.Resource):
         self._put()
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         self.properties = json_snippet.properties(self._schemata(), self.context)
         self._put()
 

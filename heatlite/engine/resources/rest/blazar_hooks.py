@@ -32,7 +32,7 @@ def extra_capabilities(resource: Described, name: str) -> Any:
 
 
 @hook
-def fields_of_each_reservation(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                                action: str) -> dict[str, Any]:
     body['reservations'] = [
         {'resource_type': entry['resource_type'],

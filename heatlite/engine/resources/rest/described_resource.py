@@ -49,7 +49,7 @@ class Described(resource.Resource):
             self._make()
         return {}
 
-    def check_create_complete(self, handle: Any) -> bool:
+    def check_create_complete(self, handle: object) -> bool:
         if self.resource_id is None and not self._make_in_turn():
             return False
         return self._settled('create')
@@ -106,7 +106,7 @@ class Described(resource.Resource):
             raise exception.Error(_('The service did not say the %(field)s of what it made.') % {'field': what.id})
         return value
 
-    def _keep(self, found: Any) -> None:
+    def _keep(self, found: object) -> None:
         """Values that only this answer tells."""
         for key, how in self.description.keep.items():
             value = pick(found, how.get('field', key))
@@ -181,7 +181,7 @@ class Described(resource.Resource):
     # --- update -------------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> dict[str, Any] | None:
+                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
         if not prop_diff:
             return None
         self._forget_progress()             # of whatever was interrupted before
@@ -358,7 +358,7 @@ class Described(resource.Resource):
         """The part of an answer that matters."""
         return pick(service.send(self, call), call.answer)
 
-    def shown(self, fresh: bool = False, properties: Any = None) -> Any:
+    def shown(self, fresh: bool = False, properties: object = None) -> Any:
         """The thing as the service describes it, read once for this object unless `fresh`."""
         if fresh or '_seen' not in self.__dict__:
             what = self.description
@@ -381,7 +381,7 @@ class Described(resource.Resource):
             return super().list_named(name)
         return existing.listed(self, {} if name is None else {'name': name})
 
-    def id_of_listed(self, entry: Mapping[str, Any]) -> str:
+    def id_of_listed(self, entry: Mapping[str, object]) -> str:
         return existing.id_of(self, entry)
 
     def read_imported(self) -> Any:

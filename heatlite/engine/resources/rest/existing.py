@@ -75,7 +75,7 @@ def _candidates(resource: Described) -> dict[str, Any]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Described, how: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(resource: Described, how: Mapping[str, object]) -> dict[str, Any]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())
@@ -87,7 +87,7 @@ def _answers(resource: Described, how: Mapping[str, Any]) -> dict[str, Any]:
     return {id_of(resource, first): first if isinstance(first, Mapping) else {}}
 
 
-def listed(resource: Described, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def listed(resource: Described, query: Mapping[str, object]) -> list[Mapping[str, Any]]:
     """Entries of the collection; a service may ignore the query, so look at them."""
     what = resource.description
     assert what.path is not None
@@ -102,7 +102,7 @@ def listed(resource: Described, query: Mapping[str, Any]) -> list[Mapping[str, A
             for entry in entries or () if isinstance(entry, Mapping)]
 
 
-def is_shown(resource: Described, found: Any) -> bool:
+def is_shown(resource: Described, found: object) -> bool:
     """Whether `found`, the answer to `show`, is about the object with the resource's physical id: some services show an
     object by its name, too, and some descriptions show what the object is a part of."""
     what = resource.description
@@ -116,7 +116,7 @@ def is_shown(resource: Described, found: Any) -> bool:
     return value is None or str(value) == resource.resource_id
 
 
-def _is_as_asked(resource: Described, entry: Mapping[str, Any]) -> bool:
+def _is_as_asked(resource: Described, entry: Mapping[str, object]) -> bool:
     body = plans.new_body(resource.description, resource.scope(), resource)
     return all(_same(entry[name], value) for name, value in body.items() if name in entry)
 
@@ -127,7 +127,7 @@ def _same(theirs: object, wanted: object) -> bool:
     return theirs == wanted or str(theirs) == str(wanted) or (not theirs and not wanted)
 
 
-def id_of(resource: Described, entry: Mapping[str, Any]) -> str:
+def id_of(resource: Described, entry: Mapping[str, object]) -> str:
     """A list may call `id` what the answer to a creation calls by a longer name."""
     plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
     return str(entry['id'] if plain else resource._id_of(entry))

@@ -29,7 +29,7 @@ def hook(function: Hook) -> Hook:
     return function
 
 
-def call(what: Description, event: str, *arguments: Any) -> Any:
+def call(what: Description, event: str, *arguments: object) -> Any:
     """The hook of a description for an event. KeyError when it has none."""
     return REGISTERED[what.hooks[event]](*arguments)
 

@@ -32,7 +32,7 @@ def is_given(resource: Described) -> bool:
     return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
 
 
-def unwrapped(what: Description, answer: Any) -> Any:
+def unwrapped(what: Description, answer: object) -> Any:
     key = what.answer_key or what.key
     if key and isinstance(answer, Mapping) and key in answer:
         return answer[key]

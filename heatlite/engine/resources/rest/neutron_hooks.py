@@ -137,7 +137,7 @@ def interface_of_the_port(resource: Described, interface: Any) -> bool:
     return False
 
 
-def _subnets(resource: Described, network: Any) -> set[Any]:
+def _subnets(resource: Described, network: object) -> set[Any]:
     """References of the stack's own subnets of a network."""
     return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}

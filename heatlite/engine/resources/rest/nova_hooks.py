@@ -50,7 +50,7 @@ def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
 
 
 @hook
-def external_network_of_the_pool(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                                  action: str) -> dict[str, Any]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}

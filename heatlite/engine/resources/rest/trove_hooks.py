@@ -17,7 +17,7 @@ IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
 
 
 @hook
-def database_instances(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def database_instances(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                        action: str) -> dict[str, Any]:
     body['instances'] = [without_nulls({
         'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},

@@ -41,7 +41,7 @@ def known_scheme(resource: Described) -> None:
 
 
 @hook
-def subscribed_workflow(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def subscribed_workflow(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                         action: str) -> dict[str, Any]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})

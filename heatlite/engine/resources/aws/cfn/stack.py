@@ -68,16 +68,16 @@ class NestedStack(stack_resource.StackResource):
     def handle_create(self) -> Any:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def handle_adopt(self, resource_data: Any = None) -> Any:
+    def handle_adopt(self, resource_data: object = None) -> Any:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes(),
                                          adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         return self.update_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         if self.resource_id is None:
             return None
         if not key.startswith(OUTPUTS):

@@ -67,7 +67,7 @@ class ElasticIp(resource.Resource):
         return self._ipaddress() or str(self.name)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: dict[str, object]) -> None:
         if self.INSTANCE_ID not in prop_diff:
             return
         if prop_diff[self.INSTANCE_ID]:
@@ -127,7 +127,7 @@ class ElasticIpAssociation(resource.Resource):
         self._open_way(wanted[self.ALLOCATION_ID], port['network_id'])
         self.client('neutron').update_floatingip(wanted[self.ALLOCATION_ID], {'floatingip': {'port_id': port['id']}})
 
-    def _port(self, wanted: dict[str, Any]) -> Any:
+    def _port(self, wanted: dict[str, object]) -> Any:
         """Raises Error when the instance has none."""
         neutron = self.client('neutron')
         if wanted[self.NETWORK_INTERFACE_ID]:

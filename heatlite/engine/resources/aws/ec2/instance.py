@@ -104,7 +104,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
                 str(ebs['SnapshotId']), 'snap', str(ebs.get('VolumeSize') or ''), str(ebs['DeleteOnTermination'])])
         return found or None
 
-    def _build_nics(self, interfaces: Any, subnet_id: str | None, groups: Any) -> list[dict[str, Any]] | None:
+    def _build_nics(self, interfaces: object, subnet_id: str | None, groups: object) -> list[dict[str, Any]] | None:
         if interfaces:
             return [{'port': port} for port in ordered(interfaces)]
         if subnet_id:
@@ -181,7 +181,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())
@@ -214,7 +214,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         if self.data().get('port_id') == port_id:
             self.data_delete('port_id')
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
     def metadata_update(self, new_metadata: Any = None) -> None:

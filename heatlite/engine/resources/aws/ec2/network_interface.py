@@ -43,7 +43,7 @@ class NetworkInterface(resource.Resource):
                                own_name=True)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: dict[str, object]) -> None:
         if self.GROUP_SET in prop_diff:
             groups = self.client_plugin().get_secgroup_uuids(prop_diff[self.GROUP_SET] or ['default'])
             self.client().update_port(self.resource_id, {'port': {'security_groups': groups}})

@@ -79,7 +79,7 @@ def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, s
     return _assembled(resources, served, {'get_attr': [BALANCER, 'vip_address']})
 
 
-def _resource(kind: str, **properties: Any) -> dict[str, Any]:
+def _resource(kind: str, **properties: object) -> dict[str, Any]:
     return {'type': f'OS::Octavia::{kind}',
             'properties': {name: value for name, value in properties.items() if value is not None}}
 

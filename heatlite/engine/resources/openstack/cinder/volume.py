@@ -88,7 +88,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             arguments['size'] = self.client_plugin().get_volume_backup(self.properties[self.BACKUP_ID]).size
         return arguments
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         if not super().check_create_complete():
             return False
         if self.properties[self.READ_ONLY] is not None and self.data().get('read_only') is None:
@@ -151,7 +151,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             raise exception.NotSupported(feature=_('Shrinking volume'))
         return size
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, volume_steps.STEPS)
 
     def needs_replace_failed(self) -> bool:
@@ -230,7 +230,7 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> dict[str, Any] | None:
+                      prop_diff: dict[str, object]) -> dict[str, Any] | None:
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None

@@ -38,7 +38,7 @@ class DeployedServer(server_base.BaseServer):
         self._populate_deployments_metadata(dict(self.metadata_get(True) or {}), self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         after = json_snippet.properties(self.properties_schema, self.context)
         if tmpl_diff.metadata_changed():
             self.metadata_update(json_snippet.metadata())

@@ -6,7 +6,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from oslo_log import log
 
@@ -42,10 +42,10 @@ class Restarter(signal_responder.SignalResponder):
         self.resource_id_set(self._get_user_id())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         """The new property counts from the next signal on."""
 
-    def handle_signal(self, details: Any = None) -> None:
+    def handle_signal(self, details: object = None) -> None:
         """Returns when the update has begun. Raises NotFound without such a resource.
 
         Raises NoActionRequired for another state than "alarm", while the stack has an action in progress, and for a

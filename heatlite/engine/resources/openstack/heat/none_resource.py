@@ -51,7 +51,7 @@ class NoneResource(resource.Resource):
                       prev_resource: Updates, check_init_complete: bool = True) -> bool:
         return False
 
-    def get_attribute(self, key: str, *path: Any) -> None:
+    def get_attribute(self, key: str, *path: object) -> None:
         return None
 
 

@@ -131,7 +131,7 @@ class RemoteStack(resource.Resource):
         return str(found.id) if None in (owner, username) or owner == username else None
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         self.heat().stacks.update(self.resource_id, **self._request())
 
@@ -173,16 +173,16 @@ class RemoteStack(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, _handle: Any = None) -> bool:
+    def check_create_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.CREATE)
 
-    def check_update_complete(self, _handle: Any = None) -> bool:
+    def check_update_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.UPDATE)
 
     def check_suspend_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SUSPEND)
 
-    def check_resume_complete(self, _handle: Any = None) -> bool:
+    def check_resume_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.RESUME)
 
     def check_check_complete(self, _handle: object = None) -> bool:
@@ -191,7 +191,7 @@ class RemoteStack(resource.Resource):
     def check_snapshot_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SNAPSHOT)
 
-    def check_delete_complete(self, asked: Any = None) -> bool:
+    def check_delete_complete(self, asked: object = None) -> bool:
         if not asked:
             return True
         try:

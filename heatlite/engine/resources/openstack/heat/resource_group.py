@@ -22,7 +22,7 @@ NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
 
 
-def nested_members(group: definition.ResourceDefinition, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def nested_members(group: definition.ResourceDefinition, values: Mapping[str, object]) -> Mapping[str, Any] | None:
     """For the checks: one member stands for all; an unused definition is not looked at."""
     return None if values.get('count') == 0 else packed_types.group_members(group, values)
 
@@ -161,7 +161,7 @@ class ResourceGroup(members.Group):
         return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         self.check_size(self.get_size())
         self._note_removals()

@@ -54,10 +54,10 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         self.resource_id_set(self._get_user_id())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         """The new properties count from the next signal on."""
 
-    def handle_signal(self, details: Any = None) -> None:
+    def handle_signal(self, details: object = None) -> None:
         """Returns when the group has its new size."""
         alarm = details if isinstance(details, Mapping) else {}
         name = self.properties[self.AUTO_SCALING_GROUP_NAME]

@@ -155,7 +155,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return self._handle_action(CREATE)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         return self._handle_action(UPDATE)
 
@@ -197,19 +197,19 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: Any) -> bool:
+    def check_create_complete(self, waiting: object) -> bool:
         return self._is_over()
 
-    def check_update_complete(self, waiting: Any) -> bool:
+    def check_update_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
     def check_suspend_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
-    def check_resume_complete(self, waiting: Any) -> bool:
+    def check_resume_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
-    def check_delete_complete(self, waiting: Any) -> bool:
+    def check_delete_complete(self, waiting: object) -> bool:
         """A server that is gone will not answer any more."""
         if waiting is None:
             return True
@@ -247,24 +247,24 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             self.rpc_client().update_software_deployment(
                 self.context, found['id'], status=self.FAILED, status_reason=_('Deployment cancelled.'))
 
-    def handle_create_cancel(self, waiting: Any) -> None:
+    def handle_create_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_update_cancel(self, waiting: Any) -> None:
+    def handle_update_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_delete_cancel(self, waiting: Any) -> None:
+    def handle_delete_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_suspend_cancel(self, waiting: Any) -> None:
+    def handle_suspend_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_resume_cancel(self, waiting: Any) -> None:
+    def handle_resume_cancel(self, waiting: object) -> None:
         self._cancel()
 
     # --- signals ------------------------------------------------------------------------------------------
 
-    def handle_signal(self, details: Any = None) -> str | None:
+    def handle_signal(self, details: object = None) -> str | None:
         """What the server says came of it; only while somebody waits for that."""
         found = self._deployment()
         if found is None or found['status'] != self.IN_PROGRESS:
@@ -296,7 +296,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Outputs, declared ones and those that every deployment has. None until they are known."""
         found = self._deployment()
         known = (found or {}).get('output_values') or {}

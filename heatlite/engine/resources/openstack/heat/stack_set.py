@@ -208,7 +208,7 @@ class StackSet(members.Group):
     # --- its life -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         self._check_removals()
         return self.update_with_template(self.counted_template(), self.child_params())

@@ -53,7 +53,7 @@ class TestResource(resource.Resource):
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> dict[str, Any]:
+                      prop_diff: Mapping[str, object]) -> dict[str, Any]:
         wanted = json_snippet.properties(self.properties_schema, self.context)
         if prop_diff.get(self.VALUE) is not None and not wanted[self.FAIL]:
             self.data_set('value', wanted[self.VALUE])
@@ -66,13 +66,13 @@ class TestResource(resource.Resource):
         """It is there once it was made."""
         self._check_created()
 
-    def check_create_complete(self, progress: dict[str, Any]) -> bool:
+    def check_create_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
-    def check_update_complete(self, progress: dict[str, Any]) -> bool:
+    def check_update_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
-    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+    def check_delete_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
     # --- waiting ------------------------------------------------------------------------------------------
@@ -116,7 +116,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
 
     __test__ = False
 
-    def validate_with_client(self, client: Any, value: Any) -> None:
+    def validate_with_client(self, client: object, value: Any) -> None:
         from heatlite.common import runtime
         if value:
             runtime.current().sleep(value)

@@ -53,7 +53,7 @@ class Value(resource.Resource):
         self.resource_id_set(self.physical_resource_name())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> None:
+                      prop_diff: Mapping[str, object]) -> None:
         """The new value is stored with the properties; nothing else is to be done."""
 
     def _resolve_attribute(self, name: str) -> Any:

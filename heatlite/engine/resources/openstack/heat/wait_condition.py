@@ -35,7 +35,7 @@ class HeatWaitCondition(resource.Resource):
     def _get_handle_resource(self) -> Any:
         return self.stack.resource_by_refid(self.properties[self.HANDLE])
 
-    def _validate_handle_resource(self, handle: Any) -> None:
+    def _validate_handle_resource(self, handle: object) -> None:
         if not isinstance(handle, handles.BaseWaitConditionHandle):
             raise ValueError(_('%s is not a valid wait condition handle.') % self.properties[self.HANDLE])
 
@@ -47,7 +47,7 @@ class HeatWaitCondition(resource.Resource):
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, Any]) -> dict[str, Any] | None:
+                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
         """Another count is waited for anew."""
         if not prop_diff:
             return None
@@ -66,10 +66,10 @@ class HeatWaitCondition(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: dict[str, Any] | None) -> bool:
+    def check_create_complete(self, waiting: dict[str, object] | None) -> bool:
         return self._is_over(waiting)
 
-    def check_update_complete(self, waiting: dict[str, Any] | None) -> bool:
+    def check_update_complete(self, waiting: dict[str, object] | None) -> bool:
         return self._is_over(waiting)
 
     def _is_over(self, waiting: dict[str, Any] | None) -> bool:

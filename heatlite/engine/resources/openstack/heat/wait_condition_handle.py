@@ -54,7 +54,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         self._service_signal()
         return super().get_status()
 
-    def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
+    def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> Any:
         if signal_data is not None and not isinstance(signal_data, Mapping):
             return signal_data
         number = len(latest_metadata) + 1

@@ -89,7 +89,7 @@ class MistralExternalResource(resource.Resource):
         return self._is_over(self.CREATE, execution_id)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> str | None:
+                      prop_diff: dict[str, object]) -> str | None:
         return self._run(self.UPDATE, prop_diff.get(self.INPUT))
 
     def check_update_complete(self, execution_id: str | None) -> bool:

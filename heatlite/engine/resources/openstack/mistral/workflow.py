@@ -117,7 +117,7 @@ class Workflow(signal_responder.SignalResponder):
         return found
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: dict[str, object]) -> None:
         if prop_diff:
             after = json_snippet.properties(self.properties_schema, self.context)
             self.translate_properties(after)
@@ -189,7 +189,7 @@ class Workflow(signal_responder.SignalResponder):
                 'output': _map(getattr(found, 'output', None))}
 
 
-def _map(value: Any) -> Any:
+def _map(value: object) -> Any:
     """The service gives maps as JSON texts."""
     return json.loads(value) if isinstance(value, str) and value else value
 

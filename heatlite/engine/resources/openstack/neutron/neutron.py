@@ -55,7 +55,7 @@ class NeutronResource(resource.Resource):
         return body
 
     @staticmethod
-    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, Any] | None = None) -> None:
+    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, object] | None = None) -> None:
         """In place. With `before_value_specs` only entries that changed."""
         if 'value_specs' in props:
             specs = props.pop('value_specs') or {}
@@ -72,7 +72,7 @@ class NeutronResource(resource.Resource):
     # --- states -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def is_built(attributes: Mapping[str, Any]) -> bool:
+    def is_built(attributes: Mapping[str, object]) -> bool:
         """Raises ResourceInError, ResourceUnknownStatus."""
         status = attributes['status']
         match status:
@@ -145,7 +145,7 @@ class NeutronResource(resource.Resource):
         """For `handle_create` of types with a name: `make()`, the id."""
         return existing.create(self, make, self._listed_by_name if self.properties.get('name') else None)
 
-    def _find_by_name(self, **wanted: Any) -> str | None:
+    def _find_by_name(self, **wanted: object) -> str | None:
         """For `find_existing` of types with a name."""
         return existing.choose(self, self._listed_by_name(), own_name=not self.properties.get('name'), wanted=wanted)
 
@@ -167,7 +167,7 @@ class NeutronResource(resource.Resource):
         deleted = getattr(self.client(), f'delete_{self.entity}')
         return None if self._not_found_in_call(deleted, *self._res_get_args()) else True
 
-    def check_delete_complete(self, check: Any) -> bool:
+    def check_delete_complete(self, check: object) -> bool:
         """`check` false: done already. Raises PhysicalResourceExists as long as the thing is there."""
         if not check:
             return True

@@ -88,7 +88,7 @@ class Port(neutron.NeutronResource):
     def find_existing(self) -> str | None:
         return self._find_by_name(network_id=self.properties[self.NETWORK])
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         return self.is_built(self._show_resource())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
@@ -106,13 +106,13 @@ class Port(neutron.NeutronResource):
         if prop_diff:
             self.client().update_port(self.resource_id, {'port': prop_diff})
 
-    def check_update_complete(self, *args: Any) -> bool:
+    def check_update_complete(self, *args: object) -> bool:
         return self.is_built(self._show_resource())
 
     def handle_delete(self) -> bool | None:
         return self._delete_entity()
 
-    def _prepare_port_properties(self, body: dict[str, Any], after: Any = None) -> None:
+    def _prepare_port_properties(self, body: dict[str, Any], after: object = None) -> None:
         """Makes the service's fields of the template's, in place. `after`: the new properties, for an update."""
         body.pop(self.REPLACEMENT_POLICY, None)
         no_fixed_ips = body.pop(self.NO_FIXED_IPS, None)
@@ -137,7 +137,7 @@ class Port(neutron.NeutronResource):
             policy = body.pop(self.QOS_POLICY)
             body['qos_policy_id'] = self.client_plugin().get_qos_policy_id(policy) if policy else None
 
-    def _fixed_ip(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def _fixed_ip(self, entry: dict[str, object]) -> dict[str, Any]:
         found = {key: value for key, value in entry.items() if value is not None}
         if self.FIXED_IP_SUBNET in found:
             found['subnet_id'] = found.pop(self.FIXED_IP_SUBNET)
@@ -210,9 +210,9 @@ class Port(neutron.NeutronResource):
         self.data_delete(FIXED_IPS_KEPT)
 
 
-def covers(real: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
+def covers(real: list[dict[str, object]], wanted: list[dict[str, object]]) -> bool:
     """Each entry has its counterpart that says the same, and perhaps more."""
-    def says(entry: dict[str, Any], asked: dict[str, Any]) -> bool:
+    def says(entry: dict[str, object], asked: dict[str, object]) -> bool:
         return all(entry.get(key) == value for key, value in asked.items() if value is not None)
     return len(real) == len(wanted) and all(any(says(entry, asked) for entry in real) for asked in wanted)
 

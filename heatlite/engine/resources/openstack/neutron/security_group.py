@@ -64,7 +64,7 @@ class SecurityGroup(neutron.NeutronResource):
         """What was left half made gets its rules by the create that goes on."""
         return self._find_by_name()
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         """Rules are made sure of here: a group found after a crash may have none yet."""
         self._make_rules_so(self.properties[self.RULES])
         return True

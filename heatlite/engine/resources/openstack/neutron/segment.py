@@ -59,7 +59,7 @@ class Segment(neutron.NeutronResource):
         return self._find_by_name()
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: dict[str, object]) -> None:
         if prop_diff:
             self.prepare_update_properties(prop_diff)
             self.client().update_segment(self.resource_id, {'segment': prop_diff})

@@ -234,7 +234,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             found.append(entry)
         return found
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         plugin = self.client_plugin()
         if plugin.is_under_way(self.resource_id, status='BUILD'):
             return False
@@ -266,7 +266,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
         return urls.get(path[0]) if path else dict(urls)
 
-    def FnGetAtt(self, key: str, *path: Any) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> Any:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
 
     def _resolve_attribute(self, name: str) -> Any:
@@ -374,7 +374,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 prop_diff, json_snippet.properties(self.properties_schema, self.context))
         return steps
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
     def get_live_resource_data(self) -> Any:

@@ -106,7 +106,7 @@ STEPS: Table[Suspending] = {
 }
 
 
-def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, Any]) -> list[Step]:
+def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, object]) -> list[Step]:
     """The steps for those changes that take their time. Raises UpdateReplace."""
     after = json_snippet.properties(server.properties_schema, server.context)
     server.translate_properties(after)

@@ -34,7 +34,7 @@ class ServerNetworkMixin(resource.Resource):
 
     # --- what the template must not say -------------------------------------------------------------------
 
-    def _validate_network(self, network: Mapping[str, Any]) -> None:
+    def _validate_network(self, network: Mapping[str, object]) -> None:
         """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
         net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
         subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
@@ -50,7 +50,7 @@ class ServerNetworkMixin(resource.Resource):
             raise exception.StackValidationFailed(message=_(
                 'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
 
-    def _validate_belonging_subnet_to_net(self, network: Mapping[str, Any]) -> None:
+    def _validate_belonging_subnet_to_net(self, network: Mapping[str, object]) -> None:
         """Raises StackValidationFailed when the subnet is of another network."""
         subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
         if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
@@ -61,7 +61,7 @@ class ServerNetworkMixin(resource.Resource):
                 'Specified subnet %(subnet)s does not belongs to network %(network)s.') % {
                     'subnet': subnet, 'network': wanted})
 
-    def _str_network(self, networks: Sequence[Mapping[str, Any]]) -> str | None:
+    def _str_network(self, networks: Sequence[Mapping[str, object]]) -> str | None:
         """`auto` or `none`, when the template leaves the networks to the service."""
         return next((str(network[self.ALLOCATE_NETWORK]) for network in networks
                      if network.get(self.ALLOCATE_NETWORK)), None)
@@ -94,11 +94,11 @@ class ServerNetworkMixin(resource.Resource):
             nics.append(nic)
         return nics
 
-    def _needs_own_port(self, network: Mapping[str, Any]) -> bool:
+    def _needs_own_port(self, network: Mapping[str, object]) -> bool:
         return any(network.get(name) for name in (self.NETWORK_SUBNET, self.NETWORK_PORT_EXTRA,
                                                   self.NETWORK_FLOATING_IP))
 
-    def _network_of(self, network: Mapping[str, Any]) -> str:
+    def _network_of(self, network: Mapping[str, object]) -> str:
         found = network.get(self.NETWORK_ID)
         return str(found or self.client_plugin('neutron').network_id_from_subnet_id(network[self.NETWORK_SUBNET]))
 
@@ -129,7 +129,7 @@ class ServerNetworkMixin(resource.Resource):
                     body[name] = value
         return body
 
-    def _create_internal_port(self, network: Mapping[str, Any], place: int, security_groups: Any = None) -> str:
+    def _create_internal_port(self, network: Mapping[str, object], place: int, security_groups: object = None) -> str:
         """The id of a port of its own; one that an interrupted try has left is taken."""
         name = f'{self.physical_resource_name()}-port-{place}'
         neutron = self.client('neutron')
@@ -159,7 +159,7 @@ class ServerNetworkMixin(resource.Resource):
                 body['fixed_ip_address'] = network[self.NETWORK_FIXED_IP]
             self.client('neutron').update_floatingip(floating, {'floatingip': body})
 
-    def _dissociate_floating_ip(self, network: Mapping[str, Any]) -> None:
+    def _dissociate_floating_ip(self, network: Mapping[str, object]) -> None:
         floating = network.get(self.NETWORK_FLOATING_IP)
         if floating:
             with self.client_plugin('neutron').ignore_not_found:
@@ -191,7 +191,7 @@ class ServerNetworkMixin(resource.Resource):
     # --- moving between networks --------------------------------------------------------------------------
 
     def _network_steps(self, server: Any, before: Any, after: Any,
-                       security_groups: Any = None) -> list[dict[str, Any]]:
+                       security_groups: object = None) -> list[dict[str, Any]]:
         """From the entries `before` to those `after`: attach what is new, detach what is gone.
 
         What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
@@ -269,7 +269,7 @@ class ServerNetworkMixin(resource.Resource):
             self.client('neutron').update_port(port_id, {'port': body})
 
     def _detachments(self, ports: Sequence[NeutronPort], old: list[Held] | None,
-                     after: Any) -> list[dict[str, Any]]:
+                     after: object) -> list[dict[str, Any]]:
         """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
         internal = {port['id'] for port in self._data_get_ports()}
         if old is None:

@@ -96,7 +96,7 @@ class Instance(resource.Resource):
         self.resource_id_set(instance_id)
         return instance_id
 
-    def _nic(self, nic: Mapping[str, Any]) -> dict[str, Any]:
+    def _nic(self, nic: Mapping[str, object]) -> dict[str, Any]:
         neutron = self.client_plugin('neutron')
         found: dict[str, Any] = {}
         if nic.get('network'):
@@ -123,7 +123,7 @@ class Instance(resource.Resource):
                 return None
             raise
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         return self._is_active()
 
     def _is_active(self) -> bool:

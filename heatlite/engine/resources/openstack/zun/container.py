@@ -115,7 +115,7 @@ class Container(resource.Resource):
         name = self._name()
         return [{**each.to_dict(), 'id': each.uuid} for each in self.client().containers.list() if each.name == name]
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         container = self.client().containers.get(self.resource_id)
         match container.status:
             case 'Creating' | 'Created':
@@ -132,7 +132,7 @@ class Container(resource.Resource):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         changes: dict[str, Any] = {}
         if self.NAME in prop_diff:
