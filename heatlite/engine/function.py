@@ -76,7 +76,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
         return self._templateref() if self._templateref is not None else None
 
     @abc.abstractmethod
-    def parse_args(self, parse_func: Callable[..., Any]) -> Any:
+    def parse_args(self, parse_func: Callable[..., object]) -> Any:
         """Return the replacement of the call; `parse_func(snippet)` parses a part of the arguments."""
 
     def result(self) -> Any:
@@ -126,7 +126,7 @@ def validate(snippet: Any, path: list[Any] | None = None) -> None:
         validate(value, [*path, name])
 
 
-def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
+def dependencies(snippet: object, path: str = '') -> Iterator[Any]:
     """Return the resources to which functions in `snippet` refer."""
     if isinstance(snippet, Function):
         return iter(snippet.dependencies(path))
@@ -135,21 +135,21 @@ def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
         for name, value in _children(snippet))
 
 
-def dep_attrs(snippet: Any, resource_name: str) -> Iterator[Any]:
+def dep_attrs(snippet: object, resource_name: str) -> Iterator[Any]:
     """Return the attributes of one resource that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.dep_attrs(resource_name))
     return itertools.chain.from_iterable(dep_attrs(value, resource_name) for _name, value in _children(snippet))
 
 
-def all_dep_attrs(snippet: Any) -> Iterator[tuple[str, Any]]:
+def all_dep_attrs(snippet: object) -> Iterator[tuple[str, Any]]:
     """Return (resource name, attribute) for every attribute that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.all_dep_attrs())
     return itertools.chain.from_iterable(all_dep_attrs(value) for _name, value in _children(snippet))
 
 
-def _children(snippet: Any) -> Iterable[tuple[Any, Any]]:
+def _children(snippet: object) -> Iterable[tuple[Any, Any]]:
     if isinstance(snippet, Mapping):
         return snippet.items()
     if isinstance(snippet, list | tuple):

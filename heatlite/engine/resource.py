@@ -21,7 +21,6 @@ from heatlite.engine.resource_importing import Importing
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
-from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
 
@@ -53,7 +52,7 @@ class Resource(Legacy, Importing):
     To store state, use `resource_id_set`, `data_set` and `metadata_set`.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         own = vars(cls)
         if 'always_inspected' not in own and not own.keys().isdisjoint(DECIDING):
@@ -79,25 +78,6 @@ class Resource(Legacy, Importing):
         self._properties = None
         if isinstance(self._attributes, attributes.Attributes):     # some plug-ins put a dictionary of their own there
             self._attributes = None
-
-    def take_state(self, state: ResourceState) -> None:
-        """Take over a new state that the engine has set. Writes nothing."""
-        if (state.action, state.status) != (self.action, self.status):
-            self.state_before = (str(self.action), str(self.status))
-        if self._record is not None:
-            self._record.state = state
-        self.id = state.id
-        self.uuid = state.uuid
-        self.action = state.action
-        self.status = state.status
-        self.status_reason = state.reason
-        self.resource_id = state.physical_id
-        self.created_time = state.created_at
-        self.updated_time = state.updated_at
-        self.requires = set(state.requires)
-        self.replaces = state.replaces
-        self.replaced_by = state.replaced_by
-        self.current_template_id = state.template_id
 
     def apply_definition(self, after: rsrc_defn.ResourceDefinition) -> None:
         """Make `after` the stored definition, after it was applied, and drop cached attributes."""

@@ -20,7 +20,7 @@ class Importing(Checking):
         among them. Raises NotSupported."""
         raise exception.NotSupported(feature=_('Looking for an object of type %s by its name or tag') % self.type())
 
-    def id_of_listed(self, entry: Mapping[str, Any]) -> str:
+    def id_of_listed(self, entry: Mapping[str, object]) -> str:
         """Return the physical id of an entry of `list_named`."""
         return str(entry['id'])
 

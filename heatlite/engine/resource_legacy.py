@@ -22,10 +22,10 @@ class Legacy(Updates, Keeping):
         return self.metadata_get()
 
     @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
+    def metadata(self, value: dict[str, object]) -> None:
         self.metadata_set(value)
 
-    def parsed_template(self, section: str | None = None, default: Any = None) -> Any:
+    def parsed_template(self, section: str | None = None, default: object = None) -> Any:
         """Return the definition last applied, or one section of it, with the keys of the CFN format."""
         parts = dict(self.frozen_definition().items())
         if section is None:

@@ -66,7 +66,7 @@ class PropertyAccess(State):
             properties.update_translation(rules, client_resolve=client_resolve,
                                           ignore_resolve_error=ignore_resolve_error, is_made=self._is_made_here)
 
-    def _is_made_here(self, value: Any) -> bool:
+    def _is_made_here(self, value: object) -> bool:
         """Whether `value` is the id of a resource in the stack on which this one depends. A value that is no UUID may
         be a name."""
         return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)

@@ -59,7 +59,7 @@ class Reading(PropertyAccess, Services):
     def attributes(self, value: attribute_set.Attributes) -> None:
         self._attributes = value
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Return the value, or the part of it at `path`. Raises InvalidTemplateAttribute for an unknown name.
 
         Types with attributes that exist only together with a path override this.
@@ -70,7 +70,7 @@ class Reading(PropertyAccess, Services):
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         return attribute_set.select_from_attribute(value, path)
 
-    def FnGetAtt(self, key: str, *path: Any) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> Any:
         """Return `get_attribute(key, *path)`; also caches the values of types that override it."""
         overridden = type(self).get_attribute is not Reading.get_attribute
         values = self.attributes
@@ -185,7 +185,7 @@ class Reading(PropertyAccess, Services):
         return {name: resource_data.get(name) for name in names
                 if name in resource_data and not (name == 'name' and resource_properties.get(name) is None)}
 
-    def _verify_check_conditions(self, checks: Sequence[Mapping[str, Any]]) -> None:
+    def _verify_check_conditions(self, checks: Sequence[Mapping[str, object]]) -> None:
         """Raise Error with each of `[{attr, expected, current}]` whose current value is not expected."""
         wrong = []
         for check in checks:

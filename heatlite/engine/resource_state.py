@@ -15,6 +15,7 @@ from heatlite.engine import properties as property_set
 from heatlite.engine import rsrc_defn, support
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
 from heatlite.language.environment import Environment
+from heatlite.planning.states import ResourceState
 
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
 PHYSICAL_NAME = 'physical_resource_name'    # data of a resource whose object has the name of another place
@@ -125,6 +126,25 @@ class State:
     @property
     def external_id(self) -> str | None:
         return self.t.external_id()
+
+    def take_state(self, state: ResourceState) -> None:
+        """Take over a new state that the engine has set. Writes nothing."""
+        if (state.action, state.status) != (self.action, self.status):
+            self.state_before = (str(self.action), str(self.status))
+        if self._record is not None:
+            self._record.state = state
+        self.id = state.id
+        self.uuid = state.uuid
+        self.action = state.action
+        self.status = state.status
+        self.status_reason = state.reason
+        self.resource_id = state.physical_id
+        self.created_time = state.created_at
+        self.updated_time = state.updated_at
+        self.requires = set(state.requires)
+        self.replaces = state.replaces
+        self.replaced_by = state.replaced_by
+        self.current_template_id = state.template_id
 
     def type(self) -> str:
         return self.t.resource_type

@@ -70,7 +70,7 @@ class Updates(Reading):
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> Any:
+                      prop_diff: dict[str, object]) -> Any:
         """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
@@ -186,7 +186,7 @@ class Updates(Reading):
                    or not drift.same(_value(comparison.before_props, name), _value(seen.before_props, name))}
         return self.with_live(comparison, drifted) if drifted else comparison
 
-    def with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:
+    def with_live(self, comparison: Comparison, live: Mapping[str, object]) -> Comparison:
         """Return the comparison with these values in the old definition; what another property said for one of them
         is left out, as both may not be given."""
         given = comparison.before_props.resolved_data()

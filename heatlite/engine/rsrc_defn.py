@@ -72,7 +72,7 @@ class ResourceDefinition(Mapping[str, Any]):
             found.update_translation(rules, client_resolve)
         return found
 
-    def update_policy(self, schema: Mapping[str, Any],
+    def update_policy(self, schema: Mapping[str, object],
                       context: RequestContext | None = None) -> property_set.Properties:
         return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
                                      section='UpdatePolicy')
@@ -93,7 +93,7 @@ class ResourceDefinition(Mapping[str, Any]):
     def condition(self) -> Any:
         return self._condition
 
-    def set_translation_rules(self, rules: Any = None, client_resolve: bool = True) -> None:
+    def set_translation_rules(self, rules: object = None, client_resolve: bool = True) -> None:
         self._rules = (rules or (), client_resolve)
 
     # --- dependencies -------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ class ResourceDefinition(Mapping[str, Any]):
 
     def freeze(self, **overrides: Any) -> ResourceDefinition:
         """Return a copy with all functions resolved; `overrides`: arguments of the constructor to replace."""
-        def plain(name: str, part: Any) -> Any:
+        def plain(name: str, part: object) -> Any:
             if name in overrides:
                 return overrides.pop(name)
             return self.evaluate(part) if part is not None else None
@@ -259,5 +259,5 @@ class ResourceDefinitionDiff:
         return f'<ResourceDefinitionDiff {", ".join(changed)}>'
 
 
-def invalid_deletion_policy(policy: Any) -> exception.StackValidationFailed:
+def invalid_deletion_policy(policy: object) -> exception.StackValidationFailed:
     return exception.StackValidationFailed(message=_('Invalid deletion policy "%s"') % policy)

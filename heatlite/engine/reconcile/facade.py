@@ -210,7 +210,7 @@ class Stack(Mapping[str, Resource]):
             return str(known)
         return self._project(make, unmake)
 
-    def register_access_allowed_handler(self, credential_id: Any, handler: Any) -> None:
+    def register_access_allowed_handler(self, credential_id: object, handler: object) -> None:
         """Do nothing: the API finds the resource of a user by the data of the resources."""
 
     @property
@@ -348,10 +348,10 @@ class Stack(Mapping[str, Resource]):
 
     # --- old names --------------------------------------------------------------------------------------
 
-    def resolve_static_data(self, snippet: Any) -> Any:
+    def resolve_static_data(self, snippet: object) -> Any:
         return snippet
 
-    def resolve_runtime_data(self, snippet: Any) -> Any:
+    def resolve_runtime_data(self, snippet: object) -> Any:
         from heatlite.engine import function
         return function.resolve(snippet)
 

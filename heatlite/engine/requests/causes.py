@@ -44,7 +44,7 @@ class Causes:
         path = *new.path, self._after.keys.type
         return self._at('template', '.'.join(map(str, path)), path)
 
-    def _inputs(self, expression: Any, path: tuple[Any, ...]) -> Iterator[Cause]:
+    def _inputs(self, expression: object, path: tuple[object, ...]) -> Iterator[Cause]:
         """Yield what the expression uses and what has changed: parameters and files first, then resources."""
         found = calls(expression)
         for trail, call in found:
@@ -63,7 +63,7 @@ class Causes:
                 if isinstance(need.resource, str) and need.resource in self._changing:
                     yield self._at('resource', need.resource, (*path, *spelled(trail)))
 
-    def _at(self, kind: str, what: str, path: tuple[Any, ...]) -> Cause:
+    def _at(self, kind: str, what: str, path: tuple[object, ...]) -> Cause:
         line, column = self._after.template.position(path) or (None, None)
         return Cause(kind, what, line, column)
 

@@ -283,7 +283,7 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
                 'id': stored.id, 'policies': '. '.join(map(str, denied))})
 
-    def _rulings(self, whose: _Whose, document: Mapping[str, Any]) -> tuple[Ruling, ...]:
+    def _rulings(self, whose: _Whose, document: Mapping[str, object]) -> tuple[Ruling, ...]:
         """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
         return self._policies.rulings(whose.project_id, {
             **asdict(whose), **{name: value for name, value in document.items() if name != 'policies'}})

@@ -69,7 +69,7 @@ def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str,
     return shown
 
 
-def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
+def masked(shown: dict[str, object], mask: Mask) -> dict[str, Any]:
     """Mask hidden values in an entry, but not in names and identities: a value that equals one is no secret."""
     return {**shown, **{key: mask(shown[key]) for key in VALUES if key in shown}} if mask else shown
 

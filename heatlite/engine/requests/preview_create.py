@@ -112,6 +112,6 @@ def _attributes(facts: TypeFacts) -> dict[str, None]:
     return {name: None for name in facts.attributes if name != 'show' and name not in facts.hidden_attributes}
 
 
-def _properties(values: dict[str, Any]) -> dict[str, Any]:
+def _properties(values: dict[str, object]) -> dict[str, Any]:
     """Replace values that are not known yet by None."""
     return {name: value if is_known(value) else None for name, value in values.items()}

@@ -170,7 +170,7 @@ class Preview:
                         row.outputs or ())
 
     def _of(self, row: Stack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
-            outputs: Sequence[Mapping[str, Any]] = ()) -> Previewed:
+            outputs: Sequence[Mapping[str, object]] = ()) -> Previewed:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them

@@ -231,7 +231,7 @@ class Refactors:
         validation.check_immutable(before, definition)
         return Concerned(row, former, False, message, definition, before, Content.of(definition), protections)
 
-    def _new(self, context: RequestContext, fields: Mapping[str, Any], ahead: int) -> Concerned:
+    def _new(self, context: RequestContext, fields: Mapping[str, object], ahead: int) -> Concerned:
         """`ahead`: other new stacks of the refactor."""
         message = messages.CreateStack.from_arguments(fields)
         check_name(message.stack_name)

@@ -107,7 +107,7 @@ class Software:
     # --- configs ------------------------------------------------------------------------------------------
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: Any) -> dict[str, Any]:
+                               **fields: object) -> dict[str, Any]:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
         Raises RequestLimitExceeded.
@@ -156,7 +156,7 @@ class Software:
     # --- deployments --------------------------------------------------------------------------------------
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
-                                   deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
+                                   deployment_id: str | None = None, **fields: object) -> dict[str, Any]:
         def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id, held=True)
             self._insert(tx, context, made_id, server_id, config_id, fields)
@@ -178,8 +178,8 @@ class Software:
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
             fields.get('input_values') or {}, None, self._runtime.now(), None))
 
-    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
-               **fields: Any) -> dict[str, Any]:
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, object],
+               **fields: object) -> dict[str, Any]:
         """Deploy a derived `config` on a server, and delete the deployment's former config in the same transaction: the
         deployment always refers to an existing config, and no other one is left.
 

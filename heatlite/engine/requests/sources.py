@@ -51,7 +51,7 @@ def sharing(stored: StoredTemplate, template: templates.Template) -> StoredTempl
         name: _shared(section, template.document.get(name)) for name, section in stored.document.items()})
 
 
-def _shared(section: Any, other: Any) -> Any:
+def _shared(section: object, other: object) -> Any:
     if not (isinstance(section, dict) and isinstance(other, dict)):
         return section
     return {name: other[name] if name in other and other[name] == part else part for name, part in section.items()}

@@ -60,7 +60,7 @@ def with_options(kind: Any, conf: ConfigOpts) -> Any:
         WITHOUT: kind})
 
 
-def without_options(kind: Any) -> Any:
+def without_options(kind: object) -> Any:
     """Return the class of which `with_options` has made this one, or itself."""
     return vars(kind).get(WITHOUT, kind)
 

@@ -218,7 +218,7 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
     return {}
 
 
-def _complaint(kind: Any) -> str | None:
+def _complaint(kind: object) -> str | None:
     """Return why `kind` is no valid resource type, or None. Reads its schemas, so that their errors are found here."""
     if isinstance(kind, str):
         return None                         # another type, or a template

@@ -93,7 +93,7 @@ class Registry:
         self._entries[name] = value
         self._operator = None
 
-    def register_constraint(self, name: str, value: Any) -> None:
+    def register_constraint(self, name: str, value: object) -> None:
         self._constraints[name] = value
 
     def load_environment(self, sections: Mapping[str, Any]) -> None:
@@ -194,7 +194,7 @@ class Registry:
     def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
         return self.resolve(type_name, resource_name or '')
 
-    def implements(self, resource_class: Any, type_name: str, environment: Any = None) -> bool:
+    def implements(self, resource_class: object, type_name: str, environment: Any = None) -> bool:
         """Whether `type_name` resolves to that class, with whatever options."""
         try:
             found = self.resolve(type_name, '', environment)
@@ -220,7 +220,7 @@ class Registry:
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
 
-    def list_types(self, context: RequestContext, message: Any) -> list[Any]:
+    def list_types(self, context: RequestContext, message: object) -> list[Any]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
     def schema(self, context: RequestContext, message: Any) -> dict[str, Any]:
@@ -242,7 +242,7 @@ class Registry:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy
 
-    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: Any) -> bool:
+    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: object) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
         always allowed."""
         found = self._level(environment).find(type_name, resource_name)
@@ -262,7 +262,7 @@ class Registry:
             raise exception.InvalidGlobalResource(type_name=type_name)
 
 
-def _check_name(type_name: Any, resource_name: str) -> None:
+def _check_name(type_name: object, resource_name: str) -> None:
     if type_name is None:
         raise exception.StackValidationFailed(message=_('Resource "%s" has no type') % resource_name)
     if not isinstance(type_name, str):
