@@ -138,7 +138,7 @@ def _creation(body: Body, limits: Limits) -> dict[str, Any]:
             'adopt': document}
 
 
-def _with_adopted(body: Body, document: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) -> dict[str, Any]:
     """Completes a body from its adopt data; values of the body take precedence."""
     completed = {**body, 'template': document['template']}
     if not body.get('files') and isinstance(document.get('files'), Mapping):

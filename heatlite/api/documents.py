@@ -36,7 +36,7 @@ def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any]
         raise templates.not_in_valid_format(error) from None
 
 
-def _checked(given: Mapping[str, Any], limits: Limits, sent: bytes | None) -> Mapping[str, Any]:
+def _checked(given: Mapping[str, object], limits: Limits, sent: bytes | None) -> Mapping[str, Any]:
     """Checks a template sent as data: limits the length of its JSON, its depth and its expansion. `sent`: the text of
     the body that it is a part of."""
     if limits.max_size >= 0 and (sent is None or json_bounds.most_characters(sent) > limits.max_size):
@@ -82,7 +82,7 @@ def _fetch(url: object) -> str:
 
 
 
-def emptied(template: Mapping[str, Any]) -> dict[str, Any]:
+def emptied(template: Mapping[str, object]) -> dict[str, Any]:
     """The template shown for a deleted stack: its version, and no resources."""
     hot = 'heat_template_version' in template
     kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}

@@ -49,7 +49,7 @@ def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
     return Mask(stored.get(masking.VALUES) or ())(document)
 
 
-def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> object:
+def whole_template(document: Mapping[str, object], stored: Mapping[str, object]) -> object:
     """The template with all hidden values masked, also those that its author wrote as defaults.
 
     `stored`: the environment.
@@ -57,12 +57,12 @@ def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> ob
     return masking.of_documents(document, stored)(document)
 
 
-def export(data: Mapping[str, Any]) -> dict[str, Any]:
+def export(data: Mapping[str, object]) -> dict[str, Any]:
     """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
 
-def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
+def _secrets(data: Mapping[str, object]) -> Iterator[str]:
     """The secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
     for each in _resources(data):
         if 'template' in each:
@@ -72,7 +72,7 @@ def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
             yield from (kept[name] for name in each.get(REDACTED, kept) if kept.get(name))
 
 
-def _resources(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
     found = data.get('resources')
     yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
 
@@ -127,7 +127,7 @@ def of_resource(tx: Connection, stack: stacks.Identity, row: resources.Shown | N
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 
-def _types(document: Mapping[str, Any]) -> Iterator[Any]:
+def _types(document: Mapping[str, object]) -> Iterator[Any]:
     found = document.get('resources') or document.get('Resources') or {}
     for each in found.values() if isinstance(found, Mapping) else ():
         if isinstance(each, Mapping):

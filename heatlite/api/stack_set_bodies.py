@@ -55,7 +55,7 @@ def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
+def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limits,
            places: Places) -> messages.UpdateStack:
     """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
@@ -65,7 +65,7 @@ def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-def settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+def settings(stored: Mapping[str, object]) -> dict[str, Any]:
     """The settings of a set, from the parameters of its stack as they are stored.
 
     Raises ValueError for those of another stack, which has a resource of the type under the same name."""
@@ -78,7 +78,7 @@ def settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     return parsed
 
 
-def merged(stored: Mapping[str, Any], message: messages.Source) -> dict[str, Any]:
+def merged(stored: Mapping[str, object], message: messages.Source) -> dict[str, Any]:
     """The settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 
@@ -88,12 +88,12 @@ def hides(template: str) -> bool:
     return bool(masking.declared(_parsed(template)))
 
 
-def named(member: Mapping[str, Any]) -> str:
+def named(member: Mapping[str, object]) -> str:
     """The name of a member in its set."""
     return str(member.get('name') or member.get('region_name') or '')
 
 
-def _document(wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _document(wanted: Mapping[str, object]) -> dict[str, Any]:
     """The template of the stack that a set with these settings is."""
     is_hidden = hides(str(wanted['template']))
     names = [name for name in KINDS if wanted[name] != '']
@@ -170,7 +170,7 @@ def _files(body: Body) -> Mapping[str, str]:
     return files
 
 
-def _environment(body: Body, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dict[str, Any]:
     """The environment of the stack. That of the body is for the members: its parameters become their parameters, its
     registry goes to them through the stack."""
     sections = documents.environment(body.get('environment'), limits) if body.get('environment') else {}

@@ -68,7 +68,7 @@ def _place(folder: Path, name: str) -> str:
     return name if '://' in name else str(folder / name)
 
 
-def _move(given: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _move(given: Mapping[str, object]) -> dict[str, dict[str, str]]:
     return {end: dict(zip(('stack', 'resource'), str(given[end]).split('/', 1), strict=True)) for end in ('from', 'to')}
 
 

@@ -114,7 +114,7 @@ class Opener:
         except exception.HeatException as error:
             raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
 
-    def opened(self, row: str, secret: Any) -> Any:
+    def opened(self, row: str, secret: object) -> Any:
         """The value of a pair (method, text)."""
         try:
             return ciphers.decrypted_json(secret, self.key)

@@ -58,7 +58,7 @@ class Ec2Signature:
         environ[AWS_CREDENTIALS] = json.dumps({'ec2Credentials': {'access': access, 'signature': signature}})
         return self._app(environ, start_response)
 
-    def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, Any]) -> None:
+    def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, object]) -> None:
         """Sets the identity that Keystone returns for the signature. Raises AwsError."""
         refused: AwsError | None = None
         for url in self._urls:

@@ -93,7 +93,7 @@ def _token(request: webob.Request) -> dict[str, str]:
     return {'X-Auth-Token': token}
 
 
-def _refusal(status: int, found: Mapping[str, Any]) -> webob.Response:
+def _refusal(status: int, found: Mapping[str, object]) -> webob.Response:
     """What Keystone says to a wrong password, a locked account, an expired token; other errors are ours to hide."""
     if status not in (400, 401, 403, 404, 413):
         raise exception.HTTPServiceUnavailable(_('Keystone cannot serve the request; try again.'))

@@ -22,7 +22,7 @@ def generate(req: Request) -> dict[str, Any]:
     return found
 
 
-def _texts(body: dict[str, Any], key: str) -> tuple[str, ...]:
+def _texts(body: dict[str, object], key: str) -> tuple[str, ...]:
     given = body.get(key) or []
     if not isinstance(given, list) or len(given) > MOST_VALUES or not all(
             isinstance(each, str) and len(each) <= LONGEST_VALUE for each in given):
