@@ -77,7 +77,7 @@ def get_member_names(group: object) -> list[str]:
     return list(GroupInspector(group).member_names(include_failed=False))
 
 
-def get_member_definitions(group: object, include_failed: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
+def get_member_definitions(group: object, include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
     """The members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
@@ -85,11 +85,11 @@ def get_member_definitions(group: object, include_failed: bool = False) -> list[
     return [(name, known[name]) for name in inspector.member_names(include_failed) if name in known]
 
 
-def get_child_template_files(context: object, stack: Any, is_rolling_update: bool, old_template_id: str) -> Any:
+def get_child_template_files(context: object, stack: Any, is_rolling_update: bool, old_template_id: str) -> object:
     return stack.defn.files
 
 
-def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path: object) -> Any:
+def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path: object) -> object:
     """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
     `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.

@@ -291,7 +291,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             self.close_connection = self.record.lingers = True      # the application refuses it without reading it
         return True
 
-    def get_environ(self) -> dict[str, Any]:
+    def get_environ(self) -> dict[str, object]:
         self.record.has_sent = True
         self.record.expect(BUSY, None)
         environ: WSGIEnvironment = super().get_environ()

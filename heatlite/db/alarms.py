@@ -279,12 +279,12 @@ def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
     return bool(done.rowcount)
 
 
-def first_alarm(shard: int) -> sa.ScalarSelect[Any]:
+def first_alarm(shard: int) -> sa.ScalarSelect[object]:
     """A part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm.c.due_at)).where(alarm.c.shard == shard).scalar_subquery()
 
 
-def first_request(shard: int) -> sa.ScalarSelect[Any]:
+def first_request(shard: int) -> sa.ScalarSelect[object]:
     """A part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm_webhook.c.due_at)).where(alarm_webhook.c.shard == shard).scalar_subquery()
 

@@ -197,7 +197,7 @@ def _is_done(change: StackChange, stored: Sequence[object] | None) -> bool:
             and (stored[0], stored[1], stored[2]) == (change.next_generation, change.action, change.template_id))
 
 
-def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
+def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]:
     values: dict[str, Any] = {}
     if change.action is not None:
         values['action'] = WORDS[change.action]

@@ -23,7 +23,7 @@ T = TypeVar('T')
 HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Converts values that JSON cannot represent, as templates and plug-ins produce them."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -57,7 +57,7 @@ class Undecoded(Mapping[str, Any]):
         self._text = text
 
     @functools.cached_property
-    def _decoded(self) -> Mapping[str, Any]:
+    def _decoded(self) -> Mapping[str, object]:
         found: Mapping[str, Any] = decode(self._text)
         return found
 

@@ -318,7 +318,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
         from heatlite.db import mysql_connections  # the driver is loaded with the first such database
 
         @sa.event.listens_for(engine, 'do_connect')
-        def _connect(_dialect: object, _record: object, given: list[object], named: dict[str, object]) -> Any:
+        def _connect(_dialect: object, _record: object, given: list[object], named: dict[str, object]) -> object:
             return mysql_connections.Connection(*given, **named)
 
     @sa.event.listens_for(engine, 'connect')

@@ -25,10 +25,10 @@ _contexts: dict[tuple[Any, ...], Any] = {}
 
 
 class Connection(pymysql.connections.Connection):       # type: ignore[misc]
-    def _read_packet(self, packet_type: object = MysqlPacket) -> Any:
+    def _read_packet(self, packet_type: object = MysqlPacket) -> object:
         return super()._read_packet(described if packet_type is FieldDescriptorPacket else packet_type)
 
-    def _create_ssl_ctx(self, sslp: object) -> Any:
+    def _create_ssl_ctx(self, sslp: object) -> object:
         if not isinstance(sslp, Mapping):               # a context
             return super()._create_ssl_ctx(sslp)
         key = tuple((name, value, _changed(value)) for name, value in sorted(sslp.items()))

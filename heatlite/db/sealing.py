@@ -108,7 +108,7 @@ class Rewriting:
                 total += 1
         return total
 
-    def _wanted(self, table: sa.Table, row: _Row, skipped: Counter[str] | None = None) -> Mapping[str, Any]:
+    def _wanted(self, table: sa.Table, row: _Row, skipped: Counter[str] | None = None) -> Mapping[str, object]:
         try:
             if table in WITH_METHOD:
                 return self._with_method(row.stored)
@@ -131,7 +131,7 @@ class Rewriting:
             return clear
         return text if is_current else crypt.seal(clear, self.keys.key)
 
-    def _with_method(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_method(self, stored: Mapping[str, Any]) -> dict[str, object]:
         """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
         wanted, method = dict(stored), stored['method']
         if method is None:

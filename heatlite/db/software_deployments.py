@@ -91,7 +91,7 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
                                                  software_deployment.c.stack_user_project_id == project_id)]
 
 
-def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, Any]:
+def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, object]:
     found = dict(values)
     for name in JSON:
         if name in found:

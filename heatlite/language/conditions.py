@@ -30,7 +30,7 @@ class Conditions:
         self._known: dict[str, bool] = {}
 
     @property
-    def definitions(self) -> Mapping[str, Any]:
+    def definitions(self) -> Mapping[str, object]:
         """The section. Raises StackValidationFailed when it is not a map."""
         if not isinstance(self.section, Mapping):
             raise exception.StackValidationFailed(

@@ -27,7 +27,7 @@ class Typed(Protocol):
     @property
     def kind(self) -> str: ...
 
-    def to_schema_type(self, value: object) -> Any: ...
+    def to_schema_type(self, value: object) -> object: ...
 
 
 def to_number(value: Any) -> Any:
@@ -104,7 +104,7 @@ class Constraint(Mapping[str, Any]):
         return f'{self.name} {self.body()}'
 
 
-def _bounds(minimum: object, maximum: object) -> dict[str, Any]:
+def _bounds(minimum: object, maximum: object) -> dict[str, object]:
     return {key: value for key, value in (('min', minimum), ('max', maximum)) if value is not None}
 
 
@@ -222,7 +222,7 @@ class AllowedValues(Constraint):
         return list(self.allowed)
 
 
-def _converted(value: object, schema: Typed) -> Any:
+def _converted(value: object, schema: Typed) -> object:
     """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)
@@ -279,7 +279,7 @@ class CustomConstraint(Constraint):
         for item in value if isinstance(value, list | tuple) else [value]:
             self._validate_one(check, item, context)
 
-    def _find(self, lookup: CustomLookup | None) -> Any:
+    def _find(self, lookup: CustomLookup | None) -> object:
         if self.environment is not None:
             return self.environment.get_constraint(self.constraint_name) or MISSING
         if lookup is None:

@@ -218,7 +218,7 @@ class DocumentChecks:
                 yield Diagnostic(error, self._path_of(error, (definition.conditions.key, name)), rule=rules.CONDITION)
 
     @staticmethod
-    def _path_of(error: exception.HeatException, otherwise: tuple[object, ...]) -> tuple[Any, ...]:
+    def _path_of(error: exception.HeatException, otherwise: tuple[object, ...]) -> tuple[object, ...]:
         path = tuple(error.path) if isinstance(error, exception.StackValidationFailed) else ()
         return path or otherwise
 

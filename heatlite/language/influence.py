@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from heatlite.common import turns
 from heatlite.common.files import Files
@@ -175,7 +174,7 @@ def _mappings(environment: Environment) -> dict[str, str]:
     return found
 
 
-def _ordered(value: object) -> Any:
+def _ordered(value: object) -> object:
     """Return `value` with the entries of maps in order, so that equal values have equal texts."""
     if isinstance(value, Mapping):
         return [(str(key), _ordered(value[key])) for key in sorted(value, key=str)]

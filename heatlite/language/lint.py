@@ -426,7 +426,7 @@ class Checker(DocumentChecks):
             if self.depth == 0 or not is_of_values:
                 yield Diagnostic(own, self._path_of(own, resource.path))
 
-    def _evaluated(self, resource: ResourceDefinition, name: str, expression: object) -> Any:
+    def _evaluated(self, resource: ResourceDefinition, name: str, expression: object) -> object:
         try:
             return evaluate(expression, PLACEHOLDERS)
         except Exception as error:          # functions, yaql above all, may raise anything
@@ -600,7 +600,7 @@ def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
     return walk[place[name]:]
 
 
-def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, Any]:
+def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, object]:
     """The schemas of the map at `path` below a resource's properties."""
     for part in path:
         schema = schemas if isinstance(part, int) else schemas.get(part) if isinstance(schemas, Mapping) else None

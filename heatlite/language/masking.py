@@ -60,7 +60,7 @@ class Mask:
         """Hidden texts that `other` does not hide, at most MOST_KEPT."""
         return sorted(self._whole - other._whole)[:MOST_KEPT]
 
-    def _masked(self, value: object, found: list[str]) -> Any:
+    def _masked(self, value: object, found: list[str]) -> object:
         match value:
             case Mapping():
                 return {self._key(key, found): self._masked(item, found) for key, item in value.items()}
@@ -79,7 +79,7 @@ class Mask:
                 return TEXT if shown in self._whole or any(text in shown for text in found) else value
         return value
 
-    def _key(self, key: object, found: list[str]) -> Any:
+    def _key(self, key: object, found: list[str]) -> object:
         return self._masked(key, found) if isinstance(key, str) and len(key) >= SHORTEST else key
 
 
@@ -115,7 +115,7 @@ def _is_true(value: object) -> bool:
     return value is True or str(value).lower() in ('true', '1', 'yes', 'on')
 
 
-def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, Any]]:
+def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
     """The parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
     found = document.get('parameters') or document.get('Parameters') or {}
     if not isinstance(found, Mapping):
@@ -141,7 +141,7 @@ def of_documents(document: Mapping[str, Any], environment: Mapping[str, Any]) ->
     return Mask(secrets) if secrets else NOTHING
 
 
-def _parts(given: object) -> list[Any]:
+def _parts(given: object) -> list[object]:
     """A value with its parts, if it is the text of a list or of JSON."""
     if not isinstance(given, str):
         return [given, json.dumps(given)] if isinstance(given, Mapping | list) else [given]

@@ -95,7 +95,7 @@ def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
 
 
 def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, object],
-                     values: Mapping[str, object]) -> dict[str, Any]:
+                     values: Mapping[str, object]) -> dict[str, object]:
     """The values of the child's parameters from the given properties. Raises TypeError as `list_text`."""
     received = {}
     for name in given:
@@ -116,7 +116,7 @@ def files_named(template: Template) -> set[str]:
     return {name for name in types if isinstance(name, str) and templates.is_template_name(name)}
 
 
-def list_text(items: Any) -> Any:
+def list_text(items: Any) -> object:
     """Converts a list to the text that a child's parameter takes; maps are flattened into `.member.` texts."""
     if isinstance(items, str) or not is_known(items):
         return items if isinstance(items, str) else UNKNOWN

@@ -57,10 +57,10 @@ class ParameterSchema:
         self.tags = tags
         self.constraints = constraints
 
-    def to_schema_type(self, value: object) -> Any:
+    def to_schema_type(self, value: object) -> object:
         return CONVERT[self.kind](value)
 
-    def converted(self, value: object) -> Any:
+    def converted(self, value: object) -> object:
         """Converts `value` to this type.
 
         Raises ValueError or TypeError with the reason, which does not quote a hidden value.
@@ -144,7 +144,7 @@ def _not_a_list(value: object) -> str:
     return _("'%(value)s' is a %(kind)s") % {'value': value, 'kind': type(value).__name__}
 
 
-def _json(value: object) -> Any:
+def _json(value: object) -> object:
     if not isinstance(value, str) or not value:
         return value
     try:

@@ -57,7 +57,7 @@ class Parameters(Mapping[str, Any]):
         self._secrets: tuple[str, ...] | None = None
         self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 
-    def raw(self, name: str) -> Any:
+    def raw(self, name: str) -> object:
         """The value as given, from any source; None when there is none."""
         if name not in self.pseudo and self.given.get(name) is not None:
             return self.given[name]

@@ -129,7 +129,7 @@ class ResourceDefinition:
         return self.owner.keys.deletion_policy in self.snippet
 
     @property
-    def property_expressions(self) -> Mapping[str, Any]:
+    def property_expressions(self) -> Mapping[str, object]:
         found = self.parsed.properties
         return found.entries if isinstance(found, MapNode) else found
 
@@ -149,7 +149,7 @@ class ResourceDefinition:
             budget.hold(measure(values, self.owner.limits))
         return values
 
-    def guessed_properties(self) -> dict[str, Any]:
+    def guessed_properties(self) -> dict[str, object]:
         """Given properties as far as they are known before any resource exists.
 
         A value whose evaluation fails is UNKNOWN; checks report the error.
@@ -189,7 +189,7 @@ class ResourceDefinition:
             found = resolve(self.parsed.update_policy, scope)
             return {} if found is None else check_size(found, self.owner.limits)
 
-    def external_id(self, scope: Scope = PLACEHOLDERS) -> Any:
+    def external_id(self, scope: Scope = PLACEHOLDERS) -> object:
         return resolve(self.parsed.external_id, scope)
 
     @property
@@ -244,7 +244,7 @@ class ResourceDefinition:
             self._referring = {name: frozenset(names) for name, names in found.items()}
         return self._referring
 
-    def resolved(self, scope: Scope) -> dict[str, Any]:
+    def resolved(self, scope: Scope) -> dict[str, object]:
         """The evaluated definition as JSON data: equal data, equal definitions."""
         parsed = self.parsed
         return {'type': parsed.type, 'properties': self.properties(scope), 'metadata': self.metadata(scope),

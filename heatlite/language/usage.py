@@ -89,7 +89,7 @@ def constant_conditions(definition: StackDefinition) -> Iterator[Advice]:
             yield Advice(rules.CONSTANT_CONDITION, text % name, (definition.conditions.key, name))
 
 
-def _cases(definition: StackDefinition, condition: str) -> list[dict[str, Any]] | None:
+def _cases(definition: StackDefinition, condition: str) -> list[dict[str, object]] | None:
     """The combinations of values of all parameters that a condition depends on; None if they are unlimited."""
     section = definition.conditions.definitions
     names: set[str] = set()
@@ -119,7 +119,7 @@ def _cases(definition: StackDefinition, condition: str) -> list[dict[str, Any]] 
     return [dict(zip(sorted(names), case, strict=True)) for case in itertools.product(*choices)]
 
 
-def _values(definition: StackDefinition, name: str) -> list[Any] | None:
+def _values(definition: StackDefinition, name: str) -> list[object] | None:
     schema = definition.parameters.declared.get(name)
     if schema is None or schema.kind not in ('string', 'number', 'boolean'):
         return None

@@ -314,7 +314,7 @@ def named(name: str) -> Edition:
     return edition
 
 
-def listed() -> list[dict[str, Any]]:
+def listed() -> list[dict[str, object]]:
     """The response of template_versions: `version`, `type`, `aliases`, sorted by version."""
     return [{'version': edition.name, 'type': edition.family,
              'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()

@@ -194,7 +194,7 @@ def _same_members(expected: Sequence[object], actual: Sequence[object]) -> bool:
     return True
 
 
-def _canonical(value: object) -> Any:
+def _canonical(value: object) -> object:
     match value:
         case Mapping():
             return {str(key): _canonical(item) for key, item in value.items() if not _is_empty(item)}

@@ -262,7 +262,7 @@ def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], 
             yield path, found, False
 
 
-def _inner(values: tuple[Any, ...]) -> list[tuple[Any, tuple[Any, ...]]] | None:
+def _inner(values: tuple[Any, ...]) -> list[tuple[object, tuple[object, ...]]] | None:
     """Return the parts to compare one by one; None if the values are compared as a whole."""
     if all(isinstance(each, Mapping) for each in values):
         keys = dict.fromkeys(key for each in values for key in each)
@@ -296,7 +296,7 @@ def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> 
     return f" of {', '.join(found)}" if found else ''
 
 
-def to_document(plan: Plan) -> dict[str, Any]:
+def to_document(plan: Plan) -> dict[str, object]:
     """Return the plan as clients see it, without what belongs to its storage (id, author, times)."""
     return {'action': plan.action, 'summary': plan.summary, 'is_empty': plan.is_empty, 'fails': plan.fails or None,
             'blockers': [each.to_json() for each in plan.blockers],
@@ -313,7 +313,7 @@ def _change(change: PlannedChange) -> dict[str, Any]:
             'values': [_value(value) for value in change.values]}
 
 
-def _cause_of_change(cause: Cause | None) -> dict[str, Any] | None:
+def _cause_of_change(cause: Cause | None) -> dict[str, object] | None:
     found = cause_document(cause)
     return None if found is None or cause is None else {**found, 'by': cause.by, 'at': cause.at}
 
@@ -324,7 +324,7 @@ def _value(value: ValueChange) -> dict[str, Any]:
             **({'live': value.live} if value.live is not NOT_READ else {})}
 
 
-def cause_document(cause: Cause | None) -> dict[str, Any] | None:
+def cause_document(cause: Cause | None) -> dict[str, object] | None:
     """Return a cause as clients see it."""
     return None if cause is None else {
         'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}

@@ -63,7 +63,7 @@ def _table(document: Mapping[str, object], section: str) -> dict[str, Decimal]:
     return table
 
 
-def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> dict[str, Any]:
+def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> dict[str, object]:
     """Return the costs per hour before and after, as decimal texts, and what has no price.
 
     {currency, per_hour: {before, after}, without_price: [names of flavors and volume types, at most MOST_UNPRICED]}

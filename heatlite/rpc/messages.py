@@ -44,7 +44,7 @@ class Message:
     def arguments(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}      # without copying whole templates
 
-    def sent(self) -> dict[str, Any]:
+    def sent(self) -> dict[str, object]:
         """The arguments as they are sent: without those that have their default.
 
         So a field that a receiver does not know asks for something (`unknown`).

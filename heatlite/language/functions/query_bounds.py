@@ -135,7 +135,7 @@ def parsed(expression: str, iterators: int, memory: int) -> Any:
 TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
 
 
-def evaluate(statement: Any, data: Any, calls: int) -> Any:
+def evaluate(statement: Any, data: Any, calls: int) -> object:
     """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
@@ -158,7 +158,7 @@ def _frozen(value: object, account: Account) -> object:
     return value
 
 
-def _plain(value: Any, account: Account, engine: Any) -> Any:
+def _plain(value: Any, account: Account, engine: Any) -> object:
     """Converts a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
@@ -201,7 +201,7 @@ def _misses_text(string: str, pattern: str) -> bool:
     return Pattern(pattern).search(string) is None
 
 
-def _published(context: Any, found: Found) -> Any:
+def _published(context: Any, found: Found) -> object:
     """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
@@ -213,7 +213,7 @@ def _published(context: Any, found: Found) -> Any:
     return inner
 
 
-def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Any:
+def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> object:
     found = regexp.search(string)
     if found is None:
         return None
@@ -301,7 +301,7 @@ def _check_bits(bits: int) -> None:
 
 def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[Any], Any]:
     """Declares the name and the types of a function's arguments for yaql."""
-    def declare(function: object) -> Any:
+    def declare(function: object) -> object:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():
             definition.set_parameter(argument, kind, overwrite=True)

@@ -80,7 +80,7 @@ class StrReplace(Call):
         if not isinstance(entries['params'], dict | Node) or type(entries['params']).__name__ == 'ListNode':
             raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         return self._replace(args['template'], args['params'])
 
     def _replace(self, template: object, params: object) -> str:
@@ -172,7 +172,7 @@ class Replace(StrReplaceScalars):
         if not isinstance(items[0], dict | Node) or type(items[0]).__name__ == 'ListNode':
             raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         return self._replace(args[1], args[0])
 
 
