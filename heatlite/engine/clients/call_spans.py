@@ -19,7 +19,7 @@ _HIDDEN = '{}'
 
 
 def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
-         send: Callable[[dict[str, str]], object]) -> Any:
+         send: Callable[[dict[str, str]], object]) -> object:
     """Return `send(headers)`, the answer to a request, within a span of its own. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `headers`: those that continue the trace in the service.

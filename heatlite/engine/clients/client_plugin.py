@@ -47,7 +47,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
     # --- the client ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         """A new client of the service."""
 
     def client(self, version: str | None = None) -> Any:
@@ -144,7 +144,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
         return True
 
     @staticmethod
-    def _get_client_option(client: str, option: str, fallback: bool = True) -> Any:
+    def _get_client_option(client: str, option: str, fallback: bool = True) -> object:
         """`option` of [clients_<client>], or of [clients] where that says nothing."""
         if not fallback:
             return cfg.CONF[f'clients_{client}'][option]

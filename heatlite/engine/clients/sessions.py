@@ -59,7 +59,7 @@ class Session(keystone_session.Session):
             kwargs['global_request_id'] = current.global_id
         return call_metrics.timed(kwargs, lambda: self._sent(url, method, *args, **kwargs))
 
-    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> Any:
+    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> object:
         tracer = tracing.tracer
         if tracer is None:
             return super().request(url, method, *args, **kwargs)

@@ -172,7 +172,7 @@ class AmbiguousMatch(exceptions.ClientException):
     """Several things have the name."""
 
 
-def next_page(body: object, plural: str) -> dict[str, Any] | None:
+def next_page(body: object, plural: str) -> dict[str, object] | None:
     """The query of the next page, as services of this family write its link; None on the last."""
     if not isinstance(body, Mapping):
         return None

@@ -45,7 +45,7 @@ class Stacks(collection.Collection):
         answer = self.http.post(f'{self._resource(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 
-    def snapshot_show(self, stack_id: object, snapshot_id: str) -> dict[str, Any]:
+    def snapshot_show(self, stack_id: object, snapshot_id: str) -> dict[str, object]:
         return dict(self.http.get(f'{self._resource(stack_id)}/snapshots/{snapshot_id}').json())
 
     def snapshot_delete(self, stack_id: object, snapshot_id: str) -> None:

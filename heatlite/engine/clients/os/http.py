@@ -62,7 +62,7 @@ class ServiceAdapter(adapter.Adapter):
         found = self.get_endpoint()
         return found.replace('%', '%%') if found else None
 
-    def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> Any:
+    def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> object:
         fence.pass_through()
         look = looking.current()
         if look is not None:

@@ -36,7 +36,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     service_types = [COMPUTE] = ['compute']
     api_version = {'min_version': '2.1', 'max_version': '2.latest'}
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return ComputeClient(self.adapter(default_microversion=version), self.context)
 
     # --- microversions ------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         status = service.status_of(error)
         return self.is_over_limit(error) or (status is not None and status in (500, 503))
 
-    def fetch_server_attr(self, server_id: str, attr: str) -> Any:
+    def fetch_server_attr(self, server_id: str, attr: str) -> object:
         return getattr(self.fetch_server(server_id), attr, None)
 
     def refresh_server(self, server: Any) -> None:
@@ -113,7 +113,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             return True
 
     @functools.cached_property
-    def _status_lists(self) -> dict[Any, StatusListCache]:
+    def _status_lists(self) -> dict[object, StatusListCache]:
         return {}
 
     def get_status(self, server: Any) -> str:

@@ -26,7 +26,7 @@ class ServicePlugin(client_plugin.ClientPlugin):
     exceptions_module: Any = [http_exceptions, keystone_exceptions]
     client_class: type[collection.Client] = collection.Client
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return self.client_class(self.adapter(), self.context)
 
     def _get_service_name(self) -> str:

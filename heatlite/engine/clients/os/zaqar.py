@@ -71,7 +71,7 @@ class Queue:
             body['expires'] = expires
         return dict(self._http.post(self._path('share'), json=body).json())
 
-    def subscription(self, **fields: object) -> Any:
+    def subscription(self, **fields: object) -> object:
         return self._http.post(self._path('subscriptions'), json=fields).json()
 
 

@@ -34,7 +34,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     # What the finder is asked for -> what the service calls it, where old versions gave it another word.
     res_cmdres_mapping = {'policy': 'qos_policy'}
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return NetworkClient(self.adapter(), self.context)
 
     @shared.MEMOIZE_EXTENSIONS

@@ -122,34 +122,34 @@ class NetworkClient:
     def remove_gateway_router(self, router: str) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': {}}})
 
-    def add_extra_routes_to_router(self, router: str, body: object) -> Any:
+    def add_extra_routes_to_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/add_extraroutes', body)
 
-    def remove_extra_routes_from_router(self, router: str, body: object) -> Any:
+    def remove_extra_routes_from_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_extraroutes', body)
 
     def replace_tag(self, collection: str, what: str, body: object) -> object:
         return self.put(f'/{collection}/{what}/tags', body)
 
-    def list_l3_agent_hosting_routers(self, router: str) -> Any:
+    def list_l3_agent_hosting_routers(self, router: str) -> object:
         return self.get(f'/routers/{router}/l3-agents')
 
-    def add_router_to_l3_agent(self, agent: str, body: object) -> Any:
+    def add_router_to_l3_agent(self, agent: str, body: object) -> object:
         return self.post(f'/agents/{agent}/l3-routers', body)
 
     def remove_router_from_l3_agent(self, agent: str, router: str) -> None:
         self.delete(f'/agents/{agent}/l3-routers/{router}')
 
-    def list_dhcp_agent_hosting_networks(self, network: str) -> Any:
+    def list_dhcp_agent_hosting_networks(self, network: str) -> object:
         return self.get(f'/networks/{network}/dhcp-agents')
 
-    def add_network_to_dhcp_agent(self, agent: str, body: object) -> Any:
+    def add_network_to_dhcp_agent(self, agent: str, body: object) -> object:
         return self.post(f'/agents/{agent}/dhcp-networks', body)
 
     def remove_network_from_dhcp_agent(self, agent: str, network: str) -> None:
         self.delete(f'/agents/{agent}/dhcp-networks/{network}')
 
-    def show_quota(self, project_id: str) -> Any:
+    def show_quota(self, project_id: str) -> object:
         return self.get(f'/quotas/{project_id}')
 
     def update_quota(self, project_id: str, body: object) -> object:
@@ -159,5 +159,5 @@ class NetworkClient:
         self.delete(f'/quotas/{project_id}')
 
 
-def _body(answer: Any) -> Any:
+def _body(answer: Any) -> object:
     return answer.json() if answer.content else None
