@@ -72,7 +72,7 @@ class Attribute:
     def support_status(self) -> support.SupportStatus:
         return self.schema.support_status
 
-    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, object]:
         if template_type == 'hot':
             return {'value': {'get_attr': [resource_name, self.name]}, 'description': self.schema.description}
         return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
@@ -171,7 +171,7 @@ def all_schemata(resource_class: Any) -> dict[str, Schema]:
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
-def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
+def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> object:
     """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:

@@ -34,7 +34,7 @@ class Function(metaclass=abc.ABCMeta):
         validate(self.args)
 
     @abc.abstractmethod
-    def result(self) -> Any:
+    def result(self) -> object:
         """Return the value of the call."""
 
     def dependencies(self, path: str) -> Iterator[Any]:
@@ -76,10 +76,10 @@ class Macro(Function, metaclass=abc.ABCMeta):
         return self._templateref() if self._templateref is not None else None
 
     @abc.abstractmethod
-    def parse_args(self, parse_func: Callable[..., object]) -> Any:
+    def parse_args(self, parse_func: Callable[..., object]) -> object:
         """Return the replacement of the call; `parse_func(snippet)` parses a part of the arguments."""
 
-    def result(self) -> Any:
+    def result(self) -> object:
         return resolve(self.parsed)
 
     def validate(self) -> None:
@@ -95,7 +95,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
         return all_dep_attrs(self.parsed)
 
 
-def resolve(snippet: Any, nullable: bool = False) -> Any:
+def resolve(snippet: Any, nullable: bool = False) -> object:
     """Return `snippet` with every function replaced by its value. `nullable`: return `Ellipsis` instead of None."""
     if isinstance(snippet, _PLAIN):
         return snippet
@@ -149,7 +149,7 @@ def all_dep_attrs(snippet: object) -> Iterator[tuple[str, Any]]:
     return itertools.chain.from_iterable(all_dep_attrs(value) for _name, value in _children(snippet))
 
 
-def _children(snippet: object) -> Iterable[tuple[Any, Any]]:
+def _children(snippet: object) -> Iterable[tuple[object, object]]:
     if isinstance(snippet, Mapping):
         return snippet.items()
     if isinstance(snippet, list | tuple):
@@ -163,5 +163,5 @@ class Invalid(Function):
     def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')
 
-    def result(self) -> Any:
+    def result(self) -> object:
         raise NotImplementedError

@@ -88,7 +88,7 @@ class Resource(Legacy, Importing):
             self._record.definition = after.to_stored()
         self.clear_attributes()
 
-    def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, Any]:
+    def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, object]:
         """Return the properties of `definition` (default: its own) with functions resolved, not converted. The next
         update is compared with them."""
         given = (self.t if definition is None else definition).properties(self._schemata(), self.context)
@@ -208,11 +208,11 @@ class Resource(Legacy, Importing):
             deps += (self, other)
         deps += (self, None)
 
-    def preview(self) -> Any:
+    def preview(self) -> object:
         """Return its entry in a preview: itself, or the members of a nested stack."""
         return self
 
-    def get_nested_parameters_stack(self) -> Any:
+    def get_nested_parameters_stack(self) -> object:
         """Return the nested stack, for `validate` with `show_nested`. For types with a nested stack to override."""
         return None
 
@@ -222,7 +222,7 @@ class Resource(Legacy, Importing):
     def nested(self) -> Any:
         return None
 
-    def nested_identifier(self) -> Any:
+    def nested_identifier(self) -> identifier.HeatIdentifier | None:
         return None
 
     # --- the type itself ----------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ class Resource(Legacy, Importing):
         return inspect.cleandoc(cls.__doc__) if cls.__doc__ else _('No description available')
 
     @classmethod
-    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, object]:
         """Return a template with one resource of this type, its properties as parameters, its attributes as
         outputs."""
         from heatlite.engine.types import generated_templates

@@ -71,7 +71,7 @@ class Keeping(State):
     def handle_metadata_reset(self) -> None:
         """Remove what signals have stored, before a replacement. For types to override."""
 
-    def prepare_abandon(self) -> dict[str, Any]:
+    def prepare_abandon(self) -> dict[str, object]:
         """Return its entry in an export."""
         return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
                 'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}

@@ -70,7 +70,7 @@ class Updates(Reading):
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, object]) -> Any:
+                      prop_diff: dict[str, object]) -> object:
         """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
@@ -129,7 +129,7 @@ class Updates(Reading):
         return template_diff, self.update_template_diff_properties(comparison.after_props, comparison.before_props)
 
     def update_template_diff_properties(self, after_props: property_set.Properties,
-                                        before_props: property_set.Properties) -> dict[str, Any]:
+                                        before_props: property_set.Properties) -> dict[str, object]:
         """Return changed properties with their new values; None for one that was removed. Raises UpdateReplace,
         NotSupported."""
         changed = changed_names(after_props, before_props)

@@ -90,7 +90,7 @@ class ResourceDefinition(Mapping[str, Any]):
     def external_id(self) -> str | None:
         return self.evaluate(self._external_id) if self._external_id is not None else None
 
-    def condition(self) -> Any:
+    def condition(self) -> object:
         return self._condition
 
     def set_translation_rules(self, rules: object = None, client_resolve: bool = True) -> None:
@@ -123,7 +123,7 @@ class ResourceDefinition(Mapping[str, Any]):
         referred = itertools.chain(function.dependencies(self._properties), function.dependencies(self._metadata))
         return {*self.explicit_dependencies(), *(getattr(other, 'name', other) for other in referred)}
 
-    def dep_attrs(self, resource_name: str) -> set[Any]:
+    def dep_attrs(self, resource_name: str) -> set[object]:
         """Return the attributes of that resource that it reads: names, or tuples of a name and a path."""
         if self._references is not None:
             return set(self._references(resource_name))
@@ -168,11 +168,11 @@ class ResourceDefinition(Mapping[str, Any]):
                               ('external_id', self._external_id)):
             function.validate(part, [section])
 
-    def render_hot(self) -> dict[str, Any]:
+    def render_hot(self) -> dict[str, object]:
         """Return it as the entry of a HOT template; functions are not resolved."""
         return {key: getattr(self, name) for key, name in _HOT_KEYS.items() if getattr(self, name)}
 
-    def to_stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, object]:
         """Return the part that is stored with the resource, in addition to the properties: plain JSON."""
         frozen = self.freeze()
         return {key: getattr(frozen, _HOT_KEYS[key]) for key in _STORED if getattr(frozen, _HOT_KEYS[key])}
@@ -220,7 +220,7 @@ class ResourceDefinition(Mapping[str, Any]):
         return sum(1 for _key in self)
 
 
-def _plain(definition: ResourceDefinition) -> dict[str, Any]:
+def _plain(definition: ResourceDefinition) -> dict[str, object]:
     frozen = definition.freeze()
     found = {key: getattr(frozen, name) for key, name in _HOT_KEYS.items() if key != 'condition'}
     return {key: value for key, value in found.items() if value}

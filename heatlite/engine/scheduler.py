@@ -293,7 +293,7 @@ class DependencyTaskGroup:
         if errors:
             raise ExceptionGroup(errors) if self._aggregate else errors[0]
 
-    def _ready(self) -> list[Any]:
+    def _ready(self) -> list[object]:
         return [element for element, runner in self._runners.items()
                 if not runner.started() and not self._needs[element]]
 

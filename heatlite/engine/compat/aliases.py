@@ -41,7 +41,7 @@ class _Existing(abc.Loader):
 class _PluginLoader(machinery.SourceFileLoader):
     """Runs a plug-in's module with an import statement that also looks beside the file."""
 
-    def path_stats(self, path: str) -> Mapping[str, Any]:
+    def path_stats(self, path: str) -> Mapping[str, object]:
         """Return the time in microseconds: Python compares compiled files by the second, and a plug-in may be changed
         and reloaded within one."""
         found = os.stat(path)

@@ -64,7 +64,7 @@ def load(kind: str, name: str) -> Any:
     raise KeyError(name)
 
 
-def load_all(kind: str) -> list[Extension[Any]]:
+def load_all(kind: str) -> list[Extension[object]]:
     """Load all extensions of this kind. One that cannot be loaded is logged and left out."""
     if not names(kind):
         return []
@@ -73,7 +73,7 @@ def load_all(kind: str) -> list[Extension[Any]]:
             for each in _Manager(namespace, tuple(names(kind)), _log_failure).extensions]
 
 
-def load_named(kind: str) -> dict[str, Any]:
+def load_named(kind: str) -> dict[str, object]:
     """Load the objects of all extensions of this kind, by name. One that cannot be loaded is logged and left out."""
     found = {}
     for name in sorted(names(kind)):

@@ -75,7 +75,7 @@ class StackScope:
             raise kept[name]
         return kept[name]
 
-    def all_attributes(self, resource_name: str) -> Any:
+    def all_attributes(self, resource_name: str) -> object:
         row = self._current(resource_name)
         if row is None or not row.exists:
             return None

@@ -340,7 +340,7 @@ class Stack(Mapping[str, Resource]):
         """As `add_resource`."""
         raise exception.NotSupported(feature=_('Removing a resource from a stack from a resource type'))
 
-    def preview_resources(self) -> list[Any]:
+    def preview_resources(self) -> list[object]:
         return [resource.preview() for resource in self.values()]
 
     def path_in_stack(self) -> list[tuple[str | None, str]]:
@@ -348,10 +348,10 @@ class Stack(Mapping[str, Resource]):
 
     # --- old names --------------------------------------------------------------------------------------
 
-    def resolve_static_data(self, snippet: object) -> Any:
+    def resolve_static_data(self, snippet: object) -> object:
         return snippet
 
-    def resolve_runtime_data(self, snippet: object) -> Any:
+    def resolve_runtime_data(self, snippet: object) -> object:
         from heatlite.engine import function
         return function.resolve(snippet)
 

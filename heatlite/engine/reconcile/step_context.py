@@ -73,7 +73,7 @@ def stored_definition(record: StoredResource) -> rsrc_defn.ResourceDefinition:
                                              'properties': record.properties})
 
 
-def as_it_is(part: object) -> Any:
+def as_it_is(part: object) -> object:
     return part
 
 

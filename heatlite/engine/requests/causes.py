@@ -4,7 +4,6 @@ resource whose change makes it."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
@@ -68,12 +67,12 @@ class Causes:
         return Cause(kind, what, line, column)
 
     @staticmethod
-    def _written(definition: StackDefinition | None, resource: str, name: str) -> Any:
+    def _written(definition: StackDefinition | None, resource: str, name: str) -> object:
         """Return the property as the template has it, functions unresolved."""
         found = definition.resources.get(resource) if definition is not None else None
         properties = found.snippet.get(definition.keys.properties) if found is not None and definition else None
         return properties.get(name) if isinstance(properties, dict) else None
 
     @staticmethod
-    def _parameter(definition: StackDefinition | None, name: str) -> Any:
+    def _parameter(definition: StackDefinition | None, name: str) -> object:
         return definition.parameters.get(name) if definition is not None else None

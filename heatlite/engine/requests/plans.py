@@ -318,7 +318,7 @@ class _Applied:
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
 
 
-def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, Any]:
+def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, object]:
     """Return the fields of the message, for storage. Positions in the template are not needed again.
 
     `is_observed`: what services report was read, which is then done again, whatever the options say.

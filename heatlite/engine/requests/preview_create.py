@@ -103,7 +103,7 @@ class _Tree:
         self._left -= count
 
 
-def _output(output: OutputDefinition) -> dict[str, Any]:
+def _output(output: OutputDefinition) -> dict[str, object]:
     value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from a value that is not known yet
     return {'output_key': output.key, 'description': output.description, 'output_value': value}
 

@@ -372,7 +372,7 @@ def _is_known(work: StepContext) -> bool:
     return is_known(wanted['Properties']) and is_known(wanted.metadata())
 
 
-def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, Any]]:
+def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]]:
     """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
     found = []
     for name, output in definition.outputs.items():

@@ -139,7 +139,7 @@ def of_nested(places: Places, roots: Mapping[str, Stack], most: int) -> Iterator
             yield Difference(place, MOVE, _('Recursion depth exceeds %d.') % most)
 
 
-def outputs_of(found: Previewed | None) -> list[dict[str, Any]]:
+def outputs_of(found: Previewed | None) -> list[dict[str, object]]:
     """Return the outputs to store. What only a service can say is read when it is looked at."""
     if found is None:
         return []

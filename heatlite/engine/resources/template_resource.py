@@ -88,7 +88,7 @@ class TemplateResource(stack_resource.StackResource):
     def child_template(self) -> Template:
         return self.child
 
-    def child_params(self) -> dict[str, Any]:
+    def child_params(self) -> dict[str, object]:
         """Only what was given: for the rest the template has its own defaults. Raises TypeError for a list of what
         cannot be text."""
         given = self.properties.data
@@ -103,7 +103,7 @@ class TemplateResource(stack_resource.StackResource):
         identifier = self.nested_identifier()
         return identifier.arn() if identifier is not None else str(self.name)
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         if key == attributes.SHOW_ATTR:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         if self.resource_id is None:

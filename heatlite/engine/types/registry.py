@@ -202,7 +202,7 @@ class Registry:
         except exception.StackValidationFailed:
             return False
 
-    def constraint(self, name: str) -> Any:
+    def constraint(self, name: str) -> object:
         """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
             self._constraints[name] = _find_constraint(name)
@@ -220,7 +220,7 @@ class Registry:
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
 
-    def list_types(self, context: RequestContext, message: object) -> list[Any]:
+    def list_types(self, context: RequestContext, message: object) -> list[object]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
     def schema(self, context: RequestContext, message: Any) -> dict[str, Any]:
@@ -249,7 +249,7 @@ class Registry:
         return self.allows(context, type_name) and (
             not found.is_user or found.is_template or self.allows(context, found.type_name))
 
-    def _for_show(self, type_name: str) -> Any:
+    def _for_show(self, type_name: str) -> object:
         try:
             found = self.operator.find(type_name, '')
             if not found.is_template:
@@ -289,7 +289,7 @@ def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
     return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
-def _find_constraint(name: str) -> Any:
+def _find_constraint(name: str) -> object:
     if name in BUILT_IN_CONSTRAINTS:
         return pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
     pure = _pure_constraints()
@@ -303,7 +303,7 @@ def _find_constraint(name: str) -> Any:
     return None
 
 
-def template_class(found: language_registry.Found) -> Any:
+def template_class(found: language_registry.Found) -> object:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource

@@ -45,7 +45,7 @@ class FunctionCall(Call):
         if not isinstance(self.args, Node):
             self._attempt(lambda: self._made(self.args).validate())
 
-    def result(self, args: object, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         value = self._made(args).result()
         if value is Ellipsis:
             return ABSENT

@@ -20,7 +20,7 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 
 @hook
 def alarm_actions(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
-                  action: str) -> dict[str, Any]:
+                  action: str) -> dict[str, object]:
     """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
     for actions, queues in ACTIONS.items():
         urls = [_url(resource, wanted) for wanted in given.get(actions) or ()]
@@ -52,7 +52,7 @@ def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[s
 
 @hook
 def alarm_of_rules(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
-                   action: str) -> dict[str, Any]:
+                   action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:
         body['composite_rule'] = {rule['operator']: rule['rules']}

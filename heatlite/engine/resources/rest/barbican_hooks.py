@@ -42,7 +42,7 @@ def no_ref_twice(resource: Described) -> None:
 
 
 @hook
-def refs_by_name(resource: Described, name: str) -> Any:
+def refs_by_name(resource: Described, name: str) -> object:
     return {entry['name']: entry['secret_ref'] for entry in resource.shown().get('secret_refs') or ()}
 
 

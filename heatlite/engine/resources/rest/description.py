@@ -218,7 +218,7 @@ def _follow(written: object) -> tuple[Follow, ...]:
     return tuple(subresources.read(name, each) for name, each in _map(written).items() if each is not None)
 
 
-def _before_delete(written: Any) -> tuple[Mapping[str, Any], ...]:
+def _before_delete(written: Any) -> tuple[Mapping[str, object], ...]:
     found = []
     for each in written:
         step = {'call': each} if isinstance(each, str) else dict(each)

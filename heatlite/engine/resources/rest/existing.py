@@ -56,7 +56,7 @@ def _is_its_own(resource: Described) -> bool:
     return not names.is_given(resource)
 
 
-def _candidates(resource: Described) -> dict[str, Any]:
+def _candidates(resource: Described) -> dict[str, object]:
     """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
     name, the `mark`, or in all fields of `by` that were given what was asked for."""
     what = resource.description

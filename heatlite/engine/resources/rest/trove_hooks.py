@@ -18,7 +18,7 @@ IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
 
 @hook
 def database_instances(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                       action: str) -> dict[str, Any]:
+                       action: str) -> dict[str, object]:
     body['instances'] = [without_nulls({
         'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},
         'availability_zone': entry.get('availability_zone'),

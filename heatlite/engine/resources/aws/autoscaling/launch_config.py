@@ -44,7 +44,7 @@ class LaunchConfiguration(resource.Resource):
             self.data_set(COPIED, json.dumps(like(self.client_plugin('nova').get_server(server))))
         self.resource_id_set(self.physical_resource_name())
 
-    def copied_properties(self) -> dict[str, Any]:
+    def copied_properties(self) -> dict[str, object]:
         found = json.loads(self.data().get(COPIED, '{}'))
         return {name: value for name, value in found.items() if value}
 

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common.context import RequestContext
 from heatlite.engine.resources import catalogue, server_base
@@ -52,7 +51,7 @@ class DeployedServer(server_base.BaseServer):
         """There is nothing of ours to keep a copy of."""
         self._delete_transport()
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         match name:
             case 'name':
                 return self.properties[self.NAME] or self.physical_resource_name()

@@ -56,7 +56,7 @@ class Value(resource.Resource):
                       prop_diff: Mapping[str, object]) -> None:
         """The new value is stored with the properties; nothing else is to be done."""
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         stored = self.frozen_definition().properties(self.properties_schema, self.context)
         return stored[self.VALUE] if name == self.VALUE_ATTR else None
 
