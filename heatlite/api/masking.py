@@ -57,7 +57,7 @@ def whole_template(document: Mapping[str, object], stored: Mapping[str, object])
     return masking.of_documents(document, stored)(document)
 
 
-def export(data: Mapping[str, object]) -> dict[str, Any]:
+def export(data: Mapping[str, object]) -> dict[str, object]:
     """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
@@ -77,7 +77,7 @@ def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
     yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
 
 
-def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, Any]:
+def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, object]:
     shown, mask = dict(data), secrets
     if isinstance(data.get('environment'), Mapping):
         document = data.get('template') or {}
@@ -93,7 +93,7 @@ def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str
     return shown
 
 
-def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, object]:
     shown = {name: value for name, value in each.items() if name != REDACTED}
     kept = each.get('resource_data') or {}
     shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
@@ -102,7 +102,7 @@ def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
     return shown
 
 
-def complete(data: Mapping[str, Any]) -> dict[str, Any]:
+def complete(data: Mapping[str, Any]) -> dict[str, object]:
     """An export document with all its values, for callers who may adopt it, without internal keys."""
     shown = {name: value for name, value in data.items() if name != REDACTED}
     if isinstance(data.get('environment'), Mapping):

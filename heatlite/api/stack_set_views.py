@@ -89,7 +89,7 @@ def _member(name: str, member: Mapping[str, object], wave: int | None, state: st
             'updated_time': None if row is None else views.when(row.updated_at or row.created_at)}
 
 
-def _context(inside: Inside, name: str) -> Mapping[str, Any]:
+def _context(inside: Inside, name: str) -> Mapping[str, object]:
     return inside.applied.get(name, {}).get('context') or {}
 
 
@@ -115,7 +115,7 @@ def _leaving(row: ResourceState) -> str:
     return 'failed' if row.status is Status.FAILED else 'removing'
 
 
-def _values(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _values(settings: Mapping[str, Any], name: str) -> dict[str, object]:
     return {**settings['parameters'], **(settings['overrides'].get(name) or {})}
 
 

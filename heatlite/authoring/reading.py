@@ -141,7 +141,7 @@ class Reading:
                         kinds[parameter] = parameter_definitions.schema_of(parameter, body, each.edition).kind
         return merging.merge_files(list(texts), texts, parameters or {}, kinds, LIMITS)
 
-    def _registry(self, entries: Mapping[str, object], base: str) -> dict[str, Any]:
+    def _registry(self, entries: Mapping[str, object], base: str) -> dict[str, object]:
         given = entries.get(BASE_URL)
         if isinstance(given, str):
             base = given if given.endswith('/') else f'{given}/'

@@ -281,7 +281,7 @@ def _by_id(tx: sa.Connection, cls: type[T], table: sa.Table, ids: Iterable[int |
         tx, cls, _select(cls, table), table.c.id, wanted)}
 
 
-def _grouped(found: Iterable[T], name: str) -> dict[Any, list[T]]:
+def _grouped(found: Iterable[T], name: str) -> dict[object, list[T]]:
     groups: dict[Any, list[T]] = {}
     for each in found:
         groups.setdefault(getattr(each, name), []).append(each)

@@ -99,7 +99,8 @@ def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
                      frozenset(said.get('unlike', ())), 'again' in said)
 
 
-def _other(name: str, schema: Schema, given: object, example: Example, extra: dict[str, object], named: Named) -> Any:
+def _other(name: str, schema: Schema, given: object, example: Example, extra: dict[str, object],
+           named: Named) -> object:
     """From the example's own changes, a second resource like the one referred to, or what the schema allows."""
     for change in (*example.update, *example.replace):
         if name in change and change[name] != given:
@@ -107,7 +108,7 @@ def _other(name: str, schema: Schema, given: object, example: Example, extra: di
     return _like(given, example, extra) or another.value(name, schema, given, named)
 
 
-def _like(given: object, example: Example, extra: dict[str, object]) -> Any:
+def _like(given: object, example: Example, extra: dict[str, object]) -> object:
     """The value with its first reference leading to a second resource; None when there is no reference in it."""
     name = another.references(given)
     if name is not None and name in example.needs:

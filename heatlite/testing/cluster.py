@@ -281,6 +281,6 @@ class Cluster:
                 found.setdefault(state.name, []).append((str(state.action), str(state.status), state.physical_id))
             return found
 
-    def events(self, stack_id: str) -> list[tuple[Any, ...]]:
+    def events(self, stack_id: str) -> list[tuple[object, ...]]:
         with self.database.reader() as tx:
             return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted())]

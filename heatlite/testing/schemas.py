@@ -135,7 +135,7 @@ class _Nowhere(dict[str, Any]):
     name = id = 'none'
 
     @property
-    def defn(self) -> Any:
+    def defn(self) -> object:
         return self
 
 

@@ -120,7 +120,8 @@ def _of_header(request: webob.Request, name: str) -> str:
     return found[1] if found else ''
 
 
-def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str, signature: str) -> dict[str, Any]:
+def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str,
+                 signature: str) -> dict[str, object]:
     path = unquote(request.script_name + request.path_info)
     if not any(part in path for part in _SIGNED_AS_IT_IS):
         path = quote(path, _RESERVED)

@@ -74,7 +74,7 @@ class Identity:
         return answer.status_code, answer.headers, found if isinstance(found, dict) else {}
 
 
-def _credentials(request: webob.Request) -> dict[str, Any]:
+def _credentials(request: webob.Request) -> dict[str, object]:
     """The body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
     text = request.body_file.read(BODY + 1)
     if len(text) > BODY:

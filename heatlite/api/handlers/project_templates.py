@@ -11,7 +11,7 @@ from heatlite.rpc import messages
 MOST_VALUES, LONGEST_VALUE = 100, 255       # values of one field, characters of each
 
 
-def generate(req: Request) -> dict[str, Any]:
+def generate(req: Request) -> dict[str, object]:
     """The objects of the project as a template, with the imports to it; the body selects some."""
     body = req.json or {}
     name = body.get('name') or ''

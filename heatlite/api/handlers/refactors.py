@@ -37,7 +37,7 @@ def _answered(req: Request, message: messages.Refactor) -> View:
     return {'refactor': found}
 
 
-def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
+def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, object], ...]]:
     """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
     EntityNotFound."""
     body = req.require_json()
@@ -50,7 +50,7 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[
     return parsed, tuple({end: _place(move, end, known) for end in ENDS} for move in moves)
 
 
-def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> Mapping[str, Any]:
+def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> Mapping[str, object]:
     """The message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the engine
     knows it by."""
     name, limits = _text(given, 'stack'), Limits.of(req.conf)

@@ -204,7 +204,7 @@ def _stored(tx: Connection, found: Stack) -> templates.Template:
     return stored
 
 
-def _parameters(stored: templates.Template) -> Mapping[str, Any]:
+def _parameters(stored: templates.Template) -> Mapping[str, object]:
     return stored.environment.get(environments.PARAMETERS) or {}
 
 
