@@ -62,13 +62,13 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         alarm = details if isinstance(details, Mapping) else {}
         name = self.properties[self.AUTO_SCALING_GROUP_NAME]
         LOG.info('Policy %s is signalled, alarm state %s', self.name, alarm.get('current', alarm.get('state', 'alarm')))
-        group = self.stack.resource_by_refid(name)
-        if group is None:
+        adjust = getattr(self.stack.resource_by_refid(name), 'adjust', None)
+        if adjust is None:                      # there is no such resource, or it is no group
             raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
                                      % {'alarm': self.name, 'group': name})
-        group.adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
-                     self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN],
-                     asked_by=None if self.signal_mark is None else (self.name, self.signal_mark))
+        adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
+               self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN],
+               asked_by=None if self.signal_mark is None else (self.name, self.signal_mark))
 
     def _resolve_attribute(self, name: str) -> str | None:
         if self.resource_id is None:
