@@ -15,6 +15,7 @@ from oslo_log import log
 from heatlite.common import identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
+from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.resource_importing import Importing
@@ -222,7 +223,7 @@ class Resource(Legacy, Importing):
     def nested(self) -> Any:
         return None
 
-    def nested_identifier(self) -> identifier.HeatIdentifier | None:
+    def nested_identifier(self) -> HeatIdentifier | None:
         return None
 
     # --- the type itself ----------------------------------------------------------------------------------
