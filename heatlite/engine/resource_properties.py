@@ -69,7 +69,7 @@ class PropertyAccess(State):
     def _is_made_here(self, value: object) -> bool:
         """Whether `value` is the id of a resource in the stack on which this one depends. A value that is no UUID may
         be a name."""
-        return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
+        return isinstance(value, str) and uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
 
     def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
         """Return the definition last applied, as stored; if there is none, its own one with functions resolved."""

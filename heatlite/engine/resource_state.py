@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from heatlite.common import runtime as runtimes
 from heatlite.common import short_id
@@ -16,6 +16,9 @@ from heatlite.engine import rsrc_defn, support
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
 from heatlite.language.environment import Environment
 from heatlite.planning.states import ResourceState
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
 
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
 PHYSICAL_NAME = 'physical_resource_name'    # data of a resource whose object has the name of another place
@@ -108,8 +111,8 @@ class State:
         return self._record
 
     @property
-    def stack(self) -> Any:
-        stack = self._stackref()
+    def stack(self) -> OwnStack:
+        stack: OwnStack | None = self._stackref()
         assert stack is not None, 'Need a reference to the Stack object'
         return stack
 

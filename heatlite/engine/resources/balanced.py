@@ -7,7 +7,7 @@ balancers serve the members there are. Both ask the load balancer until it has d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
@@ -19,6 +19,7 @@ from heatlite.language.template import Template
 POSTPONED = 'postponed'                 # key of a cookie: the update that waits for the load balancers
 
 
+@runtime_checkable
 class LoadBalancer(Protocol):
     def serve(self, group: str, instances: Sequence[str]) -> bool: ...
 
@@ -35,10 +36,7 @@ class BalancedGroup(scaled.ScaledGroup):
         found = []
         names = self.properties[self.LOAD_BALANCER_NAMES] if self.LOAD_BALANCER_NAMES in self.properties_schema else ()
         for name in names or ():
-            other = self.stack.resource_by_refid(name)
-            if not hasattr(other, 'serve'):
-                raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
-            found.append(other)
+            found.append(_balancer(self.stack.resource_by_refid(name), name))
         return found
 
     def _are_serving(self, names: Sequence[str]) -> bool:
@@ -93,3 +91,9 @@ class BalancedGroup(scaled.ScaledGroup):
         if POSTPONED not in begun:
             del cookie[POSTPONED]
             cookie.update(begun)
+
+
+def _balancer(other: object, name: str) -> LoadBalancer:
+    if not isinstance(other, LoadBalancer):
+        raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
+    return other

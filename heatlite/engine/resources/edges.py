@@ -15,7 +15,7 @@ from heatlite.language.unknown import UNKNOWN
 OLD_FAMILY, FAMILY = 'OS::Quantum::', 'OS::Neutron::'
 
 
-def of_type(resource: Resource, type_name: str) -> Iterator[Any]:
+def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
     """The others that are of that type, or of one that stands for it."""
     stack = resource.stack
     definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
@@ -28,11 +28,11 @@ def of_type(resource: Resource, type_name: str) -> Iterator[Any]:
     return (other for other in found if other.name != resource.name)
 
 
-def _kept(stack: object, type_name: str, read: Callable[[], list[object]]) -> list[object]:
+def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
     """Of a stack that is only checked nothing changes; of one that is driven, everything may."""
     if hasattr(stack, 'physical_id_of'):
         return read()
-    kept: dict[str, list[Any]] = stack.__dict__.setdefault('_of_type', {})
+    kept: dict[str, list[Resource]] = stack.__dict__.setdefault('_of_type', {})
     if type_name not in kept:
         kept[type_name] = read()
     return kept[type_name]

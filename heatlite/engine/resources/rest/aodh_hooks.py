@@ -29,7 +29,9 @@ def alarm_actions(resource: Described, body: dict[str, Any], given: Mapping[str,
 
 
 def _url(resource: Described, wanted: object) -> object:
-    return resource.stack[wanted].FnGetAtt('AlarmUrl') if wanted in resource.stack else wanted
+    if isinstance(wanted, str) and wanted in resource.stack:
+        return resource.stack[wanted].FnGetAtt('AlarmUrl')
+    return wanted
 
 
 @hook

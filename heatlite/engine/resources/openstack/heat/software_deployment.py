@@ -327,9 +327,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         for name in self.t.requires or ():
             server = self.stack.get(name)
             format_key = getattr(server, 'USER_DATA_FORMAT', None)
-            if format_key is None or format_key not in server.properties_schema:
+            if server is None or format_key is None or format_key not in server.properties_schema:
                 continue
-            wanted = server.SOFTWARE_CONFIG
+            wanted = getattr(server, 'SOFTWARE_CONFIG', None)
             if self.SERVER in self.t.deferred and len(self._servers_named()) == 1:
                 given = server.properties.data.get(format_key)
                 if (isinstance(given, str) and given != wanted) or given is None:
