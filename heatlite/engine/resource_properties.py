@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from oslo_utils import uuidutils
 
@@ -95,7 +94,7 @@ class PropertyAccess(State):
     def _schemata(self) -> Mapping[str, property_set.Schema]:
         """Return the schemas of properties. Made once for a class; old plug-ins declare them as dictionaries."""
         source = self.properties_schema
-        kept: tuple[Any, Mapping[str, property_set.Schema]] | None = type(self).__dict__.get('_property_schemata')
+        kept: tuple[object, Mapping[str, property_set.Schema]] | None = type(self).__dict__.get('_property_schemata')
         if kept is not None and kept[0] is source:
             return kept[1]
         found = property_set.schemata(source)

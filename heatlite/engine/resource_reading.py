@@ -27,7 +27,8 @@ class Reading(PropertyAccess, Services):
             type=attribute_set.Schema.MAP)}
 
     live_is_read = True                                 # whether the last `get_live_state` has asked a service
-    _all_attributes: ClassVar[tuple[Any, Mapping[str, attribute_set.Schema]] | None] = None     # (as declared, Schemas)
+    # (as declared, Schemas)
+    _all_attributes: ClassVar[tuple[object, Mapping[str, attribute_set.Schema]] | None] = None
 
     # --- references ---------------------------------------------------------------------------------------
 
@@ -129,7 +130,7 @@ class Reading(PropertyAccess, Services):
         source = self.attributes_schema
         if source is not type(self).attributes_schema:          # the type computes attributes for each resource
             return {**attribute_set.schemata(source), **self.base_attributes_schema}
-        kept: tuple[Any, Mapping[str, attribute_set.Schema]] | None = type(self).__dict__.get('_all_attributes')
+        kept: tuple[object, Mapping[str, attribute_set.Schema]] | None = type(self).__dict__.get('_all_attributes')
         if kept is None or kept[0] is not source:
             kept = type(self)._all_attributes = (source, attribute_set.all_schemata(type(self)))
         return kept[1]

@@ -73,7 +73,8 @@ class State:
     abandon_in_progress = False
     converge = False
 
-    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
+    # (schema as declared, as Schemas)
+    _property_schemata: ClassVar[tuple[object, Mapping[str, property_set.Schema]] | None] = None
 
     def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
         if '/' in name:
