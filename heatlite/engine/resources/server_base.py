@@ -112,7 +112,7 @@ class BaseServer(stack_user.StackUser):
     def _zaqar(self) -> Any:
         """A client in the stack's own project, with the token of the user inside the stack."""
         project = self.stack.stack_user_project_id
-        return self.client_plugin('zaqar').create_for_tenant(project, self._user_token())
+        return self.client_plugin('zaqar').create_for_tenant(str(project), self._user_token())
 
     # --- os-collect-config --------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from keystoneauth1 import exceptions as keystone_exceptions
 
@@ -325,7 +325,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     # --- volumes and interfaces ---------------------------------------------------------------------------
 
-    def attach_volume(self, server_id: str, volume_id: str, device: str | None) -> str | bool:
+    def attach_volume(self, server_id: str, volume_id: str, device: str | None) -> str | Literal[False]:
         """The id of the attachment; False when it cannot be done just now."""
         try:
             made = self.client().volumes.create_server_volume(server_id, volume_id, device)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from heatlite.common import exception
@@ -81,7 +82,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     def get_qos_policy_id(self, policy: str) -> str:
         return str(self.find_resourceid_by_name_or_id('policy', policy))
 
-    def get_secgroup_uuids(self, security_groups: list[object]) -> list[str]:
+    def get_secgroup_uuids(self, security_groups: Iterable[object]) -> list[str]:
         """Ids of groups given as names, ids, or references of resources. Raises EntityNotFound, or
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []

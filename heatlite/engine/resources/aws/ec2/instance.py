@@ -104,14 +104,15 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
                 str(ebs['SnapshotId']), 'snap', str(ebs.get('VolumeSize') or ''), str(ebs['DeleteOnTermination'])])
         return found or None
 
-    def _build_nics(self, interfaces: object, subnet_id: str | None, groups: object) -> list[dict[str, Any]] | None:
+    def _build_nics(self, interfaces: object, subnet_id: str | None,
+                    groups: list[str] | None) -> list[dict[str, Any]] | None:
         if interfaces:
             return [{'port': port} for port in ordered(interfaces)]
         if subnet_id:
             return [{'port': self._own_port(subnet_id, groups)}]
         return None
 
-    def _own_port(self, subnet_id: str, groups: object) -> str:
+    def _own_port(self, subnet_id: str, groups: list[str] | None) -> str:
         """One that an interrupted try has left is taken."""
         neutron = self.client('neutron')
         name = f'{self.physical_resource_name()}-port'

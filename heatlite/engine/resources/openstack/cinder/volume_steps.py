@@ -111,7 +111,7 @@ def _attach(resource: Resource, step: Step) -> bool:
     if any(each.volumeId == resource.resource_id
            for each in resource.client('nova').volumes.get_server_volumes(step['server'])):
         return True
-    return bool(resource.client_plugin('nova').attach_volume(step['server'], resource.resource_id, step['device']))
+    return bool(resource.client_plugin('nova').attach_volume(step['server'], str(resource.resource_id), step['device']))
 
 
 def _is_attached(resource: Resource, step: Step) -> bool:

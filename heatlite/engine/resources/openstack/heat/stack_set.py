@@ -128,7 +128,7 @@ class StackSet(members.Group):
                 continue
             known.add(region)
             try:
-                plugin.elsewhere(region).http.get_endpoint()
+                plugin.elsewhere(str(region)).http.get_endpoint()
             except Exception as error:
                 said = str(getattr(error, 'message', None) or error).partition('\n')[0]
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
@@ -146,7 +146,7 @@ class StackSet(members.Group):
                 continue
             try:
                 self.client_plugin('heat').elsewhere(
-                    self._region(member) or None, project=project).http.get_endpoint()
+                    self._region(member) or None, project=str(project)).http.get_endpoint()
             except exception.TokenNotExchangeable as error:
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
                     'Member %(name)s of the stack set: %(reason)s') % {'name': name, 'reason': error}) from error
