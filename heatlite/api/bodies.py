@@ -138,7 +138,7 @@ def _creation(body: Body, limits: Limits) -> dict[str, Any]:
             'adopt': document}
 
 
-def _with_adopted(body: Body, document: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) -> dict[str, object]:
     """Completes a body from its adopt data; values of the body take precedence."""
     completed = {**body, 'template': document['template']}
     if not body.get('files') and isinstance(document.get('files'), Mapping):
@@ -206,21 +206,21 @@ def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
             'environment': _environment(body, limits, ignore=bool(names))}
 
 
-def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, Any]:
+def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, object]:
     """The environment with the request's parameters merged over it; the latter alone if environment files are given."""
     environment = {} if ignore else documents.environment(body.get('environment'), limits)
     given = template_format.check_size(dict(_parameters(body)), limits)
     return {**environment, 'parameters': {**environment.get('parameters', {}), **given}} if given else environment
 
 
-def _parameters(body: Body) -> Mapping[str, Any]:
+def _parameters(body: Body) -> Mapping[str, object]:
     given = body.get('parameters', {})
     if not isinstance(given, Mapping):
         raise messages.wrong('parameters', _('a map of names and values'), given)
     return given
 
 
-def _imports(body: Body) -> dict[str, Any]:
+def _imports(body: Body) -> dict[str, object]:
     given = body.get('imports') or {}
     if not isinstance(given, Mapping) or not all(isinstance(path, str) for path in given):
         raise messages.wrong('imports', _('a map of resources and objects'), given)

@@ -36,7 +36,7 @@ def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any]
         raise templates.not_in_valid_format(error) from None
 
 
-def _checked(given: Mapping[str, Any], limits: Limits, sent: bytes | None) -> Mapping[str, Any]:
+def _checked(given: Mapping[str, object], limits: Limits, sent: bytes | None) -> Mapping[str, object]:
     """Checks a template sent as data: limits the length of its JSON, its depth and its expansion. `sent`: the text of
     the body that it is a part of."""
     if limits.max_size >= 0 and (sent is None or json_bounds.most_characters(sent) > limits.max_size):
@@ -57,7 +57,7 @@ def environment(given: Any, limits: Limits) -> dict[str, Any]:
         raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
 
 
-def adopt_data(given: object, limits: Limits) -> Mapping[str, Any]:
+def adopt_data(given: object, limits: Limits) -> Mapping[str, object]:
     """Parses an export document; it must have a `template` that is a map."""
     if not isinstance(given, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
@@ -82,7 +82,7 @@ def _fetch(url: object) -> str:
 
 
 
-def emptied(template: Mapping[str, Any]) -> dict[str, Any]:
+def emptied(template: Mapping[str, object]) -> dict[str, object]:
     """The template shown for a deleted stack: its version, and no resources."""
     hot = 'heat_template_version' in template
     kept = {key: template[key] for key in template_format.VERSION_KEYS if key in template}

@@ -49,7 +49,7 @@ def template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> Any:
     return Mask(stored.get(masking.VALUES) or ())(document)
 
 
-def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> object:
+def whole_template(document: Mapping[str, object], stored: Mapping[str, object]) -> object:
     """The template with all hidden values masked, also those that its author wrote as defaults.
 
     `stored`: the environment.
@@ -57,12 +57,12 @@ def whole_template(document: Mapping[str, Any], stored: Mapping[str, Any]) -> ob
     return masking.of_documents(document, stored)(document)
 
 
-def export(data: Mapping[str, Any]) -> dict[str, Any]:
+def export(data: Mapping[str, object]) -> dict[str, object]:
     """An export document without secrets, nested ones included: for snapshots, and for all callers but admins."""
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
 
-def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
+def _secrets(data: Mapping[str, object]) -> Iterator[str]:
     """The secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
     for each in _resources(data):
         if 'template' in each:
@@ -72,12 +72,12 @@ def _secrets(data: Mapping[str, Any]) -> Iterator[str]:
             yield from (kept[name] for name in each.get(REDACTED, kept) if kept.get(name))
 
 
-def _resources(data: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
     found = data.get('resources')
     yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
 
 
-def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, Any]:
+def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, object]:
     shown, mask = dict(data), secrets
     if isinstance(data.get('environment'), Mapping):
         document = data.get('template') or {}
@@ -93,7 +93,7 @@ def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str
     return shown
 
 
-def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
+def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, object]:
     shown = {name: value for name, value in each.items() if name != REDACTED}
     kept = each.get('resource_data') or {}
     shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
@@ -102,7 +102,7 @@ def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, Any]:
     return shown
 
 
-def complete(data: Mapping[str, Any]) -> dict[str, Any]:
+def complete(data: Mapping[str, Any]) -> dict[str, object]:
     """An export document with all its values, for callers who may adopt it, without internal keys."""
     shown = {name: value for name, value in data.items() if name != REDACTED}
     if isinstance(data.get('environment'), Mapping):
@@ -127,7 +127,7 @@ def of_resource(tx: Connection, stack: stacks.Identity, row: resources.Shown | N
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 
-def _types(document: Mapping[str, Any]) -> Iterator[Any]:
+def _types(document: Mapping[str, object]) -> Iterator[Any]:
     found = document.get('resources') or document.get('Resources') or {}
     for each in found.values() if isinstance(found, Mapping) else ():
         if isinstance(each, Mapping):

@@ -55,7 +55,7 @@ def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
+def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limits,
            places: Places) -> messages.UpdateStack:
     """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
@@ -65,7 +65,7 @@ def update(body: Body, stack_id: str, stored: Mapping[str, Any], limits: Limits,
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-def settings(stored: Mapping[str, Any]) -> dict[str, Any]:
+def settings(stored: Mapping[str, object]) -> dict[str, object]:
     """The settings of a set, from the parameters of its stack as they are stored.
 
     Raises ValueError for those of another stack, which has a resource of the type under the same name."""
@@ -78,7 +78,7 @@ def settings(stored: Mapping[str, Any]) -> dict[str, Any]:
     return parsed
 
 
-def merged(stored: Mapping[str, Any], message: messages.Source) -> dict[str, Any]:
+def merged(stored: Mapping[str, object], message: messages.Source) -> dict[str, Any]:
     """The settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 
@@ -88,12 +88,12 @@ def hides(template: str) -> bool:
     return bool(masking.declared(_parsed(template)))
 
 
-def named(member: Mapping[str, Any]) -> str:
+def named(member: Mapping[str, object]) -> str:
     """The name of a member in its set."""
     return str(member.get('name') or member.get('region_name') or '')
 
 
-def _document(wanted: Mapping[str, Any]) -> dict[str, Any]:
+def _document(wanted: Mapping[str, object]) -> dict[str, object]:
     """The template of the stack that a set with these settings is."""
     is_hidden = hides(str(wanted['template']))
     names = [name for name in KINDS if wanted[name] != '']
@@ -113,7 +113,7 @@ def _check_keys(body: Body, known: frozenset[str]) -> None:
         raise exception.HTTPBadRequest(_('A stack set does not have: %s') % ', '.join(unknown)[:LONGEST_NAME])
 
 
-def _of_stack(body: Body) -> dict[str, Any]:
+def _of_stack(body: Body) -> dict[str, object]:
     return {name: body[name] for name in OF_STACK if name in body}
 
 
@@ -144,7 +144,7 @@ def _given(body: Body, limits: Limits, places: Places) -> dict[str, Any]:
     return found
 
 
-def _members(given: object) -> list[Mapping[str, Any]]:
+def _members(given: object) -> list[Mapping[str, object]]:
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
         raise messages.wrong('members', _('a list of maps'), type(given).__name__)
     if not 0 < len(given) <= MOST_SET_MEMBERS:
@@ -170,7 +170,7 @@ def _files(body: Body) -> Mapping[str, str]:
     return files
 
 
-def _environment(body: Body, given: Mapping[str, Any], limits: Limits) -> dict[str, Any]:
+def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dict[str, object]:
     """The environment of the stack. That of the body is for the members: its parameters become their parameters, its
     registry goes to them through the stack."""
     sections = documents.environment(body.get('environment'), limits) if body.get('environment') else {}
@@ -188,7 +188,7 @@ def _environment(body: Body, given: Mapping[str, Any], limits: Limits) -> dict[s
             environments.PARAMETERS: {**given, **({'parameters': values} if is_given else {})}}
 
 
-def _parsed(template: str) -> Mapping[str, Any]:
+def _parsed(template: str) -> Mapping[str, object]:
     try:
         found = template_format.parse(template)
     except ValueError as error:

@@ -56,7 +56,7 @@ def members(given: object, places: Places) -> list[Member]:
             for region in regions for each in projects]
 
 
-def _regions(given: Mapping[str, Any], places: Places) -> list[str]:
+def _regions(given: Mapping[str, object], places: Places) -> list[str]:
     excepted = _texts(EXCEPT, given.get(EXCEPT), _('a list of regions'))
     found = places.regions()
     unknown = sorted(set(excepted) - set(found))

@@ -72,7 +72,7 @@ def members(settings: Mapping[str, Any], inside: Inside) -> list[View]:
                     for name in inside.rows if name not in given]
 
 
-def _waves(settings: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def _waves(settings: Mapping[str, Any], given: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, int]]:
     size = waves.concurrent(str(settings['max_concurrent']), len(given))
     regions = {name: str(member.get('region_name') or '') for name, member in given.items()}
     for number, wave in enumerate(waves.waves(regions, size, settings['region_order']), 1):
@@ -80,7 +80,7 @@ def _waves(settings: Mapping[str, Any], given: Mapping[str, Mapping[str, Any]]) 
             yield name, number
 
 
-def _member(name: str, member: Mapping[str, Any], wave: int | None, state: str, inside: Inside) -> View:
+def _member(name: str, member: Mapping[str, object], wave: int | None, state: str, inside: Inside) -> View:
     row = inside.rows.get(name)
     return {'name': name, 'region_name': member.get('region_name') or _context(inside, name).get('region_name'),
             'project_id': member.get('project_id'), 'credential_secret_id': member.get('credential_secret_id'),
@@ -89,11 +89,11 @@ def _member(name: str, member: Mapping[str, Any], wave: int | None, state: str, 
             'updated_time': None if row is None else views.when(row.updated_at or row.created_at)}
 
 
-def _context(inside: Inside, name: str) -> Mapping[str, Any]:
+def _context(inside: Inside, name: str) -> Mapping[str, object]:
     return inside.applied.get(name, {}).get('context') or {}
 
 
-def _state(name: str, settings: Mapping[str, Any], member: Mapping[str, Any], inside: Inside) -> str:
+def _state(name: str, settings: Mapping[str, object], member: Mapping[str, object], inside: Inside) -> str:
     """pending, running, failed, outdated or current."""
     row = inside.rows.get(name)
     if row is None or row.action is Action.INIT:
@@ -115,7 +115,7 @@ def _leaving(row: ResourceState) -> str:
     return 'failed' if row.status is Status.FAILED else 'removing'
 
 
-def _values(settings: Mapping[str, Any], name: str) -> dict[str, Any]:
+def _values(settings: Mapping[str, Any], name: str) -> dict[str, object]:
     return {**settings['parameters'], **(settings['overrides'].get(name) or {})}
 
 

@@ -49,7 +49,7 @@ def stack_summary(base: str, stack: stacks.Summary, with_project: bool) -> View:
     return view
 
 
-def stack_detail(base: str, stack: stacks.Stack, outputs: Iterable[Mapping[str, Any]] | None) -> View:
+def stack_detail(base: str, stack: stacks.Stack, outputs: Iterable[Mapping[str, object]] | None) -> View:
     """A stack with details. `outputs` None omits the key."""
     description = stack.description or NO_DESCRIPTION
     view: View = {
@@ -88,7 +88,7 @@ def output(stored: Mapping[str, Any]) -> View:
     return view
 
 
-def output_name(stored: Mapping[str, Any]) -> View:
+def output_name(stored: Mapping[str, object]) -> View:
     return {'output_key': stored['output_key'], 'description': stored.get('description') or NO_OUTPUT_DESCRIPTION}
 
 

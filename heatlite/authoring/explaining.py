@@ -152,7 +152,7 @@ def example(type_name: str, *names: str) -> Iterator[str]:
     yield from (f'  {line}' for line in text.splitlines())
 
 
-def value_of(schema: Schema) -> Any:
+def value_of(schema: Schema) -> object:
     """A value of the right form that satisfies all constraints but patterns and those that ask a service."""
     if schema.default not in (None, '', [], {}):
         return schema.default

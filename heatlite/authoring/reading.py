@@ -84,7 +84,7 @@ class Reading:
         self.texts[self.names[url]] = text
         return text
 
-    def _resolved(self, value: Any, base: str, key: str | None = None) -> Any:
+    def _resolved(self, value: object, base: str, key: str | None = None) -> Any:
         if isinstance(value, Mapping):
             return {name: self._resolved(item, base, name) for name, item in value.items()}
         if isinstance(value, list):
@@ -141,7 +141,7 @@ class Reading:
                         kinds[parameter] = parameter_definitions.schema_of(parameter, body, each.edition).kind
         return merging.merge_files(list(texts), texts, parameters or {}, kinds, LIMITS)
 
-    def _registry(self, entries: Mapping[str, Any], base: str) -> dict[str, Any]:
+    def _registry(self, entries: Mapping[str, object], base: str) -> dict[str, object]:
         given = entries.get(BASE_URL)
         if isinstance(given, str):
             base = given if given.endswith('/') else f'{given}/'

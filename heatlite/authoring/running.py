@@ -113,7 +113,7 @@ class Runner:
                 yield Failure(suite.place((*step.path, 'faults', number)), _('the fault met no call'))
 
     @staticmethod
-    def _differences(suite: Suite, step: Step, what: str, found: Mapping[str, Any]) -> Iterator[Failure]:
+    def _differences(suite: Suite, step: Step, what: str, found: Mapping[str, object]) -> Iterator[Failure]:
         """Compares expected values. A plan must have nothing else; of other things only the named ones count."""
         wanted = step.body.get(what) or {}
         for name, value in wanted.items():
@@ -128,7 +128,7 @@ class Runner:
 
     # --- the service ------------------------------------------------------------------------------------------
 
-    def _act(self, action: str, body: Mapping[str, Any]) -> None:
+    def _act(self, action: str, body: Mapping[str, object]) -> None:
         if action == 'create':
             self._ask('POST', '/stacks', {'stack_name': STACK, **body})
             return
@@ -140,7 +140,7 @@ class Runner:
         else:
             self._ask('POST', f'{stack}/actions', {action: None})
 
-    def _planned(self, step: Step, body: Mapping[str, Any]) -> dict[str, str]:
+    def _planned(self, step: Step, body: Mapping[str, object]) -> dict[str, str]:
         """Action by path of all resources that a plan changes."""
         if step.action == 'create':
             made = self._ask('POST', '/plans', {'stack_name': STACK, **body})
@@ -210,7 +210,7 @@ class Runner:
         found = answer.json() if answer.content else {}
         return found if isinstance(found, dict) else {}
 
-    def _calls(self, before: int, wanted: Mapping[str, Any]) -> dict[str, int]:
+    def _calls(self, before: int, wanted: Mapping[str, object]) -> dict[str, int]:
         """How often each wanted call (`SERVICE METHOD PATH`, a shell pattern) was made since."""
         journal = self.cloud('GET', 'requests')
         count = journal['total'] - before
@@ -233,7 +233,7 @@ def _request(suite: Suite, step: Step) -> dict[str, Any]:
             'environment': {key: value for key, value in sections.items() if value}}
 
 
-def _fits(wanted: Any, found: Any) -> bool:
+def _fits(wanted: object, found: object) -> bool:
     if isinstance(wanted, Mapping) and set(wanted) == {MATCHES}:
         return isinstance(found, str) and re.search(str(wanted[MATCHES]), found) is not None
     return bool(wanted == found)

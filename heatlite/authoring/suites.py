@@ -101,7 +101,7 @@ class _Reader:
                 raise self.wrong((*path, 'faults', number), _('expected a map with a kind'))
         return Step(body['action'], path, body)
 
-    def check(self, body: Any, known: Mapping[str, type], path: tuple[Any, ...], required: Sequence[str]) -> None:
+    def check(self, body: object, known: Mapping[str, type], path: tuple[object, ...], required: Sequence[str]) -> None:
         if not isinstance(body, Mapping):
             raise self.wrong(path, _('expected a map with %s') % ', '.join(known))
         for key, value in body.items():
@@ -114,7 +114,7 @@ class _Reader:
             if key not in body:
                 raise self.wrong(path, _('"%s" is missing') % key)
 
-    def wrong(self, path: tuple[Any, ...], text: str, found: str = '', known: Sequence[str] = ()) -> WrongSuite:
+    def wrong(self, path: tuple[object, ...], text: str, found: str = '', known: Sequence[str] = ()) -> WrongSuite:
         line, column = self.positions.find(path) or (1, 1)
         hint = did_you_mean(found, known) if known else None
         return WrongSuite(f'{self.file}:{line}:{column}: {text}' + (f' ({hint})' if hint else ''))

@@ -198,7 +198,7 @@ COMMANDS: Mapping[str, Callable[[cfg.ConfigOpts, Database], None]] = {
 
 # --- output ------------------------------------------------------------------------------------------------
 
-def _print_table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _print_table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     lines = [tuple(head), *(tuple('' if value is None else str(value) for value in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:

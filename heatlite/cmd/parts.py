@@ -237,7 +237,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
     return before
 
 
-def serve_metrics(conf: ConfigOpts, number: int, checks: Mapping[str, Callable[[], Any]]) -> HttpServer | None:
+def serve_metrics(conf: ConfigOpts, number: int, checks: Mapping[str, Callable[[], object]]) -> HttpServer | None:
     """Serves the metrics of engine `number` at /metrics on loopback, if [metrics] engine_port is set.
 
     Serves /healthcheck and /readiness beside them. `checks`: of the latter, name -> function that raises or returns

@@ -63,7 +63,7 @@ def _end_within(seconds: float) -> Callable[[int, Any], None]:
 
     A native thread ends the process and writes the stacks of all threads to standard error.
     """
-    def handle(number: int, frame: Any) -> None:
+    def handle(number: int, frame: object) -> None:
         import faulthandler
         faulthandler.dump_traceback_later(max(seconds, 0.1), exit=True)
         for other in STOP:

@@ -120,7 +120,7 @@ class Trail:
             if outages.current:
                 outages.back(FILE)
 
-    def _send(self, event_type: str, made: dict[str, Any]) -> None:
+    def _send(self, event_type: str, made: dict[str, object]) -> None:
         try:
             self._waiting.put_nowait((event_type, made))
         except queue.Full:

@@ -43,7 +43,7 @@ class HelpAll(cfg.BoolOpt):
         super().__init__('help-all', default=False, help=SHARED['help_all'])
         self.description, self.has_commands = description, has_commands
 
-    def _add_to_cli(self, parser: Any, group: Any = None) -> None:
+    def _add_to_cli(self, parser: Any, group: object = None) -> None:
         usage = f'{parser.prog} [OPTION...]' + (' COMMAND ...' if self.has_commands else '')
         parser.description = self.description or None
         # Not `parser.usage`: that would be a part of the usage of each command.
@@ -54,7 +54,7 @@ class HelpAll(cfg.BoolOpt):
 
 
 class _ShowAll(argparse.Action):
-    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+    def __call__(self, parser: Any, namespace: object, values: object, option_string: str | None = None) -> None:
         parser.format_help = functools.partial(text, parser, everything=True)
         parser.print_help()
         parser.exit()

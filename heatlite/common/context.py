@@ -117,7 +117,7 @@ class RequestContext(context.RequestContext):
         return self.project_id
 
     @property
-    def auth_plugin(self) -> Any:
+    def auth_plugin(self) -> object:
         return self.keystone_session.auth
 
     def check_in_time(self, now: datetime) -> None:
@@ -146,7 +146,7 @@ class RequestContext(context.RequestContext):
                       auth_token_info=self.auth_token_info, region_name=self.region_name)
         return values
 
-    def get_logging_values(self) -> dict[str, Any]:
+    def get_logging_values(self) -> dict[str, object]:
         """The names and ids that log lines may contain, under the names that formats of oslo.log use."""
         return {'request_id': self.request_id, 'global_request_id': self.global_request_id,
                 'user_id': self.user_id, 'user': self.user_id, 'user_name': self.username,

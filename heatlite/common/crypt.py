@@ -102,7 +102,7 @@ def digest(texts: Iterable[str], encryption_key: str) -> str:
     return found.hexdigest()
 
 
-def encrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -> dict[str, Any]:
+def encrypted_dict(data: Mapping[str, object], encryption_key: str | None = None) -> dict[str, Any]:
     """Encrypts each value as JSON: {name: (method, text)}."""
     return {name: encrypt(json.dumps(value), encryption_key) for name, value in data.items()}
 

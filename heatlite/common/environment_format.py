@@ -54,7 +54,7 @@ def validate(environment: object) -> dict[str, Any]:
     return environment
 
 
-def default_for_missing(environment: dict[str, Any]) -> None:
+def default_for_missing(environment: dict[str, object]) -> None:
     """Adds an empty section for each that is missing."""
     for name, kind in SECTIONS.items():
         environment.setdefault(name, kind())

@@ -32,7 +32,7 @@ class ExpiringCache:
         with self._lock:
             return self._values.get(key, default)
 
-    def put(self, key: Hashable, value: Any) -> None:
+    def put(self, key: Hashable, value: object) -> None:
         with self._lock:
             self._values[key] = value
 

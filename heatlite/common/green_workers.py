@@ -35,7 +35,7 @@ class Job:
         self._thread: Any = None                                    # only while the call runs
         self.is_killed = False
 
-    def run(self, thread: Any) -> None:
+    def run(self, thread: object) -> None:
         """Make the call, in a context of its own. Errors are logged; what ends the process passes through."""
         function, self._function = self._function, None
         if function is None:
@@ -93,7 +93,7 @@ def _idle(hub: BaseHub) -> list[_Worker]:
     return found
 
 
-def _forget(thread: Any) -> None:
+def _forget(thread: object) -> None:
     """Remove what a job has left in its thread: for which request and which stack it has worked."""
     context.bind(None)
     for name in activity.MARKS:

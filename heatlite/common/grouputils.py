@@ -23,7 +23,7 @@ class GroupInspector:
         self._rows: list[Any] | None = None
 
     @classmethod
-    def from_parent_resource(cls, parent_resource: Any) -> GroupInspector:
+    def from_parent_resource(cls, parent_resource: object) -> GroupInspector:
         return cls(parent_resource)
 
     def rows(self, include_failed: bool) -> list[Any]:
@@ -57,7 +57,7 @@ def _rank(row: Any) -> tuple[bool, int]:
     return row.replaced_by is None, row.id
 
 
-def get_size(group: Any, include_failed: bool = False) -> int:
+def get_size(group: object, include_failed: bool = False) -> int:
     return GroupInspector(group).size(include_failed)
 
 
@@ -69,15 +69,15 @@ def get_members(group: Any, include_failed: bool = False) -> list[Any]:
     return [nested[name] for name in GroupInspector(group).member_names(include_failed) if name in nested]
 
 
-def get_member_refids(group: Any) -> list[Any]:
+def get_member_refids(group: object) -> list[Any]:
     return [member.FnGetRefId() for member in get_members(group)]
 
 
-def get_member_names(group: Any) -> list[str]:
+def get_member_names(group: object) -> list[str]:
     return list(GroupInspector(group).member_names(include_failed=False))
 
 
-def get_member_definitions(group: Any, include_failed: bool = False) -> list[tuple[str, Mapping[str, Any]]]:
+def get_member_definitions(group: object, include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
     """The members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
@@ -85,11 +85,11 @@ def get_member_definitions(group: Any, include_failed: bool = False) -> list[tup
     return [(name, known[name]) for name in inspector.member_names(include_failed) if name in known]
 
 
-def get_child_template_files(context: Any, stack: Any, is_rolling_update: bool, old_template_id: str) -> Any:
+def get_child_template_files(context: object, stack: Any, is_rolling_update: bool, old_template_id: str) -> object:
     return stack.defn.files
 
 
-def get_nested_attrs(stack_resource: Any, key: str, use_indices: bool, *path: Any) -> Any:
+def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path: object) -> object:
     """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
     `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.
@@ -101,12 +101,12 @@ def get_nested_attrs(stack_resource: Any, key: str, use_indices: bool, *path: An
     return get_rsrc_id(stack_resource, key, use_indices, name)
 
 
-def get_rsrc_id(stack_resource: Any, key: str, use_indices: bool, resource_name: str) -> Any:
+def get_rsrc_id(stack_resource: object, key: str, use_indices: bool, resource_name: str) -> Any:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetRefId() if member is not None else None
 
 
-def get_rsrc_attr(stack_resource: Any, key: str, use_indices: bool, resource_name: str, *attr_path: Any) -> Any:
+def get_rsrc_attr(stack_resource: object, key: str, use_indices: bool, resource_name: str, *attr_path: object) -> Any:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetAtt(*attr_path) if member is not None else None
 

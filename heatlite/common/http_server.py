@@ -291,7 +291,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             self.close_connection = self.record.lingers = True      # the application refuses it without reading it
         return True
 
-    def get_environ(self) -> dict[str, Any]:
+    def get_environ(self) -> dict[str, object]:
         self.record.has_sent = True
         self.record.expect(BUSY, None)
         environ: WSGIEnvironment = super().get_environ()
@@ -402,7 +402,7 @@ class HttpServer:
             self._take(sock, address)
             eventlet.sleep(0)                   # many that arrive at once alternate with those being served
 
-    def _take(self, sock: socket.socket, address: Any) -> None:
+    def _take(self, sock: socket.socket, address: object) -> None:
         peer = str(address[0]) if isinstance(address, tuple) else 'unix'
         known = self._peers.get(peer, {})
         if (len(known) >= self._bounds.connections_per_peer and not self._is_trusted(peer)
@@ -464,7 +464,7 @@ class HttpServer:
 
     # --- serving them -------------------------------------------------------------------------------------
 
-    def _serve(self, connection: Connection, address: Any) -> None:
+    def _serve(self, connection: Connection, address: object) -> None:
         try:
             if self._tls is not None:
                 connection.sock = self._tls.wrap_socket(connection.sock, server_side=True,

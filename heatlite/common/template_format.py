@@ -411,7 +411,7 @@ def clean(value: Any) -> Any:
     return value
 
 
-def check_size(value: Any, limits: Bounds) -> Any:
+def check_size(value: object, limits: Bounds) -> Any:
     """Returns `value` itself, or refuses it.
 
     Raises RequestLimitExceeded if it nests too deeply or its aliases expand too far, HTTPBadRequest if it contains what
@@ -422,7 +422,7 @@ def check_size(value: Any, limits: Bounds) -> Any:
     return value
 
 
-def check_text(value: Any) -> Any:
+def check_text(value: object) -> Any:
     """Checks as `check_size`, without a limit of the size: for data whose text was limited before it was decoded."""
     measure(value, _UNBOUNDED)
     return value

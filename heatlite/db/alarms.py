@@ -279,12 +279,12 @@ def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
     return bool(done.rowcount)
 
 
-def first_alarm(shard: int) -> sa.ScalarSelect[Any]:
+def first_alarm(shard: int) -> sa.ScalarSelect[object]:
     """A part of a statement: when the next alarm of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm.c.due_at)).where(alarm.c.shard == shard).scalar_subquery()
 
 
-def first_request(shard: int) -> sa.ScalarSelect[Any]:
+def first_request(shard: int) -> sa.ScalarSelect[object]:
     """A part of a statement: when the next request of the shard is due, or null. Index: (shard, due_at)."""
     return sa.select(sa.func.min(alarm_webhook.c.due_at)).where(alarm_webhook.c.shard == shard).scalar_subquery()
 
@@ -337,6 +337,6 @@ def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
     return len(old)
 
 
-def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, Any] | None, at: datetime) -> Alarm:
+def with_state(found: Alarm, state: str, reason: str, reason_data: Mapping[str, object] | None, at: datetime) -> Alarm:
     """The alarm in another state."""
     return replace(found, state=state, reason=reason, reason_data=reason_data, state_at=at)

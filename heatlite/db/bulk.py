@@ -48,10 +48,10 @@ class Texts:
     def marks(self, count: int) -> str:
         return ', '.join([self.mark] * count)
 
-    def run(self, tx: sa.Connection, text: str, values: tuple[Any, ...]) -> Any:
+    def run(self, tx: sa.Connection, text: str, values: tuple[object, ...]) -> Any:
         return tx.exec_driver_sql(text, values)
 
-    def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[Any],
+    def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[object],
                lock: bool = False) -> Iterable[Any]:
         """Selects rows in the order of `key`, so that all transactions lock several rows in the same order."""
         locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
@@ -81,7 +81,7 @@ class Texts:
         self._many(tx, text, rows)
 
     def merge(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
-              rows: list[tuple[Any, ...]], how: Mapping[str, str]) -> None:
+              rows: list[tuple[object, ...]], how: Mapping[str, str]) -> None:
         """Inserts rows, or merges them into existing ones. `how`: {column: sum, least or greatest}.
 
         Give rows in the order of the key, so that all transactions lock them in the same order; no two with one key.
@@ -125,7 +125,7 @@ class Texts:
             sets.append(f'{counted} = {table}.{counted} + 1')
         return self._head(table, columns), conflict + ', '.join(sets)
 
-    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[Any, ...]]) -> None:
+    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[object, ...]]) -> None:
         """Writes rows in as few round trips as the driver can: PyMySQL and sqlite3 batch them, psycopg2 does not."""
         one = f'({self.marks(len(rows[0]))})'
         if self.dialect != 'postgresql':
@@ -141,7 +141,7 @@ def texts(dialect: str) -> Texts:
     return Texts(dialect)
 
 
-def chunks(values: Iterable[Any]) -> list[list[Any]]:
+def chunks(values: Iterable[object]) -> list[list[Any]]:
     """Splits values into lists of at most AT_ONCE."""
     found = list(values)
     return [found[begin:begin + AT_ONCE] for begin in range(0, len(found), AT_ONCE)]

@@ -191,13 +191,13 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
     return superseded
 
 
-def _is_done(change: StackChange, stored: Sequence[Any] | None) -> bool:
+def _is_done(change: StackChange, stored: Sequence[object] | None) -> bool:
     """Whether an earlier attempt has started the writer's next request; another request may have the same number."""
     return (stored is not None and change.next_generation is not None
             and (stored[0], stored[1], stored[2]) == (change.next_generation, change.action, change.template_id))
 
 
-def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, Any]:
+def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]:
     values: dict[str, Any] = {}
     if change.action is not None:
         values['action'] = WORDS[change.action]

@@ -23,7 +23,7 @@ T = TypeVar('T')
 HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> object:
     """Converts values that JSON cannot represent, as templates and plug-ins produce them."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -57,7 +57,7 @@ class Undecoded(Mapping[str, Any]):
         self._text = text
 
     @functools.cached_property
-    def _decoded(self) -> Mapping[str, Any]:
+    def _decoded(self) -> Mapping[str, object]:
         found: Mapping[str, Any] = decode(self._text)
         return found
 
@@ -71,7 +71,7 @@ class Undecoded(Mapping[str, Any]):
         return len(self._decoded)
 
 
-def text_of(value: Any) -> str:
+def text_of(value: object) -> str:
     """The JSON text of a value, which may be encoded already."""
     return value.text if isinstance(value, Encoded) else encode(value)
 
@@ -89,7 +89,7 @@ def clear(text: str) -> str:
     return crypt.unseal(text) if crypt.is_sealed(text) else text
 
 
-def encode_or_null(value: Any, encode: Callable[[Any], str] = encode) -> str | None:
+def encode_or_null(value: object, encode: Callable[[Any], str] = encode) -> str | None:
     return None if value is None else encode(value)
 
 

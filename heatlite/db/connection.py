@@ -265,7 +265,7 @@ def _normal(url: str) -> sa.URL:
     return made
 
 
-def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
     """Connects without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
     if not url.database or url.database == ':memory:':
         raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
@@ -275,11 +275,11 @@ def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine
     exc_filters.register_engine(engine)
 
     @sa.event.listens_for(engine, 'do_connect')
-    def _protect(_dialect: Any, _record: Any, _arguments: Any, _options: Any) -> None:
+    def _protect(_dialect: object, _record: object, _arguments: object, _options: object) -> None:
         _keep_private(str(url.database))
 
     @sa.event.listens_for(engine, 'connect')
-    def _prepare(connection: Any, _record: Any) -> None:
+    def _prepare(connection: Any, _record: object) -> None:
         connection.isolation_level = None           # BEGIN is issued explicitly
         connection.execute('PRAGMA journal_mode=WAL')
         connection.execute('PRAGMA synchronous=FULL')
@@ -318,7 +318,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
         from heatlite.db import mysql_connections  # the driver is loaded with the first such database
 
         @sa.event.listens_for(engine, 'do_connect')
-        def _connect(_dialect: Any, _record: Any, given: list[Any], named: dict[str, Any]) -> Any:
+        def _connect(_dialect: object, _record: object, given: list[object], named: dict[str, object]) -> object:
             return mysql_connections.Connection(*given, **named)
 
     @sa.event.listens_for(engine, 'connect')
@@ -344,7 +344,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
     return engine
 
 
-def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
+def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
     if _is_cooperative():
@@ -352,7 +352,7 @@ def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.En
         extensions.set_wait_callback(_let_others_run)
 
     @sa.event.listens_for(engine, 'connect')
-    def _prepare(connection: Any, _record: Any) -> None:
+    def _prepare(connection: Any, _record: object) -> None:
         if reading:
             connection.autocommit = True
             return

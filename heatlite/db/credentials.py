@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -50,7 +49,7 @@ def get(tx: sa.Connection, credentials_id: str) -> Credentials | None:
     return None if row is None else Credentials(*row)
 
 
-def update(tx: sa.Connection, credentials_id: str, **changed: Any) -> bool:
+def update(tx: sa.Connection, credentials_id: str, **changed: object) -> bool:
     """Updates any of the fields but the id. False when the row is gone."""
     return bool(tx.execute(credentials.update().where(credentials.c.id == credentials_id)
                            .values(**changed)).rowcount)

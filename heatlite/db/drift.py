@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -71,6 +70,6 @@ def take(tx: sa.Connection, stack_id: str, now: datetime, next_at: datetime) -> 
     return True
 
 
-def _set(tx: sa.Connection, stack_id: str, values: Mapping[str, Any]) -> None:
+def _set(tx: sa.Connection, stack_id: str, values: Mapping[str, object]) -> None:
     if not tx.execute(drift.update().where(drift.c.stack_id == stack_id).values(**values)).rowcount:
         tx.execute(drift.insert().values(stack_id=stack_id, **values))

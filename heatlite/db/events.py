@@ -49,7 +49,7 @@ def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
     bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
-def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[Any], str]) -> tuple[Any, ...]:
+def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[Any], str]) -> tuple[object, ...]:
     """The values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
@@ -122,7 +122,7 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
     return replace(Shown(*row[:-1]), properties=codec.decode(properties))
 
 
-def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> Any:
+def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> object:
     """The encoded properties in force before this event; None for events of the stack itself."""
     if row.resource_id is None:
         return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -56,7 +55,7 @@ def set_lock(tx: sa.Connection, root_id: str, lock: Lock | None) -> None:
     _set(tx, root_id, 'lock', None if lock is None else asdict(lock))
 
 
-def _set(tx: sa.Connection, root_id: str, column: str, value: Any) -> None:
+def _set(tx: sa.Connection, root_id: str, column: str, value: object) -> None:
     stored = {column: codec.encode_or_null(value, codec.encode)}
     if not tx.execute(guard.update().where(guard.c.stack_id == root_id).values(**stored)).rowcount:
         tx.execute(guard.insert().values(stack_id=root_id, **stored))

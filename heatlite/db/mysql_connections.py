@@ -25,10 +25,10 @@ _contexts: dict[tuple[Any, ...], Any] = {}
 
 
 class Connection(pymysql.connections.Connection):       # type: ignore[misc]
-    def _read_packet(self, packet_type: Any = MysqlPacket) -> Any:
+    def _read_packet(self, packet_type: object = MysqlPacket) -> object:
         return super()._read_packet(described if packet_type is FieldDescriptorPacket else packet_type)
 
-    def _create_ssl_ctx(self, sslp: Any) -> Any:
+    def _create_ssl_ctx(self, sslp: object) -> object:
         if not isinstance(sslp, Mapping):               # a context
             return super()._create_ssl_ctx(sslp)
         key = tuple((name, value, _changed(value)) for name, value in sorted(sslp.items()))
@@ -41,7 +41,7 @@ class Connection(pymysql.connections.Connection):       # type: ignore[misc]
         return found
 
 
-def _changed(value: Any) -> int | None:
+def _changed(value: object) -> int | None:
     """Return when the file of this name was changed, in nanoseconds; None if there is none. New certificates are used
     from the next connection on."""
     try:

@@ -24,18 +24,18 @@ class Pooling(sa.CreateEnginePlugin):
     def update_url(self, url: sa.URL) -> sa.URL:
         return url.difference_update_query(['plugin'])
 
-    def handle_pool_kwargs(self, _pool_class: Any, pool_args: dict[str, Any]) -> None:
+    def handle_pool_kwargs(self, _pool_class: object, pool_args: dict[str, object]) -> None:
         pool_args.update(pre_ping=False, reset_on_return=None, use_lifo=True)       # few connections in use
 
     def engine_created(self, engine: sa.Engine) -> None:
         dialect, since = engine.dialect, 'heatlite_rests_since'
 
         @sa.event.listens_for(engine, 'checkin')
-        def _returned(_connection: Any, record: Any) -> None:
+        def _returned(_connection: object, record: Any) -> None:
             record.info[since] = time.monotonic()
 
         @sa.event.listens_for(engine, 'checkout')
-        def _taken(connection: Any, record: Any, _proxy: Any) -> None:
+        def _taken(connection: Any, record: Any, _proxy: object) -> None:
             if time.monotonic() - record.info.get(since, time.monotonic()) < RESTED:
                 return
             try:

@@ -208,7 +208,7 @@ def stored(tx: sa.Connection, stack_id: str, first: int,
 
 
 def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
-                columns: Mapping[int, Mapping[str, Any]] | None = None) -> None:
+                columns: Mapping[int, Mapping[str, object]] | None = None) -> None:
     """Inserts rows; `columns`: heavy ones by row number. The number of statements does not grow with each row."""
     heavy, time, encode = columns or {}, bulk.Times(), codec.encoder(tx)
     names = tuple(sorted({name for each in heavy.values() for name in each}))
@@ -346,7 +346,7 @@ def owners(tx: sa.Connection, physical_ids: Iterable[str]) -> dict[str, set[str]
     return found
 
 
-def _having(tx: sa.Connection, physical_ids: Iterable[str], columns: Sequence[sa.Column[Any]],
+def _having(tx: sa.Connection, physical_ids: Iterable[str], columns: Sequence[sa.Column[object]],
             *conditions: sa.ColumnElement[bool]) -> Iterator[Any]:
     """(physical id, columns) of the resources of live stacks that have these objects.
 
@@ -380,7 +380,7 @@ def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Any, int]:
     return codec.decode(row[0]), row[1]
 
 
-def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, Any], version: int) -> bool:
+def set_metadata(tx: sa.Connection, stack_id: str, number: int, value: Mapping[str, object], version: int) -> bool:
     """Compares and swaps: False when another writer has changed it since `version` was read."""
     done = tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.id == number, resource.c.metadata_version == version)

@@ -97,7 +97,7 @@ class Rewriting:
                 self.pause()
         return total
 
-    def _change(self, tx: sa.Connection, table: sa.Table, outdated: Sequence[Sequence[Any]]) -> int:
+    def _change(self, tx: sa.Connection, table: sa.Table, outdated: Sequence[Sequence[object]]) -> int:
         """Locks these rows and rewrites those that still differ. Returns how many."""
         keys, total = list(table.primary_key), 0
         for row in _rows(tx, table, _select(table).where(_one_of(keys, outdated)).with_for_update()):
@@ -108,7 +108,7 @@ class Rewriting:
                 total += 1
         return total
 
-    def _wanted(self, table: sa.Table, row: _Row, skipped: Counter[str] | None = None) -> Mapping[str, Any]:
+    def _wanted(self, table: sa.Table, row: _Row, skipped: Counter[str] | None = None) -> Mapping[str, object]:
         try:
             if table in WITH_METHOD:
                 return self._with_method(row.stored)
@@ -131,7 +131,7 @@ class Rewriting:
             return clear
         return text if is_current else crypt.seal(clear, self.keys.key)
 
-    def _with_method(self, stored: Mapping[str, Any]) -> dict[str, Any]:
+    def _with_method(self, stored: Mapping[str, Any]) -> dict[str, object]:
         """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
         wanted, method = dict(stored), stored['method']
         if method is None:
@@ -184,7 +184,7 @@ def _rows(tx: sa.Connection, table: sa.Table, query: sa.Select[Any]) -> list[_Ro
     return [_Row(row[:width], dict(zip(names, row[width:-1], strict=True)), bool(row[-1])) for row in tx.execute(query)]
 
 
-def _one_of(keys: Sequence[sa.Column[Any]], values: Sequence[Sequence[Any]]) -> sa.ColumnElement[bool]:
+def _one_of(keys: Sequence[sa.Column[object]], values: Sequence[Sequence[object]]) -> sa.ColumnElement[bool]:
     if len(keys) == 1:
         return keys[0].in_([value for value, in values])
     return sa.tuple_(*keys).in_([tuple(value) for value in values])

@@ -73,7 +73,7 @@ def count(tx: sa.Connection, project_id: str) -> int:
                           .where(software_deployment.c.project_id == project_id)).scalar_one())
 
 
-def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: Any) -> bool:
+def update(tx: sa.Connection, deployment_id: str, now: datetime, **changed: object) -> bool:
     """Updates any of the columns CHANGEABLE. False when the row is gone."""
     unknown = set(changed) - CHANGEABLE
     if unknown:
@@ -91,7 +91,7 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
                                                  software_deployment.c.stack_user_project_id == project_id)]
 
 
-def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, Any]:
+def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, object]:
     found = dict(values)
     for name in JSON:
         if name in found:

@@ -359,12 +359,12 @@ def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
     return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], sort_dir != 'desc'
 
 
-def after(keys: Keys, position: Sequence[Any], ascending: bool) -> sa.ColumnElement[bool]:
+def after(keys: Keys, position: Sequence[object], ascending: bool) -> sa.ColumnElement[bool]:
     """The condition for rows after `position` in the order of `keys`.
 
     Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.
     """
-    def beyond(key: sa.ColumnElement[Any], value: Any) -> sa.ColumnElement[bool]:
+    def beyond(key: sa.ColumnElement[object], value: object) -> sa.ColumnElement[bool]:
         found: sa.ColumnElement[bool] = key > value if ascending else key < value
         return found
 
@@ -559,11 +559,11 @@ def _revised(before: Stack, has_definition: bool, keeps_revision: bool) -> dict[
     return {} if before.revision is None else {'outcome': revisions.settled(before.outcome, before.status)}
 
 
-def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, Any]] | None) -> None:
+def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, object]] | None) -> None:
     tx.execute(stack.update().where(stack.c.id == stack_id).values(outputs=_encoded(tx, 'outputs', outputs)))
 
 
-def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, Any] | None) -> None:
+def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, object] | None) -> None:
     tx.execute(stack.update().where(stack.c.id == stack_id).values(
         parameters=_encoded(tx, 'parameters', parameters)))
 
@@ -614,7 +614,7 @@ def delete_soft(tx: sa.Connection, stack_id: str, now: datetime) -> bool:
     return bool(done.rowcount)
 
 
-def _encoded(tx: sa.Connection, name: str, value: Any) -> str | None:
+def _encoded(tx: sa.Connection, name: str, value: object) -> str | None:
     return codec.encode_or_null(value, codec.encoder(tx) if name in SEALED[stack] else codec.encode)
 
 

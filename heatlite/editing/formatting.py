@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -56,7 +56,7 @@ def applied(text: str, changes: list[Edit]) -> str:
     return text
 
 
-def _events(text: str) -> list[tuple[Any, ...]] | None:
+def _events(text: str) -> list[tuple[object, ...]] | None:
     """What a text says, without places and comments; None if it cannot be read."""
     parser = yaml.CSafeLoader(text)
     found = []

@@ -113,7 +113,7 @@ class Server(LanguageServer):
 
     # --- diagnostics ------------------------------------------------------------------------------------------------
 
-    def configure(self, given: Any) -> None:
+    def configure(self, given: object) -> None:
         wanted = protocol.settings(given)
         self.settings = replace(wanted, environments=tuple(str(self.root / name) for name in wanted.environments))
 

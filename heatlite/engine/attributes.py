@@ -36,7 +36,7 @@ class Schema:
         self.type = type
 
     @classmethod
-    def from_attribute(cls, schema: Any) -> Schema:
+    def from_attribute(cls, schema: object) -> Schema:
         """Return `schema` itself, or a Schema from the description, which is all that old plug-ins give."""
         return schema if isinstance(schema, Schema) else cls(str(schema))
 
@@ -57,7 +57,7 @@ _ACCEPTS: Mapping[str, tuple[type, ...]] = {
     Schema.BOOLEAN: (bool,), Schema.NUMBER: (int, float)}
 
 
-def schemata(attributes_schema: Mapping[str, Any]) -> dict[str, Schema]:
+def schemata(attributes_schema: Mapping[str, object]) -> dict[str, Schema]:
     """Return the mapping with every value as a Schema."""
     return {name: Schema.from_attribute(schema) for name, schema in attributes_schema.items()}
 
@@ -72,7 +72,7 @@ class Attribute:
     def support_status(self) -> support.SupportStatus:
         return self.schema.support_status
 
-    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_output(self, resource_name: str, template_type: str = 'cfn') -> dict[str, object]:
         if template_type == 'hot':
             return {'value': {'get_attr': [resource_name, self.name]}, 'description': self.schema.description}
         return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
@@ -126,11 +126,11 @@ class Attributes(Mapping[str, Any]):
         return self._values
 
     @cached_attrs.setter
-    def cached_attrs(self, values: Mapping[Any, Any] | None) -> None:
+    def cached_attrs(self, values: Mapping[object, object] | None) -> None:
         self._values = dict(values or {})
         self._has_new = False
 
-    def set_cached_attr(self, key: Any, value: Any) -> None:
+    def set_cached_attr(self, key: object, value: object) -> None:
         self._values[key] = value
         self._has_new = True
 
@@ -150,7 +150,7 @@ class Attributes(Mapping[str, Any]):
                         type(value).__name__)
 
     @staticmethod
-    def as_outputs(resource_name: str, resource_class: Any, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_outputs(resource_name: str, resource_class: object, template_type: str = 'cfn') -> dict[str, Any]:
         """Return the outputs of a template generated from a type, one for each attribute that is not hidden."""
         found = {}
         for name, schema in all_schemata(resource_class).items():
@@ -159,7 +159,7 @@ class Attributes(Mapping[str, Any]):
         return found
 
     @staticmethod
-    def schema_from_outputs(json_outputs: Mapping[str, Any] | None) -> dict[str, Schema]:
+    def schema_from_outputs(json_outputs: Mapping[str, object] | None) -> dict[str, Schema]:
         """Return attribute schemas for a template's outputs."""
         return {name: Schema((body.get('Description') or body.get('description')) if isinstance(body, Mapping)
                              else getattr(body, 'description', lambda: None)())
@@ -171,7 +171,7 @@ def all_schemata(resource_class: Any) -> dict[str, Schema]:
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
-def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> Any:
+def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> object:
     """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:

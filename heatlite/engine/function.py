@@ -34,7 +34,7 @@ class Function(metaclass=abc.ABCMeta):
         validate(self.args)
 
     @abc.abstractmethod
-    def result(self) -> Any:
+    def result(self) -> object:
         """Return the value of the call."""
 
     def dependencies(self, path: str) -> Iterator[Any]:
@@ -76,10 +76,10 @@ class Macro(Function, metaclass=abc.ABCMeta):
         return self._templateref() if self._templateref is not None else None
 
     @abc.abstractmethod
-    def parse_args(self, parse_func: Callable[..., Any]) -> Any:
+    def parse_args(self, parse_func: Callable[..., object]) -> object:
         """Return the replacement of the call; `parse_func(snippet)` parses a part of the arguments."""
 
-    def result(self) -> Any:
+    def result(self) -> object:
         return resolve(self.parsed)
 
     def validate(self) -> None:
@@ -95,7 +95,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
         return all_dep_attrs(self.parsed)
 
 
-def resolve(snippet: Any, nullable: bool = False) -> Any:
+def resolve(snippet: Any, nullable: bool = False) -> object:
     """Return `snippet` with every function replaced by its value. `nullable`: return `Ellipsis` instead of None."""
     if isinstance(snippet, _PLAIN):
         return snippet
@@ -126,7 +126,7 @@ def validate(snippet: Any, path: list[Any] | None = None) -> None:
         validate(value, [*path, name])
 
 
-def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
+def dependencies(snippet: object, path: str = '') -> Iterator[Any]:
     """Return the resources to which functions in `snippet` refer."""
     if isinstance(snippet, Function):
         return iter(snippet.dependencies(path))
@@ -135,21 +135,21 @@ def dependencies(snippet: Any, path: str = '') -> Iterator[Any]:
         for name, value in _children(snippet))
 
 
-def dep_attrs(snippet: Any, resource_name: str) -> Iterator[Any]:
+def dep_attrs(snippet: object, resource_name: str) -> Iterator[Any]:
     """Return the attributes of one resource that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.dep_attrs(resource_name))
     return itertools.chain.from_iterable(dep_attrs(value, resource_name) for _name, value in _children(snippet))
 
 
-def all_dep_attrs(snippet: Any) -> Iterator[tuple[str, Any]]:
+def all_dep_attrs(snippet: object) -> Iterator[tuple[str, Any]]:
     """Return (resource name, attribute) for every attribute that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.all_dep_attrs())
     return itertools.chain.from_iterable(all_dep_attrs(value) for _name, value in _children(snippet))
 
 
-def _children(snippet: Any) -> Iterable[tuple[Any, Any]]:
+def _children(snippet: object) -> Iterable[tuple[object, object]]:
     if isinstance(snippet, Mapping):
         return snippet.items()
     if isinstance(snippet, list | tuple):
@@ -163,5 +163,5 @@ class Invalid(Function):
     def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')
 
-    def result(self) -> Any:
+    def result(self) -> object:
         raise NotImplementedError

@@ -19,10 +19,10 @@ LOG = log.getLogger(__name__)
 class LifecyclePlugin:
     """The base of these plug-ins. One instance for a process; its methods may be called for several stacks at once."""
 
-    def do_pre_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+    def do_pre_op(self, cnxt: object, stack: object, current_stack: object = None, action: str | None = None) -> None:
         """Called before `action` of `stack`; `current_stack`: the stack before an update. An error fails the action."""
 
-    def do_post_op(self, cnxt: Any, stack: Any, current_stack: Any = None, action: str | None = None,
+    def do_post_op(self, cnxt: object, stack: object, current_stack: object = None, action: str | None = None,
                    is_stack_failure: bool = False) -> None:
         """Called after the action. Errors are only logged."""
 
@@ -71,5 +71,5 @@ class LifecyclePlugins:
                 LOG.exception('The lifecycle plug-in %r failed after %s', plugin, action)
 
 
-def _ordinal(plugin: Any) -> int:
+def _ordinal(plugin: object) -> int:
     return int(plugin.get_ordinal()) if hasattr(plugin, 'get_ordinal') else 100

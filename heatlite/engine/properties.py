@@ -66,7 +66,7 @@ class Property:
     def support_status(self) -> support.SupportStatus:
         return self.schema.support_status
 
-    def get_value(self, value: Any, validate: bool = False, translation: Any = None) -> Any:
+    def get_value(self, value: object, validate: bool = False, translation: object = None) -> object:
         """Return `value` converted by the schema. Raises ValueError, or TypeError for a value of the wrong kind."""
         return _reader(self.context, validate).value(self.schema, value, tuple(self.path))
 
@@ -130,7 +130,7 @@ class Properties(Mapping[str, Any]):
     def __contains__(self, key: object) -> bool:
         return key in self.schema
 
-    def get_user_value(self, key: str) -> Any:
+    def get_user_value(self, key: str) -> object:
         """Return the value before translation; the default if none was given. Raises KeyError."""
         if key not in self.schema:
             raise KeyError(key)
@@ -139,7 +139,7 @@ class Properties(Mapping[str, Any]):
     def is_given(self, key: str) -> bool:
         return self.resolved_data().get(key) is not None
 
-    def resolved_data(self) -> dict[str, Any]:
+    def resolved_data(self) -> dict[str, object]:
         """Return the given values with functions resolved, not converted, as they are stored with a resource."""
         found = self.resolve(self.data) if self.data else {}
         return found if isinstance(found, dict) else dict(found or {})
@@ -159,7 +159,7 @@ class Properties(Mapping[str, Any]):
         given = self._described(self._translated(self.schema))
         reader.read(self.schema, given, place, moved(self._rules, self.deferred))
 
-    def _validate_names(self, place: tuple[Any, ...]) -> None:
+    def _validate_names(self, place: tuple[object, ...]) -> None:
         for name in self.data:
             if name not in self.schema:
                 raise exception.StackValidationFailed(
@@ -182,7 +182,7 @@ class Properties(Mapping[str, Any]):
         self._looked_up = set()
         self._values = {}
 
-    def _translated(self, names: Collection[str]) -> dict[str, Any]:
+    def _translated(self, names: Collection[str]) -> dict[str, object]:
         """Return the given values after translation. Calls services for `names` only, and only once: deleting a server
         does not need its flavor."""
         if self._given is None:
@@ -198,7 +198,7 @@ class Properties(Mapping[str, Any]):
 
     # --- one value ----------------------------------------------------------------------------------------
 
-    def _described(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _described(self, given: Mapping[str, object]) -> Mapping[str, object]:
         """Return `given` with the resource's own description, if the type has a property for it."""
         if self._takes_description('description') and 'description' not in given:
             return {**given, 'description': self.rsrc_description}
@@ -208,7 +208,7 @@ class Properties(Mapping[str, Any]):
         return (name == 'description' and self.rsrc_description is not None and name in self.schema
                 and self.schema[name].update_allowed)
 
-    def _read(self, key: str, given: Mapping[str, Any]) -> Any:
+    def _read(self, key: str, given: Mapping[str, object]) -> Any:
         schema = self.schema[key]
         path = (*self.path, key)
         if key in given:
@@ -231,15 +231,15 @@ class Properties(Mapping[str, Any]):
     # --- templates and types ------------------------------------------------------------------------------
 
     @staticmethod
-    def schema_from_params(params_snippet: Mapping[str, Any] | None) -> dict[str, Schema]:
+    def schema_from_params(params_snippet: Mapping[str, object] | None) -> dict[str, Schema]:
         """Return name -> property schema for a template's parameters."""
         from heatlite.engine.types import generated_templates
         return {name: generated_templates.schema_of_parameter(parameter)
                 for name, parameter in (params_snippet or {}).items()}
 
     @classmethod
-    def schema_to_parameters_and_properties(cls, schema: Mapping[str, Any],
-                                            template_type: str = 'cfn') -> tuple[dict[str, Any], dict[str, Any]]:
+    def schema_to_parameters_and_properties(cls, schema: Mapping[str, object],
+                                            template_type: str = 'cfn') -> tuple[dict[str, object], dict[str, object]]:
         """Return (parameters, properties that use them) of a template generated from a type."""
         from heatlite.engine.types import generated_templates
         return generated_templates.parameters_and_properties(schemata(schema), template_type)

@@ -15,12 +15,13 @@ from oslo_log import log
 from heatlite.common import identifier
 from heatlite.common.exception import NoActionRequired, PollDelay, ResourceInError, ResourceUnknownStatus, UpdateReplace
 from heatlite.common.i18n import _
+from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, rsrc_defn
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resource_importing import Importing
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
-from heatlite.planning.states import ResourceState
 
 LOG = log.getLogger(__name__)
 
@@ -52,7 +53,7 @@ class Resource(Legacy, Importing):
     To store state, use `resource_id_set`, `data_set` and `metadata_set`.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         super().__init_subclass__(**options)
         own = vars(cls)
         if 'always_inspected' not in own and not own.keys().isdisjoint(DECIDING):
@@ -79,25 +80,6 @@ class Resource(Legacy, Importing):
         if isinstance(self._attributes, attributes.Attributes):     # some plug-ins put a dictionary of their own there
             self._attributes = None
 
-    def take_state(self, state: ResourceState) -> None:
-        """Take over a new state that the engine has set. Writes nothing."""
-        if (state.action, state.status) != (self.action, self.status):
-            self.state_before = (str(self.action), str(self.status))
-        if self._record is not None:
-            self._record.state = state
-        self.id = state.id
-        self.uuid = state.uuid
-        self.action = state.action
-        self.status = state.status
-        self.status_reason = state.reason
-        self.resource_id = state.physical_id
-        self.created_time = state.created_at
-        self.updated_time = state.updated_at
-        self.requires = set(state.requires)
-        self.replaces = state.replaces
-        self.replaced_by = state.replaced_by
-        self.current_template_id = state.template_id
-
     def apply_definition(self, after: rsrc_defn.ResourceDefinition) -> None:
         """Make `after` the stored definition, after it was applied, and drop cached attributes."""
         self.t = after
@@ -107,7 +89,7 @@ class Resource(Legacy, Importing):
             self._record.definition = after.to_stored()
         self.clear_attributes()
 
-    def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, Any]:
+    def properties_to_store(self, definition: rsrc_defn.ResourceDefinition | None = None) -> dict[str, object]:
         """Return the properties of `definition` (default: its own) with functions resolved, not converted. The next
         update is compared with them."""
         given = (self.t if definition is None else definition).properties(self._schemata(), self.context)
@@ -218,20 +200,20 @@ class Resource(Legacy, Importing):
         """
         return None
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         """Add implicit dependencies: `deps += (self, other)`. For types to override."""
 
-    def add_explicit_dependencies(self, deps: Any) -> None:
+    def add_explicit_dependencies(self, deps: Edges) -> None:
         """Add the dependencies in the definition."""
         for other in self.t.dependencies(self.stack):
             deps += (self, other)
         deps += (self, None)
 
-    def preview(self) -> Any:
+    def preview(self) -> object:
         """Return its entry in a preview: itself, or the members of a nested stack."""
         return self
 
-    def get_nested_parameters_stack(self) -> Any:
+    def get_nested_parameters_stack(self) -> object:
         """Return the nested stack, for `validate` with `show_nested`. For types with a nested stack to override."""
         return None
 
@@ -241,7 +223,7 @@ class Resource(Legacy, Importing):
     def nested(self) -> Any:
         return None
 
-    def nested_identifier(self) -> Any:
+    def nested_identifier(self) -> HeatIdentifier | None:
         return None
 
     # --- the type itself ----------------------------------------------------------------------------------
@@ -252,7 +234,7 @@ class Resource(Legacy, Importing):
         return inspect.cleandoc(cls.__doc__) if cls.__doc__ else _('No description available')
 
     @classmethod
-    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, Any]:
+    def resource_to_template(cls, resource_type: str, template_type: str = 'cfn') -> dict[str, object]:
         """Return a template with one resource of this type, its properties as parameters, its attributes as
         outputs."""
         from heatlite.engine.types import generated_templates

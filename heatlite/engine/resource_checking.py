@@ -68,7 +68,7 @@ class Checking(Reading):
         resources = getattr(keys, 'resources', 'resources')
         return (resources, self.name, getattr(keys, section, section)) if section else (resources, self.name)
 
-    def _at(self, section: str, check: Callable[[], Any]) -> None:
+    def _at(self, section: str, check: Callable[[], object]) -> None:
         """Run `check`; a StackValidationFailed gets the path of the resource's section before its own."""
         try:
             check()

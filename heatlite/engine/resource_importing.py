@@ -20,11 +20,11 @@ class Importing(Checking):
         among them. Raises NotSupported."""
         raise exception.NotSupported(feature=_('Looking for an object of type %s by its name or tag') % self.type())
 
-    def id_of_listed(self, entry: Mapping[str, Any]) -> str:
+    def id_of_listed(self, entry: Mapping[str, object]) -> str:
         """Return the physical id of an entry of `list_named`."""
         return str(entry['id'])
 
-    def read_imported(self) -> Any:
+    def read_imported(self) -> object:
         """Return what the service says of the object `resource_id`. Raises EntityNotFound, and NotSupported if the
         type reads nothing, so that it cannot be known whether the object exists."""
         data = self.get_live_resource_data()
@@ -40,7 +40,7 @@ class Importing(Checking):
         """Return what `read_imported` of a type raises whose objects cannot be imported."""
         return exception.NotSupported(feature=_('The import of resources of type %s') % self.type())
 
-    def live_when_imported(self, data: Any) -> dict[str, Any]:
+    def live_when_imported(self, data: Any) -> dict[str, object]:
         """Return the properties that the object has, as far as its service reports them. `data`: from `read_imported`.
         """
         return self.parse_live_resource_data(self.properties, data)

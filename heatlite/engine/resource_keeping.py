@@ -65,13 +65,13 @@ class Keeping(State):
             self._record.metadata = value
         self._recorder.metadata(self, value)
 
-    def metadata_update(self, new_metadata: Any = None) -> None:
+    def metadata_update(self, new_metadata: object = None) -> None:
         """Called when metadata elsewhere changed, for types that follow it. None: the template's, resolved again."""
 
     def handle_metadata_reset(self) -> None:
         """Remove what signals have stored, before a replacement. For types to override."""
 
-    def prepare_abandon(self) -> dict[str, Any]:
+    def prepare_abandon(self) -> dict[str, object]:
         """Return its entry in an export."""
         return {'name': self.name, 'resource_id': self.resource_id, 'type': self.type(), 'action': str(self.action),
                 'status': str(self.status), 'metadata': self.metadata_get(), 'resource_data': self.data()}
@@ -83,7 +83,7 @@ class Keeping(State):
 
     # --- signals ------------------------------------------------------------------------------------------
 
-    def signal(self, details: Any = None, need_check: bool = True) -> bool:
+    def signal(self, details: object = None, need_check: bool = True) -> bool:
         """Pass `details` to the type's handle_signal and add an event. `need_check` False: in any action.
 
         Returns whether other resources should refresh their metadata. Raises NotSupported during `no_signal_actions`,
@@ -104,7 +104,7 @@ class Keeping(State):
         return self.signal_needs_metadata_updates
 
 
-def signal_text(details: Any) -> str:
+def signal_text(details: object) -> str:
     """Return the reason of a signal's event, if the handler returns none."""
     match details:
         case None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
@@ -22,10 +22,10 @@ class Legacy(Updates, Keeping):
         return self.metadata_get()
 
     @metadata.setter
-    def metadata(self, value: dict[str, Any]) -> None:
+    def metadata(self, value: dict[str, object]) -> None:
         self.metadata_set(value)
 
-    def parsed_template(self, section: str | None = None, default: Any = None) -> Any:
+    def parsed_template(self, section: str | None = None, default: object = None) -> Any:
         """Return the definition last applied, or one section of it, with the keys of the CFN format."""
         parts = dict(self.frozen_definition().items())
         if section is None:
@@ -43,10 +43,10 @@ class Legacy(Updates, Keeping):
     def is_using_neutron(self) -> bool:
         return True
 
-    def dep_attrs(self, resource_name: str) -> set[Any]:
+    def dep_attrs(self, resource_name: str) -> set[object]:
         return self.t.dep_attrs(resource_name)
 
-    def get_abandon_data(self) -> Any:
+    def get_abandon_data(self) -> object:
         return self.prepare_abandon()
 
     def restore_after_rollback(self) -> None:
@@ -60,7 +60,7 @@ class Legacy(Updates, Keeping):
         self.t = self.t.freeze(deletion_policy=policy)
 
     @classmethod
-    def resource_class(cls) -> Any:
+    def resource_class(cls) -> type[Self]:
         return cls
 
     def implementation_signature(self) -> tuple[str, str]:
@@ -68,7 +68,7 @@ class Legacy(Updates, Keeping):
         return type(self).__name__, ','.join(sorted(self.properties_schema))
 
 
-def _shortcut(service: str) -> Any:
+def _shortcut(service: str) -> object:
     def client(self: Any) -> Any:
         return self.client(service)
 

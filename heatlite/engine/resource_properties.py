@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from oslo_utils import uuidutils
 
@@ -12,6 +11,7 @@ from heatlite.engine import properties as property_set
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resource_state import State
 from heatlite.engine.stored_resource import NULL_WRITER
+from heatlite.language.translation import TranslationRule
 
 
 class PropertyAccess(State):
@@ -54,7 +54,7 @@ class PropertyAccess(State):
         delete."""
         return self._record is not None and self._record.properties is not None and self.action != self.INIT
 
-    def translation_rules(self, properties: property_set.Properties) -> list[Any]:
+    def translation_rules(self, properties: property_set.Properties) -> list[TranslationRule]:
         """Return rules that translate given properties. For types to override."""
         return []
 
@@ -65,10 +65,10 @@ class PropertyAccess(State):
             properties.update_translation(rules, client_resolve=client_resolve,
                                           ignore_resolve_error=ignore_resolve_error, is_made=self._is_made_here)
 
-    def _is_made_here(self, value: Any) -> bool:
+    def _is_made_here(self, value: object) -> bool:
         """Whether `value` is the id of a resource in the stack on which this one depends. A value that is no UUID may
         be a name."""
-        return uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
+        return isinstance(value, str) and uuidutils.is_uuid_like(value) and self.stack.has_made(value, self.name)
 
     def frozen_definition(self) -> rsrc_defn.ResourceDefinition:
         """Return the definition last applied, as stored; if there is none, its own one with functions resolved."""
@@ -94,7 +94,7 @@ class PropertyAccess(State):
     def _schemata(self) -> Mapping[str, property_set.Schema]:
         """Return the schemas of properties. Made once for a class; old plug-ins declare them as dictionaries."""
         source = self.properties_schema
-        kept: tuple[Any, Mapping[str, property_set.Schema]] | None = type(self).__dict__.get('_property_schemata')
+        kept: tuple[object, Mapping[str, property_set.Schema]] | None = type(self).__dict__.get('_property_schemata')
         if kept is not None and kept[0] is source:
             return kept[1]
         found = property_set.schemata(source)

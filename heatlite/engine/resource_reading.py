@@ -11,6 +11,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes as attribute_set
+from heatlite.engine.properties import Properties
 from heatlite.engine.resource_properties import PropertyAccess
 from heatlite.engine.resource_services import Services
 
@@ -26,7 +27,8 @@ class Reading(PropertyAccess, Services):
             type=attribute_set.Schema.MAP)}
 
     live_is_read = True                                 # whether the last `get_live_state` has asked a service
-    _all_attributes: ClassVar[tuple[Any, Mapping[str, attribute_set.Schema]] | None] = None     # (as declared, Schemas)
+    # (as declared, Schemas)
+    _all_attributes: ClassVar[tuple[object, Mapping[str, attribute_set.Schema]] | None] = None
 
     # --- references ---------------------------------------------------------------------------------------
 
@@ -58,7 +60,7 @@ class Reading(PropertyAccess, Services):
     def attributes(self, value: attribute_set.Attributes) -> None:
         self._attributes = value
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Return the value, or the part of it at `path`. Raises InvalidTemplateAttribute for an unknown name.
 
         Types with attributes that exist only together with a path override this.
@@ -69,7 +71,7 @@ class Reading(PropertyAccess, Services):
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         return attribute_set.select_from_attribute(value, path)
 
-    def FnGetAtt(self, key: str, *path: Any) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> Any:
         """Return `get_attribute(key, *path)`; also caches the values of types that override it."""
         overridden = type(self).get_attribute is not Reading.get_attribute
         values = self.attributes
@@ -128,7 +130,7 @@ class Reading(PropertyAccess, Services):
         source = self.attributes_schema
         if source is not type(self).attributes_schema:          # the type computes attributes for each resource
             return {**attribute_set.schemata(source), **self.base_attributes_schema}
-        kept: tuple[Any, Mapping[str, attribute_set.Schema]] | None = type(self).__dict__.get('_all_attributes')
+        kept: tuple[object, Mapping[str, attribute_set.Schema]] | None = type(self).__dict__.get('_all_attributes')
         if kept is None or kept[0] is not source:
             kept = type(self)._all_attributes = (source, attribute_set.all_schemata(type(self)))
         return kept[1]
@@ -156,7 +158,7 @@ class Reading(PropertyAccess, Services):
 
     # --- live state ---------------------------------------------------------------------------------------
 
-    def get_live_state(self, resource_properties: Any) -> dict[str, Any]:
+    def get_live_state(self, resource_properties: Properties) -> dict[str, Any]:
         """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
         self.live_is_read = data is not None
@@ -174,7 +176,8 @@ class Reading(PropertyAccess, Services):
         """What is compared. By default what users see; types override it that show their own attributes only."""
         return self._show_resource()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.
@@ -183,7 +186,7 @@ class Reading(PropertyAccess, Services):
         return {name: resource_data.get(name) for name in names
                 if name in resource_data and not (name == 'name' and resource_properties.get(name) is None)}
 
-    def _verify_check_conditions(self, checks: Sequence[Mapping[str, Any]]) -> None:
+    def _verify_check_conditions(self, checks: Sequence[Mapping[str, object]]) -> None:
         """Raise Error with each of `[{attr, expected, current}]` whose current value is not expected."""
         wrong = []
         for check in checks:

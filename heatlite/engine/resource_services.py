@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.db.alarms import Alarm
 from heatlite.engine import clients
-from heatlite.engine.resource_state import State
+from heatlite.engine.resource_plugins import Plugins
 from heatlite.planning.alarms import Rule
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.client_plugin import ClientPlugin
 
 OURSELVES = 'heat'
 
@@ -34,28 +37,28 @@ class SoftwareConfigs(Protocol):
     as clients see them; `fields` are keys of these objects (engine.requests.software)."""
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: Any) -> dict[str, Any]: ...
+                               **fields: object) -> dict[str, Any]: ...
 
     def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]: ...
 
     def delete_software_config(self, context: RequestContext, config_id: str) -> None: ...
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
-                                   deployment_id: str | None = None, **fields: Any) -> dict[str, Any]: ...
+                                   deployment_id: str | None = None, **fields: object) -> dict[str, object]: ...
 
-    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
-               **fields: Any) -> dict[str, Any]: ...
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, object],
+               **fields: object) -> dict[str, Any]: ...
 
-    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]: ...
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, object]: ...
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
-                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]: ...
+                                   updated_at: datetime | None = None, **fields: object) -> dict[str, Any]: ...
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None: ...
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None: ...
 
-    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, Any]]: ...
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, object]]: ...
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
 
@@ -77,7 +80,7 @@ class Alarms(Protocol):
     def resume(self, context: RequestContext, name: str, stack_id: str) -> None: ...
 
 
-class Services(State):
+class Services(Plugins):
     """A part of `Resource`."""
 
     default_client_name: ClassVar[str | None] = None
@@ -93,19 +96,10 @@ class Services(State):
         assert client_name, _('Must specify client name')
         return self._clients().client(client_name, version)
 
-    def client_plugin(self, name: str | None = None) -> Any:
-        """Return a client plug-in; None if there is no such client."""
-        client_name = name or self.default_client_name
-        assert client_name, _('Must specify client name')
-        return self._clients().client_plugin(client_name)
-
-    def _default_client_plugin(self) -> Any:
+    def _default_client_plugin(self) -> ClientPlugin:
         """Return the plug-in that classifies errors of the default client; or one that knows no error."""
         plugin = self.client_plugin() if self.default_client_name else None
         return plugin or clients.without_client(self.context)
-
-    def _clients(self) -> Any:
-        return getattr(self.stack, 'clients', None) or clients.of(self.context)
 
     @classmethod
     def is_service_available(cls, context: RequestContext) -> tuple[bool, str | None]:

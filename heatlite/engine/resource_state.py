@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from heatlite.common import runtime as runtimes
 from heatlite.common import short_id
@@ -15,6 +15,10 @@ from heatlite.engine import properties as property_set
 from heatlite.engine import rsrc_defn, support
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
 from heatlite.language.environment import Environment
+from heatlite.planning.states import ResourceState
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
 
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
 PHYSICAL_NAME = 'physical_resource_name'    # data of a resource whose object has the name of another place
@@ -69,7 +73,8 @@ class State:
     abandon_in_progress = False
     converge = False
 
-    _property_schemata: ClassVar[tuple[Any, Any] | None] = None     # (schema as declared, as Schemas)
+    # (schema as declared, as Schemas)
+    _property_schemata: ClassVar[tuple[object, Mapping[str, property_set.Schema]] | None] = None
 
     def __init__(self, name: str, definition: rsrc_defn.ResourceDefinition, stack: Any) -> None:
         if '/' in name:
@@ -107,8 +112,8 @@ class State:
         return self._record
 
     @property
-    def stack(self) -> Any:
-        stack = self._stackref()
+    def stack(self) -> OwnStack:
+        stack: OwnStack | None = self._stackref()
         assert stack is not None, 'Need a reference to the Stack object'
         return stack
 
@@ -125,6 +130,25 @@ class State:
     @property
     def external_id(self) -> str | None:
         return self.t.external_id()
+
+    def take_state(self, state: ResourceState) -> None:
+        """Take over a new state that the engine has set. Writes nothing."""
+        if (state.action, state.status) != (self.action, self.status):
+            self.state_before = (str(self.action), str(self.status))
+        if self._record is not None:
+            self._record.state = state
+        self.id = state.id
+        self.uuid = state.uuid
+        self.action = state.action
+        self.status = state.status
+        self.status_reason = state.reason
+        self.resource_id = state.physical_id
+        self.created_time = state.created_at
+        self.updated_time = state.updated_at
+        self.requires = set(state.requires)
+        self.replaces = state.replaces
+        self.replaced_by = state.replaced_by
+        self.current_template_id = state.template_id
 
     def type(self) -> str:
         return self.t.resource_type

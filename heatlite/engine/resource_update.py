@@ -70,7 +70,7 @@ class Updates(Reading):
         """Change the schemas before a comparison. For types whose schemas depend on the definition."""
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> Any:
+                      prop_diff: dict[str, object]) -> object:
         """Update in place. This default raises UpdateReplace if a property changed."""
         if prop_diff:
             raise exception.UpdateReplace(self.name)
@@ -91,7 +91,7 @@ class Updates(Reading):
 
     def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition,
                       after_props: property_set.Properties, before_props: property_set.Properties,
-                      prev_resource: Any, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Whether the definitions differ. Raises UpdateReplace if a replacement is required in any case."""
         has_import = self.action == self.ADOPT and self.resource_id is not None
         if self.status == self.FAILED and not has_import:       # nothing was done to the object
@@ -111,7 +111,7 @@ class Updates(Reading):
         except (ValueError, TypeError, exception.StackValidationFailed):
             return True                 # the stored values no longer fit the schema
 
-    def needs_update(self, comparison: Comparison, prev_resource: Any = None) -> bool:
+    def needs_update(self, comparison: Comparison, prev_resource: Updates | None = None) -> bool:
         return self._needs_update(comparison.after, comparison.before, comparison.after_props,
                                   comparison.before_props, prev_resource or self)
 
@@ -129,7 +129,7 @@ class Updates(Reading):
         return template_diff, self.update_template_diff_properties(comparison.after_props, comparison.before_props)
 
     def update_template_diff_properties(self, after_props: property_set.Properties,
-                                        before_props: property_set.Properties) -> dict[str, Any]:
+                                        before_props: property_set.Properties) -> dict[str, object]:
         """Return changed properties with their new values; None for one that was removed. Raises UpdateReplace,
         NotSupported."""
         changed = changed_names(after_props, before_props)
@@ -186,7 +186,7 @@ class Updates(Reading):
                    or not drift.same(_value(comparison.before_props, name), _value(seen.before_props, name))}
         return self.with_live(comparison, drifted) if drifted else comparison
 
-    def with_live(self, comparison: Comparison, live: Mapping[str, Any]) -> Comparison:
+    def with_live(self, comparison: Comparison, live: Mapping[str, object]) -> Comparison:
         """Return the comparison with these values in the old definition; what another property said for one of them
         is left out, as both may not be given."""
         given = comparison.before_props.resolved_data()

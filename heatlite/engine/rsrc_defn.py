@@ -72,7 +72,7 @@ class ResourceDefinition(Mapping[str, Any]):
             found.update_translation(rules, client_resolve)
         return found
 
-    def update_policy(self, schema: Mapping[str, Any],
+    def update_policy(self, schema: Mapping[str, object],
                       context: RequestContext | None = None) -> property_set.Properties:
         return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
                                      section='UpdatePolicy')
@@ -90,10 +90,10 @@ class ResourceDefinition(Mapping[str, Any]):
     def external_id(self) -> str | None:
         return self.evaluate(self._external_id) if self._external_id is not None else None
 
-    def condition(self) -> Any:
+    def condition(self) -> object:
         return self._condition
 
-    def set_translation_rules(self, rules: Any = None, client_resolve: bool = True) -> None:
+    def set_translation_rules(self, rules: object = None, client_resolve: bool = True) -> None:
         self._rules = (rules or (), client_resolve)
 
     # --- dependencies -------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ class ResourceDefinition(Mapping[str, Any]):
         referred = itertools.chain(function.dependencies(self._properties), function.dependencies(self._metadata))
         return {*self.explicit_dependencies(), *(getattr(other, 'name', other) for other in referred)}
 
-    def dep_attrs(self, resource_name: str) -> set[Any]:
+    def dep_attrs(self, resource_name: str) -> set[object]:
         """Return the attributes of that resource that it reads: names, or tuples of a name and a path."""
         if self._references is not None:
             return set(self._references(resource_name))
@@ -134,7 +134,7 @@ class ResourceDefinition(Mapping[str, Any]):
 
     def freeze(self, **overrides: Any) -> ResourceDefinition:
         """Return a copy with all functions resolved; `overrides`: arguments of the constructor to replace."""
-        def plain(name: str, part: Any) -> Any:
+        def plain(name: str, part: object) -> Any:
             if name in overrides:
                 return overrides.pop(name)
             return self.evaluate(part) if part is not None else None
@@ -168,11 +168,11 @@ class ResourceDefinition(Mapping[str, Any]):
                               ('external_id', self._external_id)):
             function.validate(part, [section])
 
-    def render_hot(self) -> dict[str, Any]:
+    def render_hot(self) -> dict[str, object]:
         """Return it as the entry of a HOT template; functions are not resolved."""
         return {key: getattr(self, name) for key, name in _HOT_KEYS.items() if getattr(self, name)}
 
-    def to_stored(self) -> dict[str, Any]:
+    def to_stored(self) -> dict[str, object]:
         """Return the part that is stored with the resource, in addition to the properties: plain JSON."""
         frozen = self.freeze()
         return {key: getattr(frozen, _HOT_KEYS[key]) for key in _STORED if getattr(frozen, _HOT_KEYS[key])}
@@ -220,7 +220,7 @@ class ResourceDefinition(Mapping[str, Any]):
         return sum(1 for _key in self)
 
 
-def _plain(definition: ResourceDefinition) -> dict[str, Any]:
+def _plain(definition: ResourceDefinition) -> dict[str, object]:
     frozen = definition.freeze()
     found = {key: getattr(frozen, name) for key, name in _HOT_KEYS.items() if key != 'condition'}
     return {key: value for key, value in found.items() if value}
@@ -259,5 +259,5 @@ class ResourceDefinitionDiff:
         return f'<ResourceDefinitionDiff {", ".join(changed)}>'
 
 
-def invalid_deletion_policy(policy: Any) -> exception.StackValidationFailed:
+def invalid_deletion_policy(policy: object) -> exception.StackValidationFailed:
     return exception.StackValidationFailed(message=_('Invalid deletion policy "%s"') % policy)

@@ -24,7 +24,7 @@ ENABLE_SLEEP = True                         # False: for tests that must not wai
 Step = Generator[Any, None, None]
 
 
-def task_description(task: Any) -> str:
+def task_description(task: object) -> str:
     """Return a name for logs: `create from <object>` for a method, the name for a function."""
     name = getattr(task, '__name__', None)
     if name is None:
@@ -144,14 +144,14 @@ class TaskRunner:
             raise
         return self._done
 
-    def run_to_completion(self, wait_time: float = 1, progress_callback: Callable[[], Any] | None = None) -> None:
+    def run_to_completion(self, wait_time: float = 1, progress_callback: Callable[[], object] | None = None) -> None:
         """Step until the task is done, `wait_time` seconds apart."""
         assert self._generator is not None or self._done, 'Task not started'
         for _step in self.as_task(progress_callback=progress_callback):
             self._sleep(wait_time)
 
-    def as_task(self, timeout: float | None = None, progress_callback: Callable[[], Any] | None = None,
-                post_func: Callable[[], Any] | None = None) -> Step:
+    def as_task(self, timeout: float | None = None, progress_callback: Callable[[], object] | None = None,
+                post_func: Callable[[], object] | None = None) -> Step:
         """Return a generator that steps the task; `progress_callback` runs after each step."""
         try:
             if not self.started():
@@ -177,8 +177,8 @@ class TaskRunner:
                 post_func()
 
     def __call__(self, wait_time: float = 1, timeout: float | None = None,
-                 progress_callback: Callable[[], Any] | None = None,
-                 post_func: Callable[[], Any] | None = None) -> None:
+                 progress_callback: Callable[[], object] | None = None,
+                 post_func: Callable[[], object] | None = None) -> None:
         """Run the task from start to end."""
         assert self._generator is None, 'Task already started'
         for _step in self.as_task(timeout, progress_callback, post_func):
@@ -220,10 +220,10 @@ def _turns(yielded: Any) -> int:
         return 1
 
 
-def wrappertask(task: Callable[..., Generator[Any, None, Any]]) -> Callable[..., Step]:
+def wrappertask(task: Callable[..., Generator[object, None, object]]) -> Callable[..., Step]:
     """Decorate a task: generators that it yields are run as subtasks, and their errors are raised in it."""
     @functools.wraps(task)
-    def wrapper(*args: Any, **kwargs: Any) -> Step:
+    def wrapper(*args: object, **kwargs: object) -> Step:
         parent = task(*args, **kwargs)
         try:
             subtask = next(parent)
@@ -293,11 +293,11 @@ class DependencyTaskGroup:
         if errors:
             raise ExceptionGroup(errors) if self._aggregate else errors[0]
 
-    def _ready(self) -> list[Any]:
+    def _ready(self) -> list[object]:
         return [element for element, runner in self._runners.items()
                 if not runner.started() and not self._needs[element]]
 
-    def _advance(self, element: Any, move: Callable[[], Any], errors: list[BaseException]) -> None:
+    def _advance(self, element: object, move: Callable[[], object], errors: list[BaseException]) -> None:
         try:
             move()
         except Exception as error:
@@ -307,7 +307,7 @@ class DependencyTaskGroup:
             if self._runners[element].done():
                 self._finished(element)
 
-    def _finished(self, element: Any) -> None:
+    def _finished(self, element: object) -> None:
         for needs in self._needs.values():
             needs.discard(element)
 
@@ -331,8 +331,8 @@ class PollingTaskGroup:
         self.name = name or ', '.join(runner.name for runner in self._runners)
 
     @classmethod
-    def from_task_with_args(cls, task: Callable[..., Any], *arg_lists: Iterable[Any],
-                            **kwarg_lists: Iterable[Any]) -> PollingTaskGroup:
+    def from_task_with_args(cls, task: Callable[..., object], *arg_lists: Iterable[object],
+                            **kwarg_lists: Iterable[object]) -> PollingTaskGroup:
         """Make a group with one task for each position of the argument lists."""
         lists = [list(values) for values in arg_lists]
         named = {name: list(values) for name, values in kwarg_lists.items()}

@@ -268,7 +268,7 @@ class EngineService:
         else:
             self._wake_other(stack_id, engine_id)
 
-    def _describe(self) -> dict[str, Any]:
+    def _describe(self) -> dict[str, object]:
         host = self._conf.host or socket.gethostname()
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}
@@ -330,11 +330,11 @@ class EngineService:
             messages.Wake: self._wake,
         }
 
-    def _resolve_outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, Any]]:
+    def _resolve_outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, object]]:
         found = self.reader.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
-    def _resource_attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, Any]:
+    def _resource_attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object]:
         """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
 
         A value is null if the resource does not have it, or it cannot be read now.
@@ -351,7 +351,7 @@ class EngineService:
         return found
 
 
-def _or_null(resource: Any, attribute: str) -> Any:
+def _or_null(resource: Any, attribute: str) -> object:
     try:
         return resource.live_attribute(attribute)
     except Exception as error:

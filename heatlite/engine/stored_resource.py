@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heatlite.planning.states import ResourceState
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_state import State
 
 
 @dataclass
@@ -31,34 +34,34 @@ class ResourceWriter(Protocol):
     """Stores the writes of resources. A write is durable when the call returns, except `data`, which may wait for
     the next `physical_id` or the end of the handler."""
 
-    def physical_id(self, resource: Any, value: str | None) -> None: ...
+    def physical_id(self, resource: State, value: str | None) -> None: ...
 
-    def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
+    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         """Store one entry of data; `value` None removes it; `redact`: store it encrypted."""
 
-    def metadata(self, resource: Any, value: dict[str, Any]) -> None: ...
+    def metadata(self, resource: State, value: dict[str, object]) -> None: ...
 
-    def event(self, resource: Any, action: str, status: str, reason: str) -> None: ...
+    def event(self, resource: State, action: str, status: str, reason: str) -> None: ...
 
-    def state(self, resource: Any, action: str, status: str, reason: str) -> None: ...
+    def state(self, resource: State, action: str, status: str, reason: str) -> None: ...
 
 
 class NullWriter:
     """Ignores all writes, for resources that are only read: validation, previews."""
 
-    def physical_id(self, resource: Any, value: str | None) -> None:
+    def physical_id(self, resource: State, value: str | None) -> None:
         pass
 
-    def data(self, resource: Any, key: str, value: str | None, redact: bool) -> None:
+    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         pass
 
-    def metadata(self, resource: Any, value: dict[str, Any]) -> None:
+    def metadata(self, resource: State, value: dict[str, object]) -> None:
         pass
 
-    def event(self, resource: Any, action: str, status: str, reason: str) -> None:
+    def event(self, resource: State, action: str, status: str, reason: str) -> None:
         pass
 
-    def state(self, resource: Any, action: str, status: str, reason: str) -> None:
+    def state(self, resource: State, action: str, status: str, reason: str) -> None:
         pass
 
 

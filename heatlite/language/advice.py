@@ -79,7 +79,7 @@ def _several_functions(definition: StackDefinition) -> Iterator[Advice]:
                              (*path, names[0]))
 
 
-def _single_keys(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _single_keys(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
     for where, found in maps(value, path):
         if len(found) == 1:
             yield where, next(iter(found))

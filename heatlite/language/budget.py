@@ -193,7 +193,7 @@ def work(function: str, steps: int) -> None:
         turns.spend(steps)
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: Any) -> object:
     """A hashable copy of plain data: equal for equal data.
 
     Comparing many structures with each other would cost the product of their number and size.

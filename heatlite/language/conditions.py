@@ -30,7 +30,7 @@ class Conditions:
         self._known: dict[str, bool] = {}
 
     @property
-    def definitions(self) -> Mapping[str, Any]:
+    def definitions(self) -> Mapping[str, object]:
         """The section. Raises StackValidationFailed when it is not a map."""
         if not isinstance(self.section, Mapping):
             raise exception.StackValidationFailed(
@@ -47,7 +47,7 @@ class Conditions:
                 raise misuse.at(self.key, name) from None
         return self._parsed[name]
 
-    def holds(self, value: Any) -> bool:
+    def holds(self, value: object) -> bool:
         """Whether a condition, given by name or as a boolean, holds.
 
         Raises ValueError for any other value, StackValidationFailed for a wrong definition, and whatever a function in
@@ -84,7 +84,7 @@ class Conditions:
         self._known[name] = value
         return value
 
-    def _wrong(self, name: str, value: Any) -> exception.StackValidationFailed:
+    def _wrong(self, name: str, value: object) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(
             error=HEADING, message=_('The definition of condition "%(name)s" is invalid: %(value)s')
             % {'name': name, 'value': value})

@@ -27,7 +27,7 @@ class Typed(Protocol):
     @property
     def kind(self) -> str: ...
 
-    def to_schema_type(self, value: Any) -> Any: ...
+    def to_schema_type(self, value: object) -> object: ...
 
 
 def to_number(value: Any) -> Any:
@@ -49,14 +49,14 @@ def to_number(value: Any) -> Any:
     return number
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     return json.dumps(value, default=str)
 
 
 MOST_SHOWN = 1000               # characters of a value in a message
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """`value` as text for a message, truncated: a value may be as long as a template."""
     text = value if isinstance(value, str) else str(value)
     return text if len(text) <= MOST_SHOWN else f'{text[:MOST_SHOWN]}...'
@@ -74,7 +74,7 @@ class Constraint(Mapping[str, Any]):
     def is_valid(self, value: object, schema: Typed | None) -> bool:
         raise NotImplementedError
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         raise NotImplementedError
 
     def body(self) -> Any:
@@ -104,7 +104,7 @@ class Constraint(Mapping[str, Any]):
         return f'{self.name} {self.body()}'
 
 
-def _bounds(minimum: Any, maximum: Any) -> dict[str, Any]:
+def _bounds(minimum: object, maximum: object) -> dict[str, object]:
     return {key: value for key, value in (('min', minimum), ('max', maximum)) if value is not None}
 
 
@@ -124,7 +124,7 @@ class Range(Constraint):
             if bound is not None:
                 _definition_number(bound, 'min/max')
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         number = to_number(value)
         return ((self.min is None or number >= to_number(self.min))
                 and (self.max is None or number <= to_number(self.max)))
@@ -185,10 +185,10 @@ class Modulo(Constraint):
             raise exception.InvalidSchemaError(_('step and offset must be both positive or both negative.'))
         self.step, self.offset = step, offset
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         return bool(to_number(value) % self.step == self.offset)
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         return f'{value} is not a multiple of {self.step} with an offset of {self.offset}'
 
     def body(self) -> dict[str, Any]:
@@ -215,14 +215,14 @@ class AllowedValues(Constraint):
         converted = schema.to_schema_type(value)
         return any(converted == _converted(item, schema) for item in self.allowed)
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         return f'{shown(as_json(value))} is not an allowed value [{", ".join(as_json(item) for item in self.allowed)}]'
 
     def body(self) -> list[Any]:
         return list(self.allowed)
 
 
-def _converted(value: object, schema: Typed) -> Any:
+def _converted(value: object, schema: Typed) -> object:
     """Converts an allowed value. One of the wrong type matches nothing; it must not hide the reason of a refusal."""
     try:
         return schema.to_schema_type(value)
@@ -248,11 +248,11 @@ class AllowedPattern(Constraint):
                 _('AllowedPattern "%(pattern)s" is not a regular expression: %(error)s')
                 % {'pattern': shown(pattern), 'error': error}) from None
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         text = value if isinstance(value, str) else str(value)
         return patterns.match_end(self.pattern, text) == len(text)
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         return f'"{shown(value)}" does not match pattern "{shown(self.pattern)}"'
 
     def body(self) -> str:
@@ -279,7 +279,7 @@ class CustomConstraint(Constraint):
         for item in value if isinstance(value, list | tuple) else [value]:
             self._validate_one(check, item, context)
 
-    def _find(self, lookup: CustomLookup | None) -> Any:
+    def _find(self, lookup: CustomLookup | None) -> object:
         if self.environment is not None:
             return self.environment.get_constraint(self.constraint_name) or MISSING
         if lookup is None:
@@ -297,10 +297,10 @@ class CustomConstraint(Constraint):
         text = error(value) if error is not None else f"Error validating value '{value}'"
         raise ValueError(self.description or text)
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         return True
 
-    def reason(self, value: Any) -> str:
+    def reason(self, value: object) -> str:
         return f'"{value}" does not validate {self.constraint_name}'
 
     def body(self) -> str:
@@ -356,7 +356,7 @@ def check_fit(constraints: Sequence[Constraint], kind: str, type_name: str) -> N
                 % {'constraint': type(constraint).__name__, 'type': type_name})
 
 
-def _definition_number(value: Any, what: str) -> None:
+def _definition_number(value: object, what: str) -> None:
     try:
         to_number(value)
     except (TypeError, ValueError):

@@ -47,7 +47,7 @@ class PureConstraint(BaseCustomConstraint):
         return True
 
 
-def builtin(now: Callable[[], datetime], zone: Callable[[str], Any]) -> Mapping[str, Callable[[], PureConstraint]]:
+def builtin(now: Callable[[], datetime], zone: Callable[[str], object]) -> Mapping[str, Callable[[], PureConstraint]]:
     """Factories of the constraints by name. `now`: with a time zone; `zone` raises KeyError for an unknown name."""
     checks: dict[str, Check] = {
         'ip_addr': ip_addr, 'mac_addr': mac_addr, 'net_cidr': net_cidr, 'ip_or_cidr': ip_or_cidr,
@@ -68,12 +68,12 @@ def ip_addr(value: object) -> None:
         raise ValueError(_('Invalid IP address')) from None
 
 
-def mac_addr(value: Any) -> None:
+def mac_addr(value: object) -> None:
     if not isinstance(value, str) or not MAC.fullmatch(value):
         raise ValueError(_('Invalid MAC address.'))
 
 
-def net_cidr(value: Any) -> None:
+def net_cidr(value: object) -> None:
     text = str(value)
     try:
         ipaddress.ip_network(text, strict=False)
@@ -111,7 +111,7 @@ def _check_name(value: str, *, strict: bool = False) -> None:
         raise ValueError(_("TLD '%s' must not be all numeric.") % labels[-1])
 
 
-def _named(value: Any) -> str:
+def _named(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(_("'%s' is not a string") % value)
     try:
@@ -122,11 +122,11 @@ def _named(value: Any) -> str:
     return value
 
 
-def dns_name(value: Any) -> None:
+def dns_name(value: object) -> None:
     _named(value)
 
 
-def rel_dns_name(value: Any) -> None:
+def rel_dns_name(value: object) -> None:
     if not value:
         return
     if str(value).endswith('.'):
@@ -151,7 +151,7 @@ def iso_8601(value: object) -> None:
         raise ValueError('') from None
 
 
-def expiration(value: Any, now: datetime) -> None:
+def expiration(value: object, now: datetime) -> None:
     if not value:
         return
     try:
@@ -176,7 +176,7 @@ def json_string(value: Any) -> None:
                          % {'value': value, 'reason': error}) from None
 
 
-def time_zone(value: Any, zone: Callable[[str], Any]) -> None:
+def time_zone(value: object, zone: Callable[[str], object]) -> None:
     if not value:
         return
     try:

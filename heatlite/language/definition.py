@@ -271,7 +271,7 @@ class StackDefinition:
 
     # --- shapes and conditions of resources ------------------------------------------------------------------
 
-    def check_shape(self, name: str, snippet: Any) -> None:
+    def check_shape(self, name: str, snippet: object) -> None:
         """Checks the shape of one resource. Raises StackValidationFailed."""
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
@@ -321,7 +321,7 @@ class StackDefinition:
         return self._parser
 
     @property
-    def mappings(self) -> Any:
+    def mappings(self) -> object:
         return self.template.section('mappings') or {}
 
     @functools.cached_property
@@ -337,10 +337,10 @@ class StackDefinition:
     def condition(self, name: Any) -> bool:
         return self.conditions.holds(name)
 
-    def parse_condition(self, value: Any) -> Any:
+    def parse_condition(self, value: object) -> object:
         return self._condition_parser.parse(value)
 
-    def facade(self, part: str) -> Any:
+    def facade(self, part: str) -> object:
         if self.outer is None:
             raise ValueError(_('There is no parent resource: this stack is not nested'))
         return self.outer.part(part)

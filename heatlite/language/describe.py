@@ -17,7 +17,7 @@ from heatlite.language.registry import RESOURCES
 
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
-                      ignored: Container[str] = ()) -> dict[str, Any]:
+                      ignored: Container[str] = ()) -> dict[str, object]:
     """The response body. Raises the first error; StackValidationFailed as HTTPBadRequest.
 
     `ignored`: codes of errors to ignore, such as `99001` for a missing service.
@@ -46,7 +46,7 @@ def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.D
             yield checker.placed(diagnostic)
 
 
-def described(definition: StackDefinition) -> dict[str, Any]:
+def described(definition: StackDefinition) -> dict[str, object]:
     """Description, parameters and their groups of one template."""
     answer: dict[str, Any] = {
         'Description': definition.description,
@@ -85,7 +85,7 @@ def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]
     return shown
 
 
-def _constraint(constraint: Any) -> Mapping[str, Any]:
+def _constraint(constraint: object) -> Mapping[str, object]:
     match constraint:
         case Range():
             keys = {'MinValue': constraint.min, 'MaxValue': constraint.max}
@@ -104,7 +104,7 @@ def _constraint(constraint: Any) -> Mapping[str, Any]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, Any]:
+def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, object]:
     """`NestedParameters` of all nested stacks. They are only read: raises the errors that prevent that."""
     shown: dict[str, Any] = {}
     for name, resource in checker.definition.resources.items():

@@ -86,7 +86,7 @@ def _first_detail(diagnostic: Diagnostic) -> str:
     return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
 
 
-def did_you_mean(found: Any, known: Iterable[str]) -> str | None:
+def did_you_mean(found: object, known: Iterable[str]) -> str | None:
     """A hint when a known name is similar to `found`."""
     text = str(found)
     if len(text) > LONGEST_NAME:

@@ -218,7 +218,7 @@ class DocumentChecks:
                 yield Diagnostic(error, self._path_of(error, (definition.conditions.key, name)), rule=rules.CONDITION)
 
     @staticmethod
-    def _path_of(error: exception.HeatException, otherwise: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _path_of(error: exception.HeatException, otherwise: tuple[object, ...]) -> tuple[object, ...]:
         path = tuple(error.path) if isinstance(error, exception.StackValidationFailed) else ()
         return path or otherwise
 
@@ -248,7 +248,7 @@ class DocumentChecks:
             return                              # the section is not a map, which was reported
 
 
-def _near_key(error: exception.HeatException, definition: Any, edition: versions.Edition) -> dict[str, Any]:
+def _near_key(error: exception.HeatException, definition: object, edition: versions.Edition) -> dict[str, Any]:
     if not isinstance(definition, Mapping):
         return {}
     known = parameter_definitions.HOT_DEFINITION if edition.is_hot else parameter_definitions.CFN_DEFINITION

@@ -78,7 +78,7 @@ def parse(source: str | Mapping[str, Any] | None, parameters: Mapping[str, Any] 
     return with_parameters(given, parameters)
 
 
-def with_parameters(given: Mapping[str, Any], parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def with_parameters(given: Mapping[str, object], parameters: Mapping[str, object] | None = None) -> dict[str, Any]:
     """`given` with empty sections for absent ones and `parameters` merged over its own."""
     sections: dict[str, Any] = {
         PARAMETERS: {}, DEFAULTS: {}, REGISTRY: {}, ENCRYPTED: [], SINKS: []} | dict(given)

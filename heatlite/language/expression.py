@@ -23,9 +23,9 @@ class Scope(Protocol):
 
     def reference(self, resource_name: str) -> Any: ...
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any: ...
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any: ...
 
-    def all_attributes(self, resource_name: str) -> Any: ...
+    def all_attributes(self, resource_name: str) -> object: ...
 
 
 class PlaceholderScope:
@@ -34,10 +34,10 @@ class PlaceholderScope:
     def reference(self, resource_name: str) -> Any:
         return resource_name
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
         return None
 
-    def all_attributes(self, resource_name: str) -> Any:
+    def all_attributes(self, resource_name: str) -> object:
         return None
 
 
@@ -47,10 +47,10 @@ class UnknownScope:
     def reference(self, resource_name: str) -> Any:
         return UNKNOWN
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
         return UNKNOWN
 
-    def all_attributes(self, resource_name: str) -> Any:
+    def all_attributes(self, resource_name: str) -> object:
         return UNKNOWN
 
 
@@ -77,7 +77,7 @@ class InvalidCall(Exception):
         self.cause: exception.HeatException | None = None
         super().__init__(text)
 
-    def at(self, *prefix: Any) -> exception.StackValidationFailed:
+    def at(self, *prefix: object) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(path=[*prefix, *self.path], message=self.text)
 
 
@@ -104,10 +104,10 @@ class EvaluationContext(Protocol):
     def condition(self, name: Any) -> bool:
         """Whether a condition, given by name or as a boolean, holds. Raises ValueError for an invalid condition."""
 
-    def parse_condition(self, value: object) -> Any:
+    def parse_condition(self, value: object) -> object:
         """Parses a condition expression. Raises InvalidCall."""
 
-    def facade(self, part: str) -> Any:
+    def facade(self, part: str) -> object:
         """`metadata`, `deletion_policy`, `update_policy` of the parent's resource that owns this stack."""
 
     def attribute_exists(self, resource_name: str, attribute: str) -> bool | None:
@@ -195,7 +195,7 @@ class Call(Node):
     def validate(self) -> None:
         """Phase V: raises InvalidCall. The arguments inside have been checked before."""
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         """Phase E: the value for evaluated arguments, all known."""
         raise NotImplementedError
 
@@ -211,7 +211,7 @@ class Call(Node):
         budget.work(self.name, STEPS_OF_CALL)
         return self.result(args, scope)
 
-    def evaluated_args(self, scope: Scope) -> Any:
+    def evaluated_args(self, scope: Scope) -> object:
         args = self.args
         if not isinstance(args, Node):
             return args
@@ -235,7 +235,7 @@ class Call(Node):
         """The items, if the argument was written as a list."""
         return self.args.items if isinstance(self.args, ListNode) else self.args if type(self.args) is list else None
 
-    def literal_map(self) -> dict[str, Any] | None:
+    def literal_map(self) -> dict[str, object] | None:
         return self.args.entries if isinstance(self.args, MapNode) else self.args if type(self.args) is dict else None
 
 
@@ -286,7 +286,7 @@ class Parser:
             return self._items(value)
         return value
 
-    def _entries(self, value: dict[str, Any]) -> Any:
+    def _entries(self, value: dict[str, Any]) -> object:
         parsed: dict[str, Any] | None = None
         turns.spend(1 + len(value) // 8)
         for key, item in value.items():
@@ -302,7 +302,7 @@ class Parser:
                     parsed[key] = node
         return value if parsed is None else MapNode(parsed)
 
-    def _items(self, value: list[Any]) -> Any:
+    def _items(self, value: list[Any]) -> object:
         parsed: list[Any] | None = None
         turns.spend(1 + len(value) // 8)
         for place, item in enumerate(value):
@@ -318,7 +318,7 @@ class Parser:
                     parsed[place] = node
         return value if parsed is None else ListNode(parsed)
 
-    def _call(self, name: str, args: Any) -> Any:
+    def _call(self, name: str, args: object) -> object:
         function = self.functions[name]
         self.calls += 1
         if self.calls > self.home.limits.max_functions:
@@ -333,14 +333,14 @@ class Parser:
             raise
 
 
-def evaluate(expression: Any, scope: Scope) -> Any:
+def evaluate(expression: object, scope: Scope) -> object:
     """The value of an expression; ABSENT for an absent `if`. Plain data is copied, so results share nothing."""
     if isinstance(expression, Node):
         return expression.value(scope)
     return copied(expression)
 
 
-def copied(value: Any) -> Any:
+def copied(value: Any) -> object:
     """A copy of plain data. Copies containers only."""
     kind = type(value)
     if kind is dict or kind is list:
@@ -356,7 +356,7 @@ def copied(value: Any) -> Any:
     return value
 
 
-def resolve(expression: Any, scope: Scope) -> Any:
+def resolve(expression: Any, scope: Scope) -> object:
     """As `evaluate`, but null for an absent value."""
     found = evaluate(expression, scope)
     return None if found is ABSENT else found
@@ -383,7 +383,7 @@ SourcePath = tuple[Any, Any] | None
 """The place of a part: (trail of its container, key or index there). Converted to a path only for messages."""
 
 
-def spelled(trail: SourcePath) -> tuple[Any, ...]:
+def spelled(trail: SourcePath) -> tuple[object, ...]:
     """The path of a trail as a tuple."""
     parts = []
     while trail is not None:
@@ -392,7 +392,7 @@ def spelled(trail: SourcePath) -> tuple[Any, ...]:
     return tuple(reversed(parts))
 
 
-def calls(expression: Any) -> list[tuple[SourcePath, Call]]:
+def calls(expression: object) -> list[tuple[SourcePath, Call]]:
     """All calls of an expression with their trails (each ends in the call's name), inner ones first."""
     found: list[tuple[SourcePath, Call]] = []
     if isinstance(expression, Node):
@@ -412,7 +412,7 @@ def _collect(node: Node, trail: SourcePath, found: list[tuple[SourcePath, Call]]
             turns.spend(CALLS_A_TURN)
 
 
-def check(expression: Any) -> Iterator[InvalidCall]:
+def check(expression: object) -> Iterator[InvalidCall]:
     """Phase V: yields the errors of the calls of an expression, inner ones first, each with its path."""
     for trail, call in calls(expression):
         turns.spend(STEPS_OF_CALL)
@@ -423,7 +423,7 @@ def check(expression: Any) -> Iterator[InvalidCall]:
             yield misuse
 
 
-def requirements(expression: Any, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
+def requirements(expression: object, scope: Scope) -> Iterator[tuple[SourcePath, Requirement]]:
     """The resources that an expression needs, each with the trail of the call, without the call's name."""
     if not isinstance(expression, Node) or not expression.refers:
         return

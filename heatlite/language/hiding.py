@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 HIDDEN_TEXT = '******'
 SHORT = 4                       # characters; a shorter value is masked only where it is a separate word
@@ -13,7 +12,7 @@ BEGINNING = 50                  # characters of a secret by which it is found wh
 MOST_VALUES = 1000              # texts of a hidden map or list that are searched
 
 
-def texts_of(values: Iterable[Any]) -> tuple[str, ...]:
+def texts_of(values: Iterable[object]) -> tuple[str, ...]:
     """All texts in which one of `values`, or a part of it, may appear in an error; longest first."""
     found: set[str] = set()
     for value in values:
@@ -24,7 +23,7 @@ def texts_of(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(sorted(found - {''}, key=len, reverse=True))
 
 
-def _leaves(value: Any) -> Iterator[str]:
+def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
         for item in value.values():
             yield from _leaves(item)

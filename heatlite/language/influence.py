@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Any
 
 from heatlite.common import turns
 from heatlite.common.files import Files
@@ -48,14 +47,14 @@ class Influence:
         self._always = {name for name in self._known if not _is_sought(name)}
         self._always.update(*(_texts(each)[0] for each in (sections[DEFAULTS], registry.get(registries.RESOURCES))))
 
-    def on(self, definition: Mapping[str, Any]) -> list[str] | None:
+    def on(self, definition: Mapping[str, object]) -> list[str] | None:
         """Return texts that are equal for equal influences on the nested stack of a resource; None: not known.
 
         `definition`: the resource's type and properties, with functions resolved.
         """
         return self._of(*_texts(definition))
 
-    def on_resources(self, section: Mapping[str, Any], document: str) -> list[str] | None:
+    def on_resources(self, section: Mapping[str, object], document: str) -> list[str] | None:
         """As `on`, for the resources of a whole template: for many of them without a look at each value.
 
         `document`: the template as JSON in ASCII characters, without blanks."""
@@ -141,7 +140,7 @@ def _without_colon(word: str) -> str:
     return word[:-1] if word.endswith(':') else word
 
 
-def _texts(value: Any) -> tuple[set[str], set[str]]:
+def _texts(value: object) -> tuple[set[str], set[str]]:
     """Return all texts in nested lists and maps, keys included, and those that stand under a key `type` or `Type`."""
     texts: set[str] = set()
     types: set[str] = set()
@@ -175,7 +174,7 @@ def _mappings(environment: Environment) -> dict[str, str]:
     return found
 
 
-def _ordered(value: object) -> Any:
+def _ordered(value: object) -> object:
     """Return `value` with the entries of maps in order, so that equal values have equal texts."""
     if isinstance(value, Mapping):
         return [(str(key), _ordered(value[key])) for key in sorted(value, key=str)]

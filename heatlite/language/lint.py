@@ -196,7 +196,7 @@ class Checker(DocumentChecks):
             for misuse in expressions.check(expression):
                 yield self._misuse(misuse, prefix)
 
-    def _misuse(self, misuse: expressions.InvalidCall, prefix: tuple[Any, ...]) -> Diagnostic:
+    def _misuse(self, misuse: expressions.InvalidCall, prefix: tuple[object, ...]) -> Diagnostic:
         error = misuse.at(*prefix)
         hint, rule = None, rules.FUNCTION
         if misuse.cause is not None:
@@ -241,7 +241,7 @@ class Checker(DocumentChecks):
         except Exception:           # the id is only for the text; its own error is reported elsewhere
             return resource.parsed.external_id
 
-    def _bad_reference(self, resource: ResourceDefinition, found: Any, where: str,
+    def _bad_reference(self, resource: ResourceDefinition, found: object, where: str,
                        path: tuple[object, ...]) -> Diagnostic:
         self.bad_references.add(resource.name)
         return Diagnostic(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
@@ -348,7 +348,7 @@ class Checker(DocumentChecks):
         Reader(errors.append, lookup=self.types.lookup).read(facts.update_policy, given, path)
         yield from (self._property_complaint(error, facts.update_policy) for error in errors)
 
-    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[Any]) -> Iterator[Diagnostic]:
+    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[object]) -> Iterator[Diagnostic]:
         if facts.accepts_any_property:
             return
         path = resource.property_path()
@@ -395,7 +395,7 @@ class Checker(DocumentChecks):
 
     @staticmethod
     def _translations(resource: ResourceDefinition, facts: TypeFacts,
-                      given: Mapping[str, Any]) -> Sequence[TranslationRule]:
+                      given: Mapping[str, object]) -> Sequence[TranslationRule]:
         """The rules; empty if the type fails to compute them from a wrong value, which is reported separately."""
         if facts.rules is None:
             return ()
@@ -406,7 +406,7 @@ class Checker(DocumentChecks):
             return ()
 
     def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
-                   values: Mapping[str, Any]) -> Iterator[Diagnostic]:
+                   values: Mapping[str, object]) -> Iterator[Diagnostic]:
         if facts.own_check is None:
             return
         found: list[exception.HeatException] = []
@@ -426,7 +426,7 @@ class Checker(DocumentChecks):
             if self.depth == 0 or not is_of_values:
                 yield Diagnostic(own, self._path_of(own, resource.path))
 
-    def _evaluated(self, resource: ResourceDefinition, name: str, expression: Any) -> Any:
+    def _evaluated(self, resource: ResourceDefinition, name: str, expression: object) -> object:
         try:
             return evaluate(expression, PLACEHOLDERS)
         except Exception as error:          # functions, yaql above all, may raise anything
@@ -437,7 +437,7 @@ class Checker(DocumentChecks):
     def _was_said(self, resource: ResourceDefinition, error: Exception | None) -> bool:
         return resource.name in self.bad_references and isinstance(error, exception.InvalidTemplateReference)
 
-    def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, Any]) -> Diagnostic:
+    def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, object]) -> Diagnostic:
         start, _space, name = error.error_message.rpartition(' ')
         if start == _('Unknown Property'):
             known = _schemas_at(schemas, error.path[3:])
@@ -466,8 +466,8 @@ class Checker(DocumentChecks):
         facts = self.facts[resource.name]
         return self.found[resource.name].is_template or facts.nested is not None or facts.nested_at is not None
 
-    def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
-                values: Mapping[str, Any]) -> tuple[Template, Mapping[str, Any]] | None:
+    def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, object],
+                values: Mapping[str, object]) -> tuple[Template, Mapping[str, Any]] | None:
         """The template and the parameters of the nested stack; None if there is none, or it is not known yet."""
         found = self.found[resource.name]
         if found.is_template:
@@ -484,8 +484,8 @@ class Checker(DocumentChecks):
         return Reader(lambda error: None, constraints=False).read(schemas, resource.guessed_properties(),
                                                                   (resource.name,))
 
-    def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, Any],
-                values: Mapping[str, Any]) -> Iterator[Diagnostic]:
+    def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, object],
+                values: Mapping[str, object]) -> Iterator[Diagnostic]:
         found = self.found[resource.name]
         if not self._has_inside(resource):
             return
@@ -521,7 +521,7 @@ class Checker(DocumentChecks):
             else:
                 yield replace(placed, error=seen)
 
-    def _is_worth_it(self, resource: ResourceDefinition, template: Template, parameters: Mapping[str, Any],
+    def _is_worth_it(self, resource: ResourceDefinition, template: Template, parameters: Mapping[str, object],
                      found: Found) -> bool:
         """Whether a nested stack must be checked.
 
@@ -600,7 +600,7 @@ def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
     return walk[place[name]:]
 
 
-def _schemas_at(schemas: Any, path: Iterable[Any]) -> Mapping[str, Any]:
+def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, object]:
     """The schemas of the map at `path` below a resource's properties."""
     for part in path:
         schema = schemas if isinstance(part, int) else schemas.get(part) if isinstance(schemas, Mapping) else None

@@ -37,7 +37,7 @@ class Mask:
     def __or__(self, other: Mask) -> Mask:
         return Mask([*self._whole, *other._whole]) if self and other else self or other
 
-    def __call__(self, value: Any) -> Any:
+    def __call__(self, value: object) -> Any:
         if not self:
             return value
         seen = '\n'.join(_texts(value, whole=True))
@@ -48,7 +48,7 @@ class Mask:
         """Masks a text."""
         return str(self(text))
 
-    def within(self, value: Any) -> list[str]:
+    def within(self, value: object) -> list[str]:
         """Hidden texts that occur in `value`, sorted."""
         if not self:
             return []
@@ -60,7 +60,7 @@ class Mask:
         """Hidden texts that `other` does not hide, at most MOST_KEPT."""
         return sorted(self._whole - other._whole)[:MOST_KEPT]
 
-    def _masked(self, value: Any, found: list[str]) -> Any:
+    def _masked(self, value: object, found: list[str]) -> object:
         match value:
             case Mapping():
                 return {self._key(key, found): self._masked(item, found) for key, item in value.items()}
@@ -79,11 +79,11 @@ class Mask:
                 return TEXT if shown in self._whole or any(text in shown for text in found) else value
         return value
 
-    def _key(self, key: Any, found: list[str]) -> Any:
+    def _key(self, key: object, found: list[str]) -> object:
         return self._masked(key, found) if isinstance(key, str) and len(key) >= SHORTEST else key
 
 
-def _texts(value: Any, whole: bool = False) -> Iterator[str]:
+def _texts(value: object, whole: bool = False) -> Iterator[str]:
     """The texts and numbers in a value. Keys are no secrets; `whole` includes them nevertheless."""
     match value:
         case Mapping():
@@ -111,11 +111,11 @@ def _spellings(text: str) -> Iterator[str]:
             yield escaped
 
 
-def _is_true(value: Any) -> bool:
+def _is_true(value: object) -> bool:
     return value is True or str(value).lower() in ('true', '1', 'yes', 'on')
 
 
-def declared(document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
     """The parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
     found = document.get('parameters') or document.get('Parameters') or {}
     if not isinstance(found, Mapping):
@@ -141,7 +141,7 @@ def of_documents(document: Mapping[str, Any], environment: Mapping[str, Any]) ->
     return Mask(secrets) if secrets else NOTHING
 
 
-def _parts(given: Any) -> list[Any]:
+def _parts(given: object) -> list[object]:
     """A value with its parts, if it is the text of a list or of JSON."""
     if not isinstance(given, str):
         return [given, json.dumps(given)] if isinstance(given, Mapping | list) else [given]
@@ -152,8 +152,8 @@ def _parts(given: Any) -> list[Any]:
     return parts
 
 
-def inherited(mask: Mask, names: Iterable[str], document: Any, parameters: Mapping[str, Any],
-              defaults: Mapping[str, Any]) -> dict[str, list[str]]:
+def inherited(mask: Mask, names: Iterable[str], document: object, parameters: Mapping[str, object],
+              defaults: Mapping[str, object]) -> dict[str, list[str]]:
     """The sections of a nested stack's environment that list what is hidden in it.
 
     `mask`: of the parent stack; `names`: parameters that are hidden there.

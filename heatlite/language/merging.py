@@ -16,7 +16,7 @@ from heatlite.language.expression import copied
 OVERWRITE, MERGE, DEEP_MERGE = WORDS = ('overwrite', 'merge', 'deep_merge')
 
 
-def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, Any],
+def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, object],
                 kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, Any]:
     """Merges the sections of the named files, in order, starting from the request's `parameters`.
 
@@ -82,7 +82,7 @@ class _Values:
         self.remembered[name] = strategy
         return strategy
 
-    def _combined(self, name: str, old: Any, new: Any, strategy: str) -> object:
+    def _combined(self, name: str, old: object, new: object, strategy: str) -> object:
         match self.kinds.get(name):
             case 'string':
                 return str(old) + str(new)
@@ -112,7 +112,7 @@ def _items(value: Any) -> list[Any]:
     return value if isinstance(value, list) else str(value).split(',') if value != '' else []
 
 
-def _merged_maps(old: Mapping[str, object], new: Mapping[str, Any], *, deep: bool) -> dict[str, object]:
+def _merged_maps(old: Mapping[str, object], new: Mapping[str, object], *, deep: bool) -> dict[str, object]:
     result = dict(old)
     for key, value in new.items():
         if value is None:

@@ -74,7 +74,7 @@ def template_facts(template: Template, name: str, environment: Environment) -> T
 
 def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
     """Checks that a template which replaces an existing type has its properties. Raises StackValidationFailed."""
-    def wrong(text: str, **names: Any) -> exception.StackValidationFailed:
+    def wrong(text: str, **names: object) -> exception.StackValidationFailed:
         return exception.StackValidationFailed(message=text % {'type': original.name, **names})
 
     for name, schema in original.properties.items():
@@ -94,8 +94,8 @@ def check_against_facade(facts: TypeFacts, original: TypeFacts) -> None:
             raise wrong(_('Attribute %(name)s for facade %(type)s missing in provider'), name=name)
 
 
-def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, Any],
-                     values: Mapping[str, Any]) -> dict[str, Any]:
+def child_parameters(schemas: Mapping[str, Schema], given: Mapping[str, object],
+                     values: Mapping[str, object]) -> dict[str, object]:
     """The values of the child's parameters from the given properties. Raises TypeError as `list_text`."""
     received = {}
     for name in given:
@@ -116,7 +116,7 @@ def files_named(template: Template) -> set[str]:
     return {name for name in types if isinstance(name, str) and templates.is_template_name(name)}
 
 
-def list_text(items: Any) -> Any:
+def list_text(items: Any) -> object:
     """Converts a list to the text that a child's parameter takes; maps are flattened into `.member.` texts."""
     if isinstance(items, str) or not is_known(items):
         return items if isinstance(items, str) else UNKNOWN
@@ -127,7 +127,7 @@ def list_text(items: Any) -> Any:
 
 
 def child_definition(parent: StackDefinition, resource: ResourceDefinition | None, template: Template,
-                     parameters: Mapping[str, Any], used: tuple[str, ...] = (), *,
+                     parameters: Mapping[str, object], used: tuple[str, ...] = (), *,
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
                      facade: Facade | None = None, name: str = '', files: Files | None = None,
                      secrets: Mask = masking.NOTHING) -> StackDefinition:

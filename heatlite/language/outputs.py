@@ -90,7 +90,7 @@ class OutputDefinition:
                 raise misuse.at(*self.path, value_key) from None
         return self._parsed[0]
 
-    def resolve(self, scope: Scope) -> Any:
+    def resolve(self, scope: Scope) -> object:
         """The value; None when disabled. Raises whatever a function raises: its text is the output's error."""
         expression = self.expression
         with self.owner.outputs_ledger.evaluation(self.key) as budget:
@@ -98,7 +98,7 @@ class OutputDefinition:
             budget.hold(measure(value, self.owner.limits))
         return value
 
-    def evaluated(self, scope: Scope) -> tuple[Any, str | None]:
+    def evaluated(self, scope: Scope) -> tuple[object, str | None]:
         """The value and the text of the error, one of them None."""
         try:
             return self.resolve(scope), None

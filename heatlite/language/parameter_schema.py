@@ -57,10 +57,10 @@ class ParameterSchema:
         self.tags = tags
         self.constraints = constraints
 
-    def to_schema_type(self, value: object) -> Any:
+    def to_schema_type(self, value: object) -> object:
         return CONVERT[self.kind](value)
 
-    def converted(self, value: Any) -> Any:
+    def converted(self, value: object) -> object:
         """Converts `value` to this type.
 
         Raises ValueError or TypeError with the reason, which does not quote a hidden value.
@@ -72,7 +72,7 @@ class ParameterSchema:
                 raise
             raise ValueError(_('The value of the hidden parameter is not of type %s') % self.type) from None
 
-    def check_value(self, value: Any, lookup: CustomLookup | None, *, custom: bool = True) -> None:
+    def check_value(self, value: object, lookup: CustomLookup | None, *, custom: bool = True) -> None:
         """Checks `value`, as given.
 
         Raises ValueError or TypeError with the reason, which does not quote a hidden value.
@@ -122,7 +122,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     word = str(value).strip().lower()
     if word in TRUE_WORDS:
         return True
@@ -132,7 +132,7 @@ def _boolean(value: Any) -> bool:
                      % {'value': value, 'words': ', '.join(f"'{w}'" for w in sorted(TRUE_WORDS | FALSE_WORDS))})
 
 
-def _list(value: Any) -> list[str]:
+def _list(value: object) -> list[str]:
     if isinstance(value, str):
         return value.split(',') if value else []
     if isinstance(value, list | tuple):
@@ -140,11 +140,11 @@ def _list(value: Any) -> list[str]:
     raise ValueError(_('Value must be a comma-delimited list string: %s') % _not_a_list(value))
 
 
-def _not_a_list(value: Any) -> str:
+def _not_a_list(value: object) -> str:
     return _("'%(value)s' is a %(kind)s") % {'value': value, 'kind': type(value).__name__}
 
 
-def _json(value: Any) -> Any:
+def _json(value: object) -> object:
     if not isinstance(value, str) or not value:
         return value
     try:
@@ -167,7 +167,7 @@ def as_text(kind: str, value: Any) -> str:
 
 # --- definitions ----------------------------------------------------------------------------------------------
 
-def schema_of(name: str, definition: Any, edition: versions.Edition) -> ParameterSchema:
+def schema_of(name: str, definition: object, edition: versions.Edition) -> ParameterSchema:
     """Makes the schema of one definition. Raises InvalidSchemaError."""
     if not isinstance(definition, Mapping):
         raise exception.InvalidSchemaError(_('Invalid parameter (%s), expected a mapping') % name)
@@ -180,7 +180,7 @@ def schema_of(name: str, definition: Any, edition: versions.Edition) -> Paramete
     return _hot_schema(name, definition, edition) if edition.is_hot else _cfn_schema(name, definition)
 
 
-def _type_of(name: str, definition: Mapping[str, Any], key: str, kinds: Mapping[str, str]) -> tuple[str, str]:
+def _type_of(name: str, definition: Mapping[str, object], key: str, kinds: Mapping[str, str]) -> tuple[str, str]:
     word = definition.get(key)
     if key not in definition:
         raise exception.InvalidSchemaError(_('Missing parameter type for parameter: %s') % name)
@@ -189,7 +189,7 @@ def _type_of(name: str, definition: Mapping[str, Any], key: str, kinds: Mapping[
     return word, kinds[word]
 
 
-def _hot_schema(name: str, definition: Mapping[str, Any], edition: versions.Edition) -> ParameterSchema:
+def _hot_schema(name: str, definition: Mapping[str, object], edition: versions.Edition) -> ParameterSchema:
     if 'type' not in definition:
         _type_of(name, definition, 'type', HOT_KINDS)
     tags = definition.get('tags')
@@ -221,7 +221,7 @@ def _check_fit(schema: ParameterSchema) -> None:
         raise _invalid(schema.name, str(error)) from None
 
 
-def _hot_constraints(name: str, given: Any, edition: versions.Edition) -> Iterator[Constraint]:
+def _hot_constraints(name: str, given: object, edition: versions.Edition) -> Iterator[Constraint]:
     if given is None:
         return
     if not isinstance(given, list):
@@ -254,7 +254,7 @@ def _hot_constraint(key: str, body: Any, description: str | None) -> Constraint:
     return CustomConstraint(body, description)
 
 
-def _check_keys(given: Any, known: set[str], what: str) -> None:
+def _check_keys(given: object, known: set[str], what: str) -> None:
     if not isinstance(given, Mapping):
         raise exception.InvalidSchemaError(_('Invalid %s, expected a mapping') % what)
     for key in given:
@@ -262,7 +262,7 @@ def _check_keys(given: Any, known: set[str], what: str) -> None:
             raise exception.InvalidSchemaError(_("Invalid key '%(key)s' for %(what)s") % {'key': key, 'what': what})
 
 
-def _number(value: Any) -> Any:
+def _number(value: object) -> Any:
     if value is None:
         return None
     try:

@@ -57,7 +57,7 @@ class Parameters(Mapping[str, Any]):
         self._secrets: tuple[str, ...] | None = None
         self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 
-    def raw(self, name: str) -> Any:
+    def raw(self, name: str) -> object:
         """The value as given, from any source; None when there is none."""
         if name not in self.pseudo and self.given.get(name) is not None:
             return self.given[name]
@@ -184,7 +184,7 @@ def pseudo_parameters(edition: versions.Edition, *, name: str, stack_id: str | N
     return {'AWS::StackId': arn, 'AWS::StackName': name, 'AWS::Region': REGION}
 
 
-def group_complaints(groups: Any, known: frozenset[str]) -> Iterator[exception.StackValidationFailed]:
+def group_complaints(groups: object, known: frozenset[str]) -> Iterator[exception.StackValidationFailed]:
     """Yields the errors of `parameter_groups`. `known`: names of parameters."""
     allowed = known | {'OS::stack_id', 'OS::project_id'}
     if groups is None:
@@ -214,7 +214,7 @@ def group_complaints(groups: Any, known: frozenset[str]) -> Iterator[exception.S
                 seen.add(name)
 
 
-def _group_error(label: Any, text: str) -> exception.StackValidationFailed:
+def _group_error(label: object, text: str) -> exception.StackValidationFailed:
     path = ['parameter_groups'] if label is None else ['parameter_groups', label]
     if label == '':
         return exception.StackValidationFailed(error='Parameter Groups error', path=['parameter_groups.'],

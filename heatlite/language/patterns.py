@@ -100,7 +100,7 @@ class Pattern:
     def _slow(self) -> Any:
         return _slow(self.pattern, self.flags)
 
-    def _timed(self, text: str, match: Callable[[float], Any]) -> Any:
+    def _timed(self, text: str, match: Callable[[float], object]) -> Any:
         longest = LONGEST_LAZY if _is_lazy(self._tree) else LONGEST
         if len(text) > longest:
             raise ValueError(_('The pattern "%(pattern)s" is for texts of at most %(limit)d characters')
@@ -191,7 +191,7 @@ def _one(opcode: Any, argument: Any, length: int) -> float:
     return sum(_sequence(inner, length) for inner in _inside(opcode, argument))
 
 
-def _inside(opcode: Any, argument: Any) -> list[Any]:
+def _inside(opcode: object, argument: Any) -> list[Any]:
     """The sequences inside one element of a parsed pattern."""
     if opcode in REPEATS:
         return [argument[2]]
@@ -354,7 +354,7 @@ class _Spelled:
         whole = '|'.join([*([f'[{inside}]'] if inside else []), *others])
         return f'(?:(?!{whole})(?s:.))' if negated else f'(?:{whole})'
 
-    def _at(self, place: Any) -> str:
+    def _at(self, place: object) -> str:
         word = f'[{"a-zA-Z0-9_" if self.is_ascii else _WORD}]'
         match place:
             case opcodes.AT_BEGINNING:

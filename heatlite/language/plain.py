@@ -66,7 +66,7 @@ def _are_known(names: Any, snippets: Mapping[str, Any]) -> bool:
     return all(name in snippets for name in ((names,) if isinstance(names, str) else names))
 
 
-def _size(value: Any, functions: Collection[str]) -> int:
+def _size(value: object, functions: Collection[str]) -> int:
     """Return the number of characters and items of a value; more than `LARGEST` if it has a function."""
     if isinstance(value, str):
         return len(value)

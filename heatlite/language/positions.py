@@ -65,7 +65,7 @@ class Positions:
         finally:
             parser.dispose()
 
-    def _document(self, events: Iterator[Any]) -> None:
+    def _document(self, events: Iterator[object]) -> None:
         stack: list[_Open] = []
         for count, event in enumerate(events):
             if count % EVENTS_A_TURN == 0:

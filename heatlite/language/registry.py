@@ -176,7 +176,7 @@ def _without_removed(entries: Mapping[str, object]) -> dict[str, Any]:
     return kept
 
 
-def check_entries(entries: Any, *, top: bool = True, names: bool = False) -> None:
+def check_entries(entries: object, *, top: bool = True, names: bool = False) -> None:
     """Raises for unknown hooks, restrictions or policies, and for values that are neither text nor map.
 
     `names`: the keys are names of resources.
@@ -211,7 +211,7 @@ def check_entries(entries: Any, *, top: bool = True, names: bool = False) -> Non
                 message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
 
 
-def _check_drift(value: Any) -> None:
+def _check_drift(value: object) -> None:
     """Raises for anything but a policy, or a map of types and patterns to policies."""
     for word in value.values() if isinstance(value, Mapping) else [value]:
         if word not in DRIFT_POLICIES:
@@ -220,7 +220,7 @@ def _check_drift(value: Any) -> None:
                 'value': word, 'known': ', '.join(DRIFT_POLICIES)})
 
 
-def _check_import(value: Any) -> None:
+def _check_import(value: object) -> None:
     """Raises for anything but {id} or {name, tag}, with one of the latter two at least."""
     if not isinstance(value, Mapping) or not value or set(value) - set(IMPORT_KEYS) or (ID in value and len(value) > 1):
         raise exception.StackValidationFailed(message=_(
@@ -232,19 +232,19 @@ def _check_import(value: Any) -> None:
                 'key': key, 'limit': LONGEST_IMPORT_VALUE})
 
 
-def _check_words(value: Any, known: tuple[str, ...], error: exception.HeatException) -> None:
+def _check_words(value: object, known: tuple[str, ...], error: exception.HeatException) -> None:
     words = value if isinstance(value, list) else [value]
     if not all(isinstance(word, str) and word in known for word in words):
         raise error
 
 
-def entries_of(entries: Mapping[str, Any], resource_name: str) -> Iterator[Mapping[str, Any]]:
+def entries_of(entries: Mapping[str, object], resource_name: str) -> Iterator[Mapping[str, Any]]:
     """Entries of the `resources` section whose name or pattern matches, in order."""
     for _pattern, entry in _matching(entries, resource_name):
         yield entry
 
 
-def _matching(entries: Mapping[str, Any], resource_name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _matching(entries: Mapping[str, object], resource_name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
     own = entries.get(RESOURCES)
     if not isinstance(own, Mapping):
         return
@@ -254,7 +254,7 @@ def _matching(entries: Mapping[str, Any], resource_name: str) -> Iterator[tuple[
             yield pattern, entry
 
 
-def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[str]:
+def words_of(entries: Mapping[str, object], resource_name: str, key: str) -> list[str]:
     """The `hooks` or `restricted_actions` that apply to a resource."""
     found: set[str] = set()
     for entry in entries_of(entries, resource_name):
@@ -264,7 +264,7 @@ def words_of(entries: Mapping[str, Any], resource_name: str, key: str) -> list[s
     return sorted(found)
 
 
-def import_of(entries: Mapping[str, Any], resource_name: str) -> Mapping[str, str] | None:
+def import_of(entries: Mapping[str, object], resource_name: str) -> Mapping[str, str] | None:
     """What is to be imported into a resource, {id} or {name, tag}; None if it is to be created."""
     own = entries.get(RESOURCES)
     entry = own.get(resource_name) if isinstance(own, Mapping) else None
@@ -272,13 +272,13 @@ def import_of(entries: Mapping[str, Any], resource_name: str) -> Mapping[str, st
     return found
 
 
-def has_imports(entries: Any) -> bool:
+def has_imports(entries: object) -> bool:
     """Whether an entry for single resources, or one inside it, imports something."""
     return isinstance(entries, Mapping) and any(
         (isinstance(entry, Mapping) and IMPORT in entry) or has_imports(entry) for entry in entries.values())
 
 
-def with_imports(entries: Mapping[str, Any], imports: Mapping[str, Any]) -> dict[str, Any]:
+def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -> dict[str, Any]:
     """Return the registry with further imports: path of a resource, as names joined by `/` -> {id} or {name, tag}."""
     found = dict(entries)
     for path, wanted in imports.items():
@@ -312,7 +312,7 @@ def _drift(entries: Mapping[str, Any]) -> Mapping[str, str]:
     return found if isinstance(found, Mapping) else {} if found is None else {EVERY: found}
 
 
-def for_child(entries: Mapping[str, Any], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
+def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
     """The registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
     own: dict[str, Any] = {}

@@ -14,7 +14,7 @@ BY_NAME = frozenset({'get_resource', 'Ref'})            # functions whose argume
 BY_FIRST = frozenset({'get_attr', 'Fn::GetAtt'})        # functions whose first argument is
 
 
-def renamed(template: Template, names: Mapping[str, str]) -> dict[str, Any]:
+def renamed(template: Template, names: Mapping[str, str]) -> dict[str, object]:
     """Return the document of a template in which resources have other names. `names`: old -> new; may swap names."""
     keys, document = template.keys, template.document
     resources = document.get(keys.resources)
@@ -30,7 +30,7 @@ def renamed(template: Template, names: Mapping[str, str]) -> dict[str, Any]:
             keys.resources: found}
 
 
-def _within(value: Any, names: Mapping[str, str]) -> Any:
+def _within(value: object, names: Mapping[str, str]) -> object:
     """Return a part of a template with other names in the functions that refer to resources."""
     if isinstance(value, Mapping):
         if len(value) == 1:
@@ -45,7 +45,7 @@ def _within(value: Any, names: Mapping[str, str]) -> Any:
     return value
 
 
-def _listed(depends: Any, names: Mapping[str, str]) -> object:
+def _listed(depends: object, names: Mapping[str, str]) -> object:
     if isinstance(depends, str):
         return names.get(depends, depends)
     if isinstance(depends, list):
@@ -53,7 +53,7 @@ def _listed(depends: Any, names: Mapping[str, str]) -> object:
     return depends
 
 
-def renamed_registry(registry: Mapping[str, object], names: Mapping[str, str]) -> dict[str, Any]:
+def renamed_registry(registry: Mapping[str, object], names: Mapping[str, str]) -> dict[str, object]:
     """Return the `resource_registry` of an environment in which the entries of resources have other names."""
     resources = registry.get('resources')
     if not isinstance(resources, Mapping):

@@ -129,7 +129,7 @@ class ResourceDefinition:
         return self.owner.keys.deletion_policy in self.snippet
 
     @property
-    def property_expressions(self) -> Mapping[str, Any]:
+    def property_expressions(self) -> Mapping[str, object]:
         found = self.parsed.properties
         return found.entries if isinstance(found, MapNode) else found
 
@@ -149,7 +149,7 @@ class ResourceDefinition:
             budget.hold(measure(values, self.owner.limits))
         return values
 
-    def guessed_properties(self) -> dict[str, Any]:
+    def guessed_properties(self) -> dict[str, object]:
         """Given properties as far as they are known before any resource exists.
 
         A value whose evaluation fails is UNKNOWN; checks report the error.
@@ -166,12 +166,12 @@ class ResourceDefinition:
             budget.hold(measure(values, self.owner.limits))
         return values
 
-    def masked_error(self, path: tuple[Any, ...], error: Exception) -> exception.StackValidationFailed:
+    def masked_error(self, path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
         """The error of a property, without the values of hidden parameters."""
         return exception.StackValidationFailed(
             error='Property error', path=path, message=self.owner.masked(str(error)))
 
-    def property_path(self, *names: Any) -> tuple[object, ...]:
+    def property_path(self, *names: object) -> tuple[object, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 
     def metadata(self, scope: Scope) -> Any:
@@ -189,7 +189,7 @@ class ResourceDefinition:
             found = resolve(self.parsed.update_policy, scope)
             return {} if found is None else check_size(found, self.owner.limits)
 
-    def external_id(self, scope: Scope = PLACEHOLDERS) -> Any:
+    def external_id(self, scope: Scope = PLACEHOLDERS) -> object:
         return resolve(self.parsed.external_id, scope)
 
     @property
@@ -244,7 +244,7 @@ class ResourceDefinition:
             self._referring = {name: frozenset(names) for name, names in found.items()}
         return self._referring
 
-    def resolved(self, scope: Scope) -> dict[str, Any]:
+    def resolved(self, scope: Scope) -> dict[str, object]:
         """The evaluated definition as JSON data: equal data, equal definitions."""
         parsed = self.parsed
         return {'type': parsed.type, 'properties': self.properties(scope), 'metadata': self.metadata(scope),
@@ -335,7 +335,7 @@ def _depends_on(resource: ResourceDefinition,
     return tuple(found)
 
 
-def _deletion_policy(resource: ResourceDefinition, parsed: Any) -> str:
+def _deletion_policy(resource: ResourceDefinition, parsed: object) -> str:
     if parsed is None:
         return DELETE
     edition = resource.owner.edition

@@ -78,14 +78,14 @@ class Schema(Mapping[str, Any]):
 
     # --- values -------------------------------------------------------------------------------------------
 
-    def coerce(self, value: Any) -> Any:
+    def coerce(self, value: object) -> Any:
         """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
     def to_schema_type(self, value: object) -> Any:
         return self.coerce(value)
 
-    def validate_constraints(self, value: Any, context: Any = None, skipped: Sequence[type[Constraint]] = (),
+    def validate_constraints(self, value: object, context: object = None, skipped: Sequence[type[Constraint]] = (),
                              lookup: CustomLookup | None = None) -> None:
         """Raises ValueError with the reason of the first constraint that `value` (coerced) violates."""
         for constraint in self.constraints:
@@ -106,7 +106,7 @@ class Schema(Mapping[str, Any]):
         return EMPTY[self.type]()
 
     @staticmethod
-    def str_to_num(value: Any) -> Any:
+    def str_to_num(value: object) -> Any:
         return constraint_kinds.to_number(value)
 
     @property
@@ -189,11 +189,11 @@ def _integer(schema: Schema, value: Any) -> int:
         raise ValueError(_("Value '%s' is not an integer") % shown(value)) from None
 
 
-def _number(schema: Schema, value: Any) -> Any:
+def _number(schema: Schema, value: object) -> Any:
     return constraint_kinds.to_number(value)
 
 
-def _boolean(schema: Schema, value: Any) -> bool:
+def _boolean(schema: Schema, value: object) -> bool:
     if isinstance(value, bool):
         return value
     word = str(value).lower()
@@ -213,7 +213,7 @@ def _map(schema: Schema, value: object) -> object:
     raise TypeError(_('"%s" is not a map') % shown(value))
 
 
-def _list(schema: Schema, value: Any) -> Any:
+def _list(schema: Schema, value: object) -> Any:
     if isinstance(value, list | tuple):
         return value
     if schema.allow_conversion and isinstance(value, str):
@@ -221,7 +221,7 @@ def _list(schema: Schema, value: Any) -> Any:
     raise TypeError(_('"%s" is not a list') % shown(repr(value)))
 
 
-def _any(schema: Schema, value: Any) -> Any:
+def _any(schema: Schema, value: object) -> Any:
     return value
 
 
@@ -233,7 +233,7 @@ COERCE: dict[str, Callable[[Schema, Any], Any]] = {
 class Erased:
     """The value of a property that a translation rule has removed: reads as null, is not checked."""
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Erased:
+    def __deepcopy__(self, memo: dict[int, object]) -> Erased:
         return self
 
 
@@ -245,7 +245,7 @@ class Failed:
     def __init__(self, error: exception.StackValidationFailed) -> None:
         self.error = error
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Failed:
+    def __deepcopy__(self, memo: dict[int, object]) -> Failed:
         return self
 
 

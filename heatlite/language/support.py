@@ -31,7 +31,7 @@ class SupportStatus:
         return {'status': self.status, 'message': self.message, 'version': self.version,
                 'previous_status': previous.to_dict() if previous is not None else None}
 
-    def is_substituted(self, substitute_class: Any) -> bool:
+    def is_substituted(self, substitute_class: object) -> bool:
         return self.substitute_class is not None and substitute_class is self.substitute_class
 
 

@@ -41,7 +41,7 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
     return exception.HTTPBadRequest(_('Template not in valid format: %s') % error)
 
 
-def from_mapping(document: Mapping[str, Any], limits: Limits | None = NO_LIMITS, source: str = ROOT,
+def from_mapping(document: Mapping[str, object], limits: Limits | None = NO_LIMITS, source: str = ROOT,
                  text: str | None = None, encoded: str | None = None) -> Template:
     """Makes a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
     found within them before. `encoded`: the document as JSON, if the caller has it."""
@@ -101,7 +101,7 @@ class Template:
         known = self.edition.section_keys
         return next((key for key in self.document if key not in known), None)
 
-    def position(self, path: tuple[Any, ...]) -> tuple[int, int] | None:
+    def position(self, path: tuple[object, ...]) -> tuple[int, int] | None:
         """Line and column (from 1) of the value at `path`, or of the nearest one above it. None without text."""
         if self.text is None:
             return None
@@ -113,7 +113,7 @@ class Template:
         return Template(document, source=source, text=text)
 
 
-def is_template_name(name: Any) -> bool:
+def is_template_name(name: object) -> bool:
     """Whether a resource type is the name of a template file."""
     return isinstance(name, str) and name.endswith(('.yaml', '.template'))
 

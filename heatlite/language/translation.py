@@ -65,7 +65,7 @@ class TranslationRule:
         return f'{target}, {source}'
 
 
-def apply(rules: Sequence[TranslationRule], given: Mapping[str, Any], path: Sequence[Any] = (),
+def apply(rules: Sequence[TranslationRule], given: Mapping[str, object], path: Sequence[object] = (),
           resolver: Resolver | None = None) -> dict[str, Any]:
     """`given` after all rules, as a copy. Rules of one path run in the order Add, Replace, Resolve, Delete.
 
@@ -100,7 +100,7 @@ def sources(rules: Sequence[TranslationRule], names: Collection[str]) -> frozens
     return frozenset(found)
 
 
-def _apply_one(rule: TranslationRule, values: dict[str, Any], path: tuple[Any, ...],
+def _apply_one(rule: TranslationRule, values: dict[str, object], path: tuple[object, ...],
                resolver: Resolver | None) -> None:
     *parents, name = rule.translation_path
     for holder, at in _holders(values, parents, path, create=rule.rule in (ADD, REPLACE)):
@@ -117,7 +117,7 @@ def _apply_one(rule: TranslationRule, values: dict[str, Any], path: tuple[Any, .
         _erase(rule.value_path, values, path)
 
 
-def _holders(value: object, names: Sequence[str], at: tuple[Any, ...],
+def _holders(value: object, names: Sequence[str], at: tuple[object, ...],
              create: bool = False) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
     """The maps at the end of `names`, through every item of lists on the way, each with its path."""
     if isinstance(value, list):
@@ -130,11 +130,11 @@ def _holders(value: object, names: Sequence[str], at: tuple[Any, ...],
             yield from _holders(value[names[0]], names[1:], (*at, names[0]), create)
 
 
-def _given(holder: Mapping[str, Any], name: str) -> bool:
+def _given(holder: Mapping[str, object], name: str) -> bool:
     return holder.get(name) is not None and holder[name] is not ERASED
 
 
-def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[str, object]) -> object:
+def _source(rule: TranslationRule, holder: Mapping[str, object], values: Mapping[str, object]) -> object:
     """The value to move; None if it was not given."""
     found: Any
     if rule.value is not None:
@@ -152,7 +152,7 @@ def _source(rule: TranslationRule, holder: Mapping[str, Any], values: Mapping[st
     return found
 
 
-def _add(rule: TranslationRule, holder: dict[str, Any], name: str, values: dict[str, Any]) -> None:
+def _add(rule: TranslationRule, holder: dict[str, object], name: str, values: dict[str, object]) -> None:
     added = _source(rule, holder, values)
     if added is None:
         return
@@ -164,8 +164,8 @@ def _add(rule: TranslationRule, holder: dict[str, Any], name: str, values: dict[
     holder[name] = [*(there if isinstance(there, list) else [there]), *added]
 
 
-def _replace(rule: TranslationRule, holder: dict[str, Any], name: str, values: dict[str, Any],
-             at: tuple[Any, ...]) -> None:
+def _replace(rule: TranslationRule, holder: dict[str, object], name: str, values: dict[str, object],
+             at: tuple[object, ...]) -> None:
     source = _source(rule, holder, values)
     if source is not None:
         if rule.value is None and _given(holder, name):
@@ -177,7 +177,7 @@ def _replace(rule: TranslationRule, holder: dict[str, Any], name: str, values: d
         holder[rule.value_name] = ERASED
 
 
-def _erase(names: Sequence[str], values: dict[str, Any], path: tuple[Any, ...]) -> None:
+def _erase(names: Sequence[str], values: dict[str, object], path: tuple[object, ...]) -> None:
     *parents, name = names
     for holder, _at in _holders(values, parents, path):
         holder[name] = ERASED

@@ -22,7 +22,7 @@ ALWAYS: Final = _('The condition "%s" is true for all parameter values: it has n
 NEVER: Final = _('The condition "%s" is false for all parameter values: what depends on it is never created')
 
 
-def maps(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Mapping[Any, Any]]]:
+def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[Any, ...], Mapping[Any, Any]]]:
     """Yields all maps inside a value with their paths, outer ones first."""
     if isinstance(value, Mapping):
         yield path, value
@@ -89,7 +89,7 @@ def constant_conditions(definition: StackDefinition) -> Iterator[Advice]:
             yield Advice(rules.CONSTANT_CONDITION, text % name, (definition.conditions.key, name))
 
 
-def _cases(definition: StackDefinition, condition: str) -> list[dict[str, Any]] | None:
+def _cases(definition: StackDefinition, condition: str) -> list[dict[str, object]] | None:
     """The combinations of values of all parameters that a condition depends on; None if they are unlimited."""
     section = definition.conditions.definitions
     names: set[str] = set()
@@ -119,7 +119,7 @@ def _cases(definition: StackDefinition, condition: str) -> list[dict[str, Any]] 
     return [dict(zip(sorted(names), case, strict=True)) for case in itertools.product(*choices)]
 
 
-def _values(definition: StackDefinition, name: str) -> list[Any] | None:
+def _values(definition: StackDefinition, name: str) -> list[object] | None:
     schema = definition.parameters.declared.get(name)
     if schema is None or schema.kind not in ('string', 'number', 'boolean'):
         return None
@@ -129,7 +129,7 @@ def _values(definition: StackDefinition, name: str) -> list[Any] | None:
     return [True, False] if schema.kind == 'boolean' else None
 
 
-def _holds(definition: StackDefinition, condition: str, parameters: Mapping[str, Any]) -> bool:
+def _holds(definition: StackDefinition, condition: str, parameters: Mapping[str, object]) -> bool:
     given = definition.environment
     environment = Environment({'parameters': dict(parameters)}, given.operator)
     return definitions.build(definition.template, environment, {}, definition.identity, limits=definition.limits,

@@ -52,7 +52,7 @@ class NotSupported(Call):
     def validate(self) -> None:
         self._refuse(expression.InvalidCall)
 
-    def result(self, args: Any, scope: expression.Scope) -> Any:
+    def result(self, args: object, scope: expression.Scope) -> Any:
         return self._refuse(ValueError)
 
     def _refuse(self, kind: type[Exception]) -> None:
@@ -314,7 +314,7 @@ def named(name: str) -> Edition:
     return edition
 
 
-def listed() -> list[dict[str, Any]]:
+def listed() -> list[dict[str, object]]:
     """The response of template_versions: `version`, `type`, `aliases`, sorted by version."""
     return [{'version': edition.name, 'type': edition.family,
              'aliases': [f'{HOT_KEY}.{alias}' for alias, date in ALIASES.items()

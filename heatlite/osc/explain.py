@@ -100,7 +100,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  replaced: {'/'.join(each['path'])} because of {_why_replaced(each)}"
 
 
-def _last_time(span: Mapping[str, Any]) -> str:
+def _last_time(span: Mapping[str, object]) -> str:
     return '' if span.get('seconds_before') is None else f" (last time {span['seconds_before']} s)"
 
 

@@ -39,12 +39,12 @@ class _OfProtections(_OfStack, command.Lister):
                                  'text. May be repeated. Default: the stack with everything in it')
         return parser
 
-    def change(self, chosen: argparse.Namespace, **body: list[Any]) -> Table:
+    def change(self, chosen: argparse.Namespace, **body: list[object]) -> Table:
         api = Api(self.app)
         return table(api.patch(self.path(api, chosen, 'protections'), body)['protections'])
 
 
-def table(protections: Iterable[Mapping[str, Any]]) -> Table:
+def table(protections: Iterable[Mapping[str, object]]) -> Table:
     return (('path', 'deny', 'reason'), [
         (each['path'] or '(stack)', Joined(each['deny']), each['reason']) for each in protections])
 

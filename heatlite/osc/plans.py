@@ -34,15 +34,15 @@ class Api:
         answer = self._http.post(path, **({} if body is None else {'data': body}))
         return dict(answer.json()) if answer.content else {}
 
-    def put(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         found: dict[str, Any] = self._http.put(path, data=body).json()
         return found
 
-    def patch(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    def patch(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         found: dict[str, Any] = self._http.patch(path, data=body).json()
         return found
 
-    def change(self, path: str, body: Mapping[str, Any]) -> None:
+    def change(self, path: str, body: Mapping[str, object]) -> None:
         """PATCH without an answer."""
         self._http.patch(path, data=body)
 
@@ -116,7 +116,7 @@ class Planning(_PrintsPlan):
                 raise
             return None
 
-    def _body(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
+    def _body(self, api: Api, chosen: argparse.Namespace) -> dict[str, object]:
         files, template = template_utils.process_template_path(
             chosen.template, object_request=http.authenticated_fetcher(api.heat),
             existing=chosen.existing or chosen.revision is not None)
@@ -169,7 +169,7 @@ def imports(given: Sequence[str] | None) -> dict[str, dict[str, str]]:
     return found
 
 
-def as_written(path: str | None, parsed: Any) -> Any:
+def as_written(path: str | None, parsed: object) -> object:
     """Return the text of a template in a file, so that the service can name lines; what was parsed of it if names of
     files in it had to be changed for sending, and of templates from elsewhere."""
     try:

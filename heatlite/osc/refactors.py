@@ -46,7 +46,7 @@ class Refactor(Document):
         self.print(chosen, found, _lines(found))
         return DIFFERS if found['differences'] else 0
 
-    def _stack(self, api: Api, folder: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _stack(self, api: Api, folder: Path, given: Mapping[str, Any]) -> dict[str, object]:
         """Return the definition of one stack as the service takes it. Files are found from the folder of the document.
         """
         template = given.get('template')
@@ -68,7 +68,7 @@ def _place(folder: Path, name: str) -> str:
     return name if '://' in name else str(folder / name)
 
 
-def _move(given: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def _move(given: Mapping[str, object]) -> dict[str, dict[str, str]]:
     return {end: dict(zip(('stack', 'resource'), str(given[end]).split('/', 1), strict=True)) for end in ('from', 'to')}
 
 

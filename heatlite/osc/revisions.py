@@ -106,5 +106,5 @@ def _file(entry: Mapping[str, Any]) -> Iterator[str]:
         yield '(more lines differ)'
 
 
-def _note(of: Mapping[str, Any]) -> str:
+def _note(of: Mapping[str, object]) -> str:
     return '  # the hidden part differs' if of.get('hidden') else ''

@@ -53,7 +53,7 @@ def _overrides(given: Iterable[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def _query(chosen: argparse.Namespace) -> dict[str, Any] | None:
+def _query(chosen: argparse.Namespace) -> dict[str, object] | None:
     """Return the query for members that the options say, or None."""
     found: dict[str, Any] = {}
     if chosen.all_regions:

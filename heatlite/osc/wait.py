@@ -57,7 +57,7 @@ class WaitForStack(Document):
             time.sleep(chosen.interval)
 
 
-def progress(api: Api, path: str) -> Mapping[str, Any] | None:
+def progress(api: Api, path: str) -> Mapping[str, object] | None:
     """Return how far the stack has come; None if there is no such stack any more."""
     try:
         found: Mapping[str, Any] = api.get(path)['progress']

@@ -262,7 +262,7 @@ ACTIONS: Final = ('alarm_actions', 'ok_actions', 'insufficient_data_actions')
 REQUIRED: Final = ('statistic', 'period', 'evaluation_periods', 'comparison', 'threshold')
 
 
-def check_period(period: Any) -> None:
+def check_period(period: object) -> None:
     """Raises HTTPBadRequest unless it is 10, 20, 30 or a multiple of 60 up to a day, in seconds."""
     if (not isinstance(period, int) or isinstance(period, bool) or period <= 0 or period > LONGEST_PERIOD
             or (period not in SHORT_PERIODS and period % MINUTE)):
@@ -362,13 +362,13 @@ def _reason(rule: Rule, state: str, values: Sequence[float], lacking: int, breac
 
 # --- checks ------------------------------------------------------------------------------------------------
 
-def _check_text(what: str, text: Any) -> None:
+def _check_text(what: str, text: object) -> None:
     if not isinstance(text, str) or not 0 < len(text) <= MOST_NAME:
         raise exception.HTTPBadRequest(_('%(what)s is a text of 1 to %(most)d characters.')
                                        % {'what': what, 'most': MOST_NAME})
 
 
-def _check_number(what: str, number: Any) -> None:
+def _check_number(what: str, number: object) -> None:
     if (not isinstance(number, int | float) or isinstance(number, bool)
             or not -MOST_VALUE <= number <= MOST_VALUE):
         raise exception.HTTPBadRequest(_('%s must be a number from -2**360 to 2**360.') % what)

@@ -82,7 +82,7 @@ def changed_properties(before: Source, after: Source) -> dict[str, list[str]]:
     return found
 
 
-def _properties(resource: Any) -> Mapping[str, object]:
+def _properties(resource: object) -> Mapping[str, object]:
     found = resource.get('properties', resource.get('Properties')) if isinstance(resource, Mapping) else None
     return found if isinstance(found, Mapping) else {}
 
@@ -121,14 +121,14 @@ class _Comparison:
         self.left = MOST_VALUES
         self._mask = mask
 
-    def entries(self, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Json]:
+    def entries(self, before: Mapping[str, object], after: Mapping[str, object]) -> Iterator[Json]:
         for name in dict.fromkeys((*before, *after)):
             kind = _kind(name in before, name in after)
             values = list(self._values(before.get(name), after.get(name)))
             if values or kind != 'changed':
                 yield {'name': str(name), 'change': kind, 'values': values}
 
-    def _values(self, before: Any, after: Any) -> Iterator[Json]:
+    def _values(self, before: object, after: object) -> Iterator[Json]:
         if isinstance(before or after, Mapping):            # what is added or removed is shown key by key, too
             before, after = before or {}, after or {}
         for path, old, new, _unknown in value_changes('', before, after, lambda value: True):
@@ -165,5 +165,5 @@ def _kind(was: bool, is_now: bool) -> str:
     return ('changed' if is_now else 'removed') if was else 'added'
 
 
-def _value(path: list[Any], before: Any, after: Any, *, hidden: bool) -> Json:
+def _value(path: list[object], before: object, after: object, *, hidden: bool) -> Json:
     return {'path': path, 'before': before, 'after': after, 'hidden': hidden}

@@ -124,7 +124,7 @@ FACTS: Mapping[str, Facts] = {
 }
 
 
-def measured(type_name: str, properties: Mapping[str, Any]) -> Measured | None:
+def measured(type_name: str, properties: Mapping[str, object]) -> Measured | None:
     """Return what counts of a resource; None if its type is not among `FACTS`."""
     facts = FACTS.get(type_name)
     return None if facts is None else Measured(type_name, {name: properties.get(name) for name in facts.names})
@@ -183,7 +183,7 @@ def consumed(what: Measured | None, flavors: Flavors) -> Consumed:
     return Consumed(+amounts, flavor, tuple((kind, size or 0) for kind, size in volumes), is_certain)
 
 
-def _volumes(facts: Facts, values: Mapping[str, Any]) -> list[tuple[str | None, int | None]]:
+def _volumes(facts: Facts, values: Mapping[str, object]) -> list[tuple[str | None, int | None]]:
     """Return (volume type, GiB) of the volumes that a resource makes; None for what is not known."""
     found: list[tuple[str | None, int | None]] = []
     if facts.size:
@@ -195,12 +195,12 @@ def _volumes(facts: Facts, values: Mapping[str, Any]) -> list[tuple[str | None, 
     return found
 
 
-def _makes_port(interface: Any) -> bool:
+def _makes_port(interface: object) -> bool:
     return not isinstance(interface, Mapping) or not (
         interface.get('port') or interface.get('allocate_network') == 'none')
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 

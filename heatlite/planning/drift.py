@@ -146,7 +146,7 @@ def _noticed(found: ResourceDrift, before: ResourceDrift | None, at: str, by: st
 
 # --- comparing -----------------------------------------------------------------------------------------------
 
-def same(expected: Any, actual: Any) -> bool:
+def same(expected: object, actual: object) -> bool:
     """Whether an object has the value that a definition gave it. Costs the size of both; of lists of maps that differ,
     the product of their lengths."""
     if expected is None:
@@ -160,7 +160,7 @@ def same(expected: Any, actual: Any) -> bool:
     return _word(expected) == _word(actual)
 
 
-def differences(name: str, expected: Any, actual: Any) -> Iterator[PropertyDrift]:
+def differences(name: str, expected: object, actual: object) -> Iterator[PropertyDrift]:
     """Yield each value within a property that differs. Maps are compared by key; all else is one value."""
     waiting: list[tuple[tuple[Any, ...], Any, Any]] = [((name,), expected, actual)]
     while waiting:
@@ -179,7 +179,7 @@ def canonical(value: object) -> str:
     return json.dumps(_canonical(value), sort_keys=True)
 
 
-def _same_members(expected: Sequence[Any], actual: Sequence[Any]) -> bool:
+def _same_members(expected: Sequence[object], actual: Sequence[object]) -> bool:
     wanted = Counter(map(canonical, expected))
     wanted.subtract(map(canonical, actual))
     if not any(wanted.values()):
@@ -194,7 +194,7 @@ def _same_members(expected: Sequence[Any], actual: Sequence[Any]) -> bool:
     return True
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: object) -> object:
     match value:
         case Mapping():
             return {str(key): _canonical(item) for key, item in value.items() if not _is_empty(item)}
@@ -203,11 +203,11 @@ def _canonical(value: Any) -> Any:
     return None if _is_empty(value) else _word(value)
 
 
-def _is_empty(value: Any) -> bool:
+def _is_empty(value: object) -> bool:
     return value is None or (isinstance(value, str | Mapping | list | tuple | set | frozenset) and not value)
 
 
-def _word(value: Any) -> str:
+def _word(value: object) -> str:
     """Return a number, a boolean or a text as services spell it."""
     match value:
         case bool():

@@ -219,7 +219,7 @@ def blocked_changes(protections: Sequence[Protection], document: Mapping[str, An
         if (action := PlanAction(change['action'])) in DENIABLE_CHANGES))
 
 
-def digest(document: Any) -> str:
+def digest(document: object) -> str:
     """Return the SHA-256 of a JSON document in canonical form, as hexadecimal digits."""
     return hashlib.sha256(json.dumps(document, sort_keys=True, separators=(',', ':')).encode()).hexdigest()
 
@@ -229,7 +229,7 @@ def place(path: Sequence[str]) -> str:
     return digest(list(path))
 
 
-def value_changes(name: str, before: Any, after: Any,
+def value_changes(name: str, before: object, after: object,
                   is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, bool]]:
     """Yield (path, before, after, is unknown) for each value within a property that differs.
 
@@ -240,14 +240,14 @@ def value_changes(name: str, before: Any, after: Any,
         yield path, old, new, is_unknown
 
 
-def observed_changes(name: str, before: Any, live: Any, after: object,
+def observed_changes(name: str, before: object, live: object, after: object,
                      is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
     """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
     for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
         yield path, old, real, new, is_unknown
 
 
-def _differing(name: str, values: tuple[Any, ...], is_known: Callable[[Any], bool]) -> Iterator[
+def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], bool]) -> Iterator[
         tuple[tuple[object, ...], tuple[Any, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
     waiting: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((name,), values)]
@@ -262,7 +262,7 @@ def _differing(name: str, values: tuple[Any, ...], is_known: Callable[[Any], boo
             yield path, found, False
 
 
-def _inner(values: tuple[Any, ...]) -> list[tuple[Any, tuple[Any, ...]]] | None:
+def _inner(values: tuple[Any, ...]) -> list[tuple[object, tuple[object, ...]]] | None:
     """Return the parts to compare one by one; None if the values are compared as a whole."""
     if all(isinstance(each, Mapping) for each in values):
         keys = dict.fromkeys(key for each in values for key in each)
@@ -296,7 +296,7 @@ def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> 
     return f" of {', '.join(found)}" if found else ''
 
 
-def to_document(plan: Plan) -> dict[str, Any]:
+def to_document(plan: Plan) -> dict[str, object]:
     """Return the plan as clients see it, without what belongs to its storage (id, author, times)."""
     return {'action': plan.action, 'summary': plan.summary, 'is_empty': plan.is_empty, 'fails': plan.fails or None,
             'blockers': [each.to_json() for each in plan.blockers],
@@ -313,7 +313,7 @@ def _change(change: PlannedChange) -> dict[str, Any]:
             'values': [_value(value) for value in change.values]}
 
 
-def _cause_of_change(cause: Cause | None) -> dict[str, Any] | None:
+def _cause_of_change(cause: Cause | None) -> dict[str, object] | None:
     found = cause_document(cause)
     return None if found is None or cause is None else {**found, 'by': cause.by, 'at': cause.at}
 
@@ -324,7 +324,7 @@ def _value(value: ValueChange) -> dict[str, Any]:
             **({'live': value.live} if value.live is not NOT_READ else {})}
 
 
-def cause_document(cause: Cause | None) -> dict[str, Any] | None:
+def cause_document(cause: Cause | None) -> dict[str, object] | None:
     """Return a cause as clients see it."""
     return None if cause is None else {
         'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}

@@ -47,7 +47,7 @@ def parse(document: Any) -> Prices:
                   {meters[name]: price for name, price in each.items()})
 
 
-def _table(document: Mapping[str, Any], section: str) -> dict[str, Decimal]:
+def _table(document: Mapping[str, object], section: str) -> dict[str, Decimal]:
     found = document.get(section) or {}
     if not isinstance(found, Mapping):
         raise WrongPrices(f'prices: {section}: expected a map')
@@ -63,7 +63,7 @@ def _table(document: Mapping[str, Any], section: str) -> dict[str, Decimal]:
     return table
 
 
-def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> dict[str, Any]:
+def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> dict[str, object]:
     """Return the costs per hour before and after, as decimal texts, and what has no price.
 
     {currency, per_hour: {before, after}, without_price: [names of flavors and volume types, at most MOST_UNPRICED]}

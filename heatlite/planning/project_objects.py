@@ -120,7 +120,7 @@ def _is_open(rule: Entry) -> bool:
         'protocol', 'port_range_min', 'port_range_max', 'remote_ip_prefix', 'remote_group_id'))
 
 
-def _rule(rule: Entry, own: str) -> dict[str, Any]:
+def _rule(rule: Entry, own: str) -> dict[str, object]:
     remote = rule.get('remote_group_id')
     return _given({
         'direction': _unless('ingress', rule['direction']), 'ethertype': _unless('IPv4', rule.get('ethertype')),
@@ -279,11 +279,11 @@ def _tags(entry: Entry) -> dict[str, Any]:
     return {'tags': list(_tags_of(entry))}
 
 
-def _unless(usual: Any, value: Any) -> Any:
+def _unless(usual: object, value: object) -> object:
     """The value; None if it is the usual one."""
     return None if value == usual else value
 
 
-def _given(properties: dict[str, Any]) -> dict[str, Any]:
+def _given(properties: dict[str, object]) -> dict[str, Any]:
     """The properties that have a value; False and 0 are some."""
     return {name: value for name, value in properties.items() if value is not None and value not in ('', [], {}, ())}

@@ -136,7 +136,7 @@ def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
                  {resources[each.kind, each.id]: each.id for each in chosen}, counts)
 
 
-def references(value: Any) -> Iterator[Ref]:
+def references(value: object) -> Iterator[Ref]:
     """Yield all references in a value."""
     match value:
         case Ref():
@@ -181,7 +181,7 @@ class _Writer:
         """Return the properties as a template has them. `place`: of the object in the template."""
         return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
 
-    def _value(self, value: Any, kind: str, place: int) -> Any:
+    def _value(self, value: object, kind: str, place: int) -> Any:
         match value:
             case Ref():
                 return self._reference(value, kind, place)

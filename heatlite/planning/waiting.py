@@ -35,7 +35,7 @@ class Wait:
         said, before = self._said(), noted._said()
         return self.at - noted.at >= (SHORTEST if said != before else AGAIN)
 
-    def _said(self) -> Any:
+    def _said(self) -> object:
         """Return what counts of the answer: request ids and paths differ each time."""
         return None if self.answer is None else (self.answer['status'], self.answer['said'])
 

@@ -208,7 +208,7 @@ class BrokerClient:
             # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
             return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
 
-    def _answered(self, call: Callable[[], Any], end: float) -> Any:
+    def _answered(self, call: Callable[[], object], end: float) -> Any:
         """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
 
         The library would wait until its time-out for an answer that finds no way, and for a broker that accepts

@@ -16,7 +16,7 @@ from heatlite.common import exception
 _STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fault documents
 
 
-def to_wire(error: BaseException) -> dict[str, Any]:
+def to_wire(error: BaseException) -> dict[str, object]:
     """`{name, bases, message, state}`: plain JSON. `bases`: names of its base classes, the nearest first, for receivers
     of an older release; `state`: the attributes that are JSON values (path, details...)."""
     return {'name': _name(error), 'bases': _bases(error), 'message': str(error), 'state': _plain_state(error)}
@@ -61,7 +61,7 @@ def _name(error: BaseException) -> str:
     return f'{found.__module__}.{found.__qualname__}'
 
 
-def _plain_state(error: BaseException) -> dict[str, Any]:
+def _plain_state(error: BaseException) -> dict[str, object]:
     state: dict[str, Any] = {}
     for name, value in vars(error).items():
         if name.startswith('_') or name == 'message':

@@ -44,7 +44,7 @@ class Message:
     def arguments(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self)}      # without copying whole templates
 
-    def sent(self) -> dict[str, Any]:
+    def sent(self) -> dict[str, object]:
         """The arguments as they are sent: without those that have their default.
 
         So a field that a receiver does not know asks for something (`unknown`).
@@ -53,12 +53,12 @@ class Message:
                 if (value := getattr(self, each.name)) != default(each)}
 
     @classmethod
-    def unknown(cls, arguments: Mapping[str, Any]) -> list[str]:
+    def unknown(cls, arguments: Mapping[str, object]) -> list[str]:
         """The fields of a newer release in what was sent. To ignore them would do something else than was asked for."""
         return sorted(arguments.keys() - {each.name for each in fields(cls)})
 
     @classmethod
-    def from_arguments(cls, arguments: Mapping[str, Any]) -> Self:
+    def from_arguments(cls, arguments: Mapping[str, object]) -> Self:
         """Builds the message from its fields, in a message or in a stored document. Ignores unknown fields."""
         return cls(**documents.known(cls, arguments))
 
@@ -544,7 +544,7 @@ class Wake(Message):
     stack_id: str
 
 
-def wrong(name: str, expected: str, found: Any) -> exception.HTTPBadRequest:
+def wrong(name: str, expected: str, found: object) -> exception.HTTPBadRequest:
     """The error for a field of a request body."""
     return exception.HTTPBadRequest(
         _('Invalid value for "%(name)s": expected %(expected)s, found %(found)r.')

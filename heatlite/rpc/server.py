@@ -80,7 +80,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
 
 
 def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, Any], method: str,
-            arguments: Mapping[str, Any], check: Callable[[], None]) -> dict[str, Any]:
+            arguments: Mapping[str, object], check: Callable[[], None]) -> dict[str, Any]:
     now = runtime.current().now
     before = commits.begun()
     try:
@@ -117,7 +117,7 @@ def _note_subject(message: messages.Message) -> None:
             note(**{name: value})
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: object) -> Any:
     """Returns `value` itself. Raises RequestLimitExceeded when it is too large to be sent.
 
     An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
@@ -160,7 +160,7 @@ class _Methods:
             raise AttributeError(method)
         return functools.partial(self._answer, method)
 
-    def _answer(self, method: str, context: Mapping[str, Any], **arguments: Any) -> dict[str, Any]:
+    def _answer(self, method: str, context: Mapping[str, object], **arguments: object) -> dict[str, Any]:
         return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 
@@ -193,7 +193,7 @@ class Server:
         messaging.remove_queue(self._transport, self._engine_id)
 
 
-def serve(transport: Any, engine_id: str, endpoint: Endpoint) -> Server:
+def serve(transport: object, engine_id: str, endpoint: Endpoint) -> Server:
     """Returns a server that listens. Blocks until there is a broker."""
     server = Server(transport, engine_id, endpoint)
     server.start()

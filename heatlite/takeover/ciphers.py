@@ -72,7 +72,7 @@ def decrypt(method: str, secret: str, key: str) -> str:
         raise exception.InvalidEncryptionKey() from None
 
 
-def decrypted_json(secret: Any, key: str) -> Any:
+def decrypted_json(secret: object, key: str) -> object:
     """The value of a pair [method, text], in which Heat encrypts JSON."""
     if not (isinstance(secret, list) and len(secret) == 2 and all(isinstance(part, str) for part in secret)):
         raise ValueError(_('an encrypted value is no pair of a method and a text'))

@@ -156,7 +156,7 @@ class _Tree:
         self.refusals += 1
         raise exception.ClientNotAvailable(client_name=client)
 
-    def _asked(self, read: Callable[[], Any]) -> Any:
+    def _asked(self, read: Callable[[], object]) -> Any:
         """The value, or UNKNOWN if it is not stored."""
         before = self.refusals
         try:
@@ -218,7 +218,7 @@ def _not_begun(member: Member, definition: StackDefinition, current: Mapping[str
         name: current[name] for name in sorted(wanted.requires) if name in current}))
 
 
-def _with_definition(member: Member, rest: Mapping[str, Any]) -> Member:
+def _with_definition(member: Member, rest: Mapping[str, object]) -> Member:
     state = member.state
     given = {**rest, 'type': state.type}
     sign = DIRTY if state.fingerprint == DIRTY else fingerprint({**given, 'properties': member.columns['properties']})
@@ -290,7 +290,7 @@ def _plain(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
 
 
-def _is_worth_storing(kept: Mapping[str, Any], state: ResourceState) -> bool:
+def _is_worth_storing(kept: Mapping[str, object], state: ResourceState) -> bool:
     """As the engine decides at the end of a step."""
     return bool(kept) and (len(kept) > 1 or kept.get(attribute_cache.REFERENCE) != state.physical_id)
 

@@ -114,7 +114,7 @@ class Opener:
         except exception.HeatException as error:
             raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
 
-    def opened(self, row: str, secret: Any) -> Any:
+    def opened(self, row: str, secret: object) -> object:
         """The value of a pair (method, text)."""
         try:
             return ciphers.decrypted_json(secret, self.key)
@@ -219,7 +219,7 @@ class _Conversion:
             raise Unfit(row, str(error)) from None
         return Source(template_id, document, self._environment(row, found), self._files_of(row, found))
 
-    def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, Any]:
+    def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, object]:
         """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
         found = self._opener.mapping(row, 'environment', template.environment)
         for section in ('parameters', 'parameter_defaults'):
@@ -273,7 +273,7 @@ class _Conversion:
             created_at=found.created_at or UNKNOWN_TIME, updated_at=found.updated_at),
             columns, tuple(self._data(found.id)))
 
-    def _applied(self, found: rows.Resource) -> dict[str, Any]:
+    def _applied(self, found: rows.Resource) -> dict[str, object]:
         row = f'resource {found.id}'
         if found.rsrc_prop_data_id is not None:
             return self._properties_of(row, found.rsrc_prop_data_id)
@@ -281,7 +281,7 @@ class _Conversion:
         return ({name: self._opener.opened(row, value) for name, value in data.items()}
                 if found.properties_data_encrypted else data)
 
-    def _properties_of(self, row: str, number: int) -> dict[str, Any]:
+    def _properties_of(self, row: str, number: int) -> dict[str, object]:
         if number not in self._properties:
             found = self._tree.properties.get(number)
             if found is None:

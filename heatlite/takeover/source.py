@@ -59,7 +59,7 @@ READ_ONLY = {
     'postgresql': 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', 'sqlite': 'PRAGMA query_only = ON'}
 
 
-def _read_only(connection: Any, _record: Any) -> None:
+def _read_only(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute(READ_ONLY['sqlite'] if type(connection).__module__.startswith('sqlite3')
                    else READ_ONLY['postgresql'] if type(connection).__module__.startswith('psycopg')
@@ -271,7 +271,7 @@ def _all(tx: sa.Connection, cls: type[T], query: sa.Select[Any]) -> list[T]:
 
 
 def _where(tx: sa.Connection, cls: type[T], query: sa.Select[Any], column: sa.ColumnElement[Any],
-           values: Iterable[Any]) -> list[T]:
+           values: Iterable[object]) -> list[T]:
     return [each for chunk in _chunks(values) for each in _all(tx, cls, query.where(column.in_(chunk)))]
 
 
@@ -281,14 +281,14 @@ def _by_id(tx: sa.Connection, cls: type[T], table: sa.Table, ids: Iterable[int |
         tx, cls, _select(cls, table), table.c.id, wanted)}
 
 
-def _grouped(found: Iterable[T], name: str) -> dict[Any, list[T]]:
+def _grouped(found: Iterable[T], name: str) -> dict[object, list[T]]:
     groups: dict[Any, list[T]] = {}
     for each in found:
         groups.setdefault(getattr(each, name), []).append(each)
     return groups
 
 
-def _chunks(values: Iterable[Any]) -> Iterator[list[Any]]:
+def _chunks(values: Iterable[object]) -> Iterator[list[Any]]:
     found = list(values)
     for begin in range(0, len(found), SELECTED_AT_ONCE):
         yield found[begin:begin + SELECTED_AT_ONCE]

@@ -42,7 +42,7 @@ def value(name: str, schema: Schema, given: Any, named: Named = NONE_NAMED) -> A
     raise NoValue(f'it must satisfy {", ".join(customs)}' if customs else 'its schema allows no other value')
 
 
-def references(given: Any) -> str | None:
+def references(given: object) -> str | None:
     """The resource that a value refers to as a whole: {get_resource: NAME}."""
     match given:
         case {'get_resource': str(name)}:
@@ -50,7 +50,7 @@ def references(given: Any) -> str | None:
     return None
 
 
-def _candidates(name: str, schema: Schema, now: Any, named: Named) -> Iterator[Any]:
+def _candidates(name: str, schema: Schema, now: object, named: Named) -> Iterator[Any]:
     for constraint in schema.constraints:
         if isinstance(constraint, AllowedValues):
             allowed = list(constraint.allowed)
@@ -100,7 +100,7 @@ def _texts(name: str, schema: Schema, named: Named) -> Iterator[str]:
         yield 'http://another.example'
 
 
-def _lists(name: str, schema: Schema, now: Any, named: Named) -> Iterator[list[Any]]:
+def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[list[Any]]:
     element = schema.schema
     if not isinstance(element, Schema):
         yield [TEXTS[0]]
@@ -131,7 +131,7 @@ def _maps(schema: Schema, now: Any, named: Named) -> Iterator[dict[str, Any]]:
                 continue
 
 
-def _is_valid(schema: Schema, candidate: Any) -> bool:
+def _is_valid(schema: Schema, candidate: object) -> bool:
     try:
         schema.validate_constraints(schema.coerce(candidate), skipped=(CustomConstraint,))
     except (ValueError, TypeError):

@@ -99,7 +99,8 @@ def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
                      frozenset(said.get('unlike', ())), 'again' in said)
 
 
-def _other(name: str, schema: Schema, given: Any, example: Example, extra: dict[str, Any], named: Named) -> Any:
+def _other(name: str, schema: Schema, given: object, example: Example, extra: dict[str, object],
+           named: Named) -> object:
     """From the example's own changes, a second resource like the one referred to, or what the schema allows."""
     for change in (*example.update, *example.replace):
         if name in change and change[name] != given:
@@ -107,7 +108,7 @@ def _other(name: str, schema: Schema, given: Any, example: Example, extra: dict[
     return _like(given, example, extra) or another.value(name, schema, given, named)
 
 
-def _like(given: Any, example: Example, extra: dict[str, Any]) -> Any:
+def _like(given: object, example: Example, extra: dict[str, object]) -> object:
     """The value with its first reference leading to a second resource; None when there is no reference in it."""
     name = another.references(given)
     if name is not None and name in example.needs:
@@ -307,7 +308,7 @@ class Trial:
 
     # --- the scenario ---------------------------------------------------------------------------------------
 
-    def _made(self, properties: Mapping[str, Any], extra: Mapping[str, Any]) -> ResourceScenario:
+    def _made(self, properties: Mapping[str, object], extra: Mapping[str, object]) -> ResourceScenario:
         """The scenario with the resource made anew, and what it depends on as before."""
         if self._scenario is None:
             self.cloud.reset()
@@ -323,13 +324,14 @@ class Trial:
         self._put(self._scenario, properties, extra)
         return self._scenario
 
-    def _put(self, scenario: ResourceScenario, properties: Mapping[str, Any] | None, extra: Mapping[str, Any]) -> None:
+    def _put(self, scenario: ResourceScenario, properties: Mapping[str, object] | None,
+             extra: Mapping[str, object]) -> None:
         failure = self._failure(scenario, properties, extra)
         if failure is not None:
             raise Broken(failure)
 
-    def _failure(self, scenario: ResourceScenario, properties: Mapping[str, Any] | None,
-                 extra: Mapping[str, Any]) -> str | None:
+    def _failure(self, scenario: ResourceScenario, properties: Mapping[str, object] | None,
+                 extra: Mapping[str, object]) -> str | None:
         self._given, scenario.extra = properties, extra
         return scenario.put(properties)
 
@@ -443,7 +445,7 @@ def _difference(wanted: Counter[str], found: Counter[str], but: frozenset[str] =
     return _few(findings)
 
 
-def _fields(path: str, wanted: Any, found: Any, but: frozenset[str]) -> Iterator[str]:
+def _fields(path: str, wanted: object, found: object, but: frozenset[str]) -> Iterator[str]:
     if isinstance(wanted, dict) and isinstance(found, dict):
         for key in sorted({*wanted, *found} - but):
             if wanted.get(key) != found.get(key):

@@ -155,7 +155,7 @@ class Simulated:
         if self._beside is not None:
             self._beside.advance(seconds)
 
-    def _ask(self, method: str, path: str, body: Any = None) -> Any:
+    def _ask(self, method: str, path: str, body: object = None) -> Any:
         wanted = request.Request(self.url + path, json.dumps(body).encode() if body is not None else None,
                                  {'Content-Type': 'application/json'}, method=method)
         with request.urlopen(wanted, timeout=60) as answer:

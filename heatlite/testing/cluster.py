@@ -86,7 +86,7 @@ class Chaos:
             raise Outage(reason='it went away')
 
 
-def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
+def options(given: Mapping[str, object]) -> cfg.ConfigOpts:
     """The options of an engine. Engines with the same ones share them: registering them is a tenth of a short life."""
     cfg.CONF.set_override('auth_encryption_key', KEY)       # where types that keep secrets look
     return _options(tuple(sorted((name, tuple(value) if isinstance(value, list) else value)
@@ -94,7 +94,7 @@ def options(given: Mapping[str, Any]) -> cfg.ConfigOpts:
 
 
 @functools.lru_cache(maxsize=16)
-def _options(given: tuple[tuple[str, Any], ...]) -> cfg.ConfigOpts:
+def _options(given: tuple[tuple[str, object], ...]) -> cfg.ConfigOpts:
     conf = cfg.ConfigOpts()
     config.register(conf)
     conf([], default_config_files=[])
@@ -281,6 +281,6 @@ class Cluster:
                 found.setdefault(state.name, []).append((str(state.action), str(state.status), state.physical_id))
             return found
 
-    def events(self, stack_id: str) -> list[tuple[Any, ...]]:
+    def events(self, stack_id: str) -> list[tuple[object, ...]]:
         with self.database.reader() as tx:
             return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted())]

@@ -84,7 +84,7 @@ def _example(file: Path, name: str, entry: Any) -> Example:
     return Example(**words)
 
 
-def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:
+def _known(file: Path, where: str, said: object, words: frozenset[str]) -> None:
     if not isinstance(said, dict):
         raise ExamplesError(f'{file}: {where} must be a map')
     unknown = sorted(set(said) - words)
@@ -92,7 +92,7 @@ def _known(file: Path, where: str, said: Any, words: frozenset[str]) -> None:
         raise ExamplesError(f'{file}: {where}: {unknown[0]} is not known; {", ".join(sorted(words))} are')
 
 
-def _stand_in(file: Path, said: Any) -> tuple[Path, str] | None:
+def _stand_in(file: Path, said: object) -> tuple[Path, str] | None:
     if said is None:
         return None
     name, _colon, function = str(said).partition(':')
@@ -101,7 +101,7 @@ def _stand_in(file: Path, said: Any) -> tuple[Path, str] | None:
     return file.parent / name, function
 
 
-def referred(value: Any) -> Iterator[str]:
+def referred(value: object) -> Iterator[str]:
     """Names of the resources that a part of a template refers to, by get_resource or get_attr."""
     match value:
         case {'get_resource': str(name)} | {'get_attr': [str(name), *_]}:

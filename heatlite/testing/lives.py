@@ -185,7 +185,7 @@ class Life:
             wanted = {**before, **change}
             after = {name: value for name, value in wanted.items() if value is not None}
 
-            def prepare(before: dict[str, Any] = before) -> None:
+            def prepare(before: dict[str, object] = before) -> None:
                 """As before the change, made anew: much can only be changed in one direction."""
                 self._gone()
                 self.given = before
@@ -201,7 +201,7 @@ class Life:
     def crash_in_delete(self) -> Said:
         return self._crash(self._restore, None)
 
-    def _crash(self, prepare: Callable[[], None], wanted: Mapping[str, Any] | None) -> Said:
+    def _crash(self, prepare: Callable[[], None], wanted: Mapping[str, object] | None) -> Said:
         """Kills the engine at each point on the way to `wanted`; another one must get there."""
         if not self._crash_every:
             return NOT_TRIED, 'crashes were not asked for'
@@ -233,7 +233,7 @@ class Life:
             return FAILED, _few(failed)
         return (WARNED, _few(warned)) if warned else (PASSED, '')
 
-    def _after_crash(self, wanted: Mapping[str, Any] | None, failure: str | None) -> tuple[str, str]:
+    def _after_crash(self, wanted: Mapping[str, object] | None, failure: str | None) -> tuple[str, str]:
         """What is wrong, if anything. A type that cannot look for what it made may fail a create, and be made anew."""
         if failure is not None:
             again = self.scenario.put(wanted)
@@ -258,7 +258,7 @@ class Life:
 
     # --- helping ------------------------------------------------------------------------------------------
 
-    def _change(self, change: Mapping[str, Any], named: str) -> None:
+    def _change(self, change: Mapping[str, object], named: str) -> None:
         wanted = {**self.given, **change}
         wanted = {name: value for name, value in wanted.items() if value is not None}
         failure = self.scenario.put(wanted)

@@ -76,7 +76,7 @@ class Plugin(pytest.Collector):
         for name in self.kit.types:
             yield from Type.from_parent(self, name=name).collect()
 
-    def cloud_of(self, type_name: str) -> Any:
+    def cloud_of(self, type_name: str) -> object:
         if self._cloud_of is None:
             self._cloud_of = self._stack.enter_context(self.kit.clouds())
             self.session.config.add_cleanup(self._stack.close)

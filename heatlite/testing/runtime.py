@@ -217,13 +217,13 @@ class SimulatedRuntime:
         self.universe.wake_at(seconds, thread, token)
         thread.pause()
 
-    def spawn(self, function: Callable[..., Any], *args: Any) -> SimThread:
+    def spawn(self, function: Callable[..., object], *args: object) -> SimThread:
         thread = SimThread(self, function, args)
         self.threads[thread] = None
         self.universe.schedule(thread)
         return thread
 
-    def spawn_os_thread(self, function: Callable[[], Any]) -> None:
+    def spawn_os_thread(self, function: Callable[[], object]) -> None:
         self.spawn(function)
 
     def flag(self) -> SimSignal:

@@ -118,12 +118,12 @@ class ResourceScenario:
         self.before = self.things()
         return None if row.status == 'COMPLETE' else self.reason()
 
-    def put(self, properties: Mapping[str, Any] | None, converge: bool = False) -> str | None:
+    def put(self, properties: Mapping[str, object] | None, converge: bool = False) -> str | None:
         """Makes, changes or deletes it, and waits. Why that failed, or None."""
         self.cluster.ask(messages.UpdateStack(**self._update(properties), converge=converge))
         return self._failure()
 
-    def plan(self, properties: Mapping[str, Any] | None, refresh: bool = False) -> StoredPlan:
+    def plan(self, properties: Mapping[str, object] | None, refresh: bool = False) -> StoredPlan:
         """Plans what `put` does. The document has the changes, by path. `refresh`: with a look at the cloud."""
         made = self.cluster.ask(messages.CreatePlan(action=messages.UPDATE, converge=refresh,
                                                     **self._update(properties)))
@@ -137,7 +137,7 @@ class ResourceScenario:
         self.cluster.ask(messages.ApplyPlan(plan.id))
         return self._failure()
 
-    def _update(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
+    def _update(self, properties: Mapping[str, object] | None) -> dict[str, Any]:
         return {'stack_id': self.stack_id, 'template': self.template(properties),
                 'environment': dict(self.example.environment), 'timeout_mins': self.minutes}
 
@@ -206,7 +206,7 @@ class ResourceScenario:
     def events(self) -> int:
         return sum(name == IT for name, *_rest in self.cluster.events(self.stack_id))
 
-    def asked(self, question: Callable[[Resource], Any]) -> Any:
+    def asked(self, question: Callable[[Resource], object]) -> Any:
         """`question(it)`, asked inside an engine; its answer. Raises what it raises."""
         answers: list[tuple[Any, Exception | None]] = []
 

@@ -135,7 +135,7 @@ class _Nowhere(dict[str, Any]):
     name = id = 'none'
 
     @property
-    def defn(self) -> Any:
+    def defn(self) -> object:
         return self
 
 
@@ -147,7 +147,8 @@ def check_translation(kind: type[Resource]) -> Iterator[Diagnostic]:
     where = _line(kind, 'translation_rules')
     try:
         resource = kind('none', ResourceDefinition('none', 'None', {}), stack)
-        rules = list(resource.translation_rules(property_set.Properties(kind.properties_schema, {})) or ())
+        given = property_set.Properties(kind.properties_schema, {})
+        rules: list[object] = list(resource.translation_rules(given) or ())
     except exception.StackValidationFailed:
         return                                  # they depend on properties that are required
     except Exception as error:

@@ -139,7 +139,7 @@ class SimDatabase(Database):
                 self.runtime.universe.failure = error
             raise
 
-    def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: Any) -> None:
+    def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: object) -> None:
         if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
             return
         try:
@@ -336,7 +336,7 @@ class ServerDatabase(SimDatabase):
         self._used = {each: since for each, since in self._used.items() if each in self._open}
         self._server.has_ended()
 
-    def _do_not_wait(self, connection: Any, _record: Any) -> None:
+    def _do_not_wait(self, connection: Any, _record: object) -> None:
         """Locks, and transactions without a statement, are waited for in virtual time only (`Server.wait`)."""
         with connection.cursor() as cursor:
             if self.dialect == 'mysql':
@@ -353,7 +353,7 @@ class ServerDatabase(SimDatabase):
         self._until_free(cursor, context, lambda: cursor.executemany(statement, parameters))
         return True
 
-    def _until_free(self, cursor: Any, context: Any, execute: Callable[[], Any]) -> None:
+    def _until_free(self, cursor: Any, context: Any, execute: Callable[[], object]) -> None:
         """Executes a statement, again for as long as it needs a lock that another transaction holds."""
         tx = context.root_connection
         end = self.runtime.universe.time + LOCK_WAIT

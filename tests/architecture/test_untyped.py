@@ -17,10 +17,10 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 236, 'authoring': 47, 'cmd': 90, 'common': 169, 'db': 215, 'editing': 19, 'engine': 354,
-    'engine.alarms': 2, 'engine.clients': 484, 'engine.compat': 31, 'engine.durability': 11, 'engine.notify': 14,
-    'engine.observe': 11, 'engine.reconcile': 143, 'engine.requests': 211, 'engine.resources': 1221,
-    'engine.types': 136, 'language': 659, 'osc': 80, 'planning': 171, 'rpc': 68, 'takeover': 58, 'testing': 176,
+    'api': 166, 'authoring': 34, 'cmd': 82, 'common': 139, 'db': 150, 'editing': 16, 'engine': 194,
+    'engine.alarms': 2, 'engine.clients': 351, 'engine.compat': 20, 'engine.durability': 11, 'engine.notify': 12,
+    'engine.observe': 9, 'engine.reconcile': 93, 'engine.requests': 145, 'engine.resources': 750,
+    'engine.types': 95, 'language': 387, 'osc': 66, 'planning': 125, 'rpc': 56, 'takeover': 44, 'testing': 135,
     'wsgi': 3,
 }
 HIDDEN = 83                 # casts and ignored errors of the product

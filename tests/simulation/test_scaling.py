@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.db import resources, stacks
 from heatlite.engine import attributes, constraints, properties
 from heatlite.rpc import messages
@@ -128,6 +129,16 @@ def test_nothing_to_do():
         before = child(cluster, stack_id).generation
         assert outputs(scale(cluster, stack_id))['size'] == 1
         assert child(cluster, stack_id).generation == before and signals_told(cluster, stack_id) == []
+
+
+def test_a_policy_of_something_else_says_that_it_is_no_group():
+    with Cluster() as cluster:
+        template = scaled(policy={'auto_scaling_group_id': {'get_resource': 'other'}})
+        template['resources']['other'] = {'type': 'Sim::Thing', 'properties': {'value': 'v', 'fixed': None}}
+        stack_id = cluster.create('s', template)
+        done(cluster, stack_id, 'CREATE')
+        refused = cluster.ask(messages.SignalResource(stack_id, 'policy', None, wait=True), [exception.NotFound])
+        assert 'could not find scaling group' in str(refused)
 
 
 def test_a_resize_that_fails_leaves_no_flag():

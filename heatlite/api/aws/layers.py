@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -84,7 +83,7 @@ def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
     return (str(found),)
 
 
-def _session(conf: cfg.ConfigOpts) -> Any:
+def _session(conf: cfg.ConfigOpts) -> object:
     """The service's own session at Keystone, which checks signatures only for authenticated services.
 
     Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].

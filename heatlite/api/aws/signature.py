@@ -58,7 +58,7 @@ class Ec2Signature:
         environ[AWS_CREDENTIALS] = json.dumps({'ec2Credentials': {'access': access, 'signature': signature}})
         return self._app(environ, start_response)
 
-    def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, Any]) -> None:
+    def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, object]) -> None:
         """Sets the identity that Keystone returns for the signature. Raises AwsError."""
         refused: AwsError | None = None
         for url in self._urls:
@@ -120,7 +120,8 @@ def _of_header(request: webob.Request, name: str) -> str:
     return found[1] if found else ''
 
 
-def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str, signature: str) -> dict[str, Any]:
+def _credentials(request: webob.Request, parameters: Mapping[str, str], access: str,
+                 signature: str) -> dict[str, object]:
     path = unquote(request.script_name + request.path_info)
     if not any(part in path for part in _SIGNED_AS_IT_IS):
         path = quote(path, _RESERVED)

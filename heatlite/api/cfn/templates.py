@@ -29,7 +29,7 @@ def estimate_template_cost(req: CfnRequest) -> View:
     return {'Url': COSTS}
 
 
-def validate_template(req: CfnRequest) -> Any:
+def validate_template(req: CfnRequest) -> object:
     """Validates a template. The errors of a template are returned as text, not raised."""
     limits = Limits.of(req.conf)
     message = bodies.validate_template({'template': document(req)}, limits, False, ())

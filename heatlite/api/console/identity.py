@@ -74,7 +74,7 @@ class Identity:
         return answer.status_code, answer.headers, found if isinstance(found, dict) else {}
 
 
-def _credentials(request: webob.Request) -> dict[str, Any]:
+def _credentials(request: webob.Request) -> dict[str, object]:
     """The body, if it asks for a token by one of METHODS. Raises HTTPBadRequest."""
     text = request.body_file.read(BODY + 1)
     if len(text) > BODY:
@@ -93,7 +93,7 @@ def _token(request: webob.Request) -> dict[str, str]:
     return {'X-Auth-Token': token}
 
 
-def _refusal(status: int, found: Mapping[str, Any]) -> webob.Response:
+def _refusal(status: int, found: Mapping[str, object]) -> webob.Response:
     """What Keystone says to a wrong password, a locked account, an expired token; other errors are ours to hide."""
     if status not in (400, 401, 403, 404, 413):
         raise exception.HTTPServiceUnavailable(_('Keystone cannot serve the request; try again.'))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
-from typing import Any
 
 import webob
 
@@ -86,7 +85,7 @@ def text_of(base: str, found: Streamed) -> bytes:
         b'stack' if of_stack_itself else b'resource', json.dumps(view(base, found)).encode('ascii'))
 
 
-def view(base: str, found: Streamed) -> dict[str, Any]:
+def view(base: str, found: Streamed) -> dict[str, object]:
     """An event as in lists, with the stack that it belongs to."""
     url = links.stack_url(base, found.project_id, found.stack_name, found.event.stack_id)
     return {**views.event(url, found.event), 'resource_type': found.event.resource_type,

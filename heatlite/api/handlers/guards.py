@@ -86,7 +86,7 @@ def _lock(found: Guards) -> View:
         'reason': kept.reason, 'owner': kept.owner, 'creation_time': kept.locked_at}}
 
 
-def _protections(body: Mapping[str, Any]) -> tuple[View, ...]:
+def _protections(body: Mapping[str, object]) -> tuple[View, ...]:
     """Parses the body. Raises HTTPBadRequest, naming the field."""
     given = body.get('protections')
     if not isinstance(given, list):
@@ -103,7 +103,7 @@ def _protections(body: Mapping[str, Any]) -> tuple[View, ...]:
     return tuple(found.values())
 
 
-def _removed(body: Mapping[str, Any]) -> tuple[str, ...]:
+def _removed(body: Mapping[str, object]) -> tuple[str, ...]:
     given = body.get('remove', [])
     if not isinstance(given, list) or len(given) > limits.MOST_PROTECTIONS:
         raise messages.wrong('remove', _('a list of at most %d paths') % limits.MOST_PROTECTIONS, type(given).__name__)

@@ -11,7 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.db import stacks
 
 
-def index(req: Request, stack_name: str, stack_id: str) -> dict[str, Any]:
+def index(req: Request, stack_name: str, stack_id: str) -> dict[str, object]:
     return {'outputs': [views.output_name(output) for output in _stack(req, stack_name, stack_id).outputs or ()]}
 
 

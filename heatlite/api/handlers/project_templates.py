@@ -11,7 +11,7 @@ from heatlite.rpc import messages
 MOST_VALUES, LONGEST_VALUE = 100, 255       # values of one field, characters of each
 
 
-def generate(req: Request) -> dict[str, Any]:
+def generate(req: Request) -> dict[str, object]:
     """The objects of the project as a template, with the imports to it; the body selects some."""
     body = req.json or {}
     name = body.get('name') or ''
@@ -22,7 +22,7 @@ def generate(req: Request) -> dict[str, Any]:
     return found
 
 
-def _texts(body: dict[str, Any], key: str) -> tuple[str, ...]:
+def _texts(body: dict[str, object], key: str) -> tuple[str, ...]:
     given = body.get(key) or []
     if not isinstance(given, list) or len(given) > MOST_VALUES or not all(
             isinstance(each, str) and len(each) <= LONGEST_VALUE for each in given):

@@ -37,7 +37,7 @@ def _answered(req: Request, message: messages.Refactor) -> View:
     return {'refactor': found}
 
 
-def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
+def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, object], ...]]:
     """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
     EntityNotFound."""
     body = req.require_json()
@@ -50,7 +50,7 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[
     return parsed, tuple({end: _place(move, end, known) for end in ENDS} for move in moves)
 
 
-def _stack(req: Request, given: Mapping[str, Any], known: dict[str, str]) -> Mapping[str, Any]:
+def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> Mapping[str, object]:
     """The message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the engine
     knows it by."""
     name, limits = _text(given, 'stack'), Limits.of(req.conf)
@@ -80,7 +80,7 @@ def _place(move: Mapping[str, Any], end: str, known: Mapping[str, str]) -> Mappi
     return {'stack': known.get(stack, stack), 'resource': _text(given, 'resource')}
 
 
-def _listed(body: Mapping[str, Any], key: str, most: int) -> list[Mapping[str, Any]]:
+def _listed(body: Mapping[str, object], key: str, most: int) -> list[Mapping[str, Any]]:
     given = body.get(key)
     if not isinstance(given, list) or len(given) > most or not all(isinstance(each, Mapping) for each in given):
         raise messages.wrong(key, _('a list of at most %d maps') % most, type(given).__name__)

@@ -14,7 +14,7 @@ SUPPORT_STATUSES = ('UNKNOWN', 'SUPPORTED', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN
 TEMPLATE_KINDS = ('cfn', 'hot')
 
 
-def index(req: Request) -> dict[str, Any]:
+def index(req: Request) -> dict[str, object]:
     """Types in the order of the registry, without those that the policy forbids to the caller."""
     query = Query(req.query)
     described = query.boolean('with_description')

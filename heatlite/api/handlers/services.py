@@ -10,7 +10,7 @@ from heatlite.db import engines
 from heatlite.db import load as loads
 
 
-def index(req: Request) -> dict[str, Any]:
+def index(req: Request) -> dict[str, object]:
     with req.db.reader() as tx:
         found = engines.page(tx)
     return {'services': [views.service(each, each.is_up) for each in found]}
@@ -23,7 +23,7 @@ def load(req: Request) -> dict[str, Any]:
     return {'load': views.load(found)}
 
 
-def build_info(req: Request) -> dict[str, Any]:
+def build_info(req: Request) -> dict[str, object]:
     """The revision of both: API and engine come from one source tree."""
     revision = {'revision': req.conf.revision.heat_revision}
     return {'api': revision, 'engine': dict(revision)}

@@ -144,9 +144,9 @@ def preview(req: Request, stack_set: str) -> View:
     return _previewed(req, found.name, _parameters(stored), message, {**stored.files}, inside, before, registry)
 
 
-def _previewed(req: Request, name: str, stored: Mapping[str, Any], message: messages.Source,
-               files: Mapping[str, str], inside: Inside, before: Mapping[str, Any] | None = None,
-               registry: Mapping[str, Any] | None = None) -> View:
+def _previewed(req: Request, name: str, stored: Mapping[str, object], message: messages.Source,
+               files: Mapping[str, str], inside: Inside, before: Mapping[str, object] | None = None,
+               registry: Mapping[str, object] | None = None) -> View:
     after = stack_set_bodies.merged(stored, message)
     if before is not None:
         _check_removals(before, after)
@@ -204,7 +204,7 @@ def _stored(tx: Connection, found: Stack) -> templates.Template:
     return stored
 
 
-def _parameters(stored: templates.Template) -> Mapping[str, Any]:
+def _parameters(stored: templates.Template) -> Mapping[str, object]:
     return stored.environment.get(environments.PARAMETERS) or {}
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Request
 from heatlite.language import versions
 
 
-def index(req: Request) -> dict[str, Any]:
+def index(req: Request) -> dict[str, object]:
     return {'template_versions': versions.listed()}
 
 
-def functions(req: Request, version: str) -> dict[str, Any]:
+def functions(req: Request, version: str) -> dict[str, object]:
     with_conditions = Query(req.query).boolean('with_condition_func')
     return {'template_functions': versions.listed_functions(version, with_conditions)}

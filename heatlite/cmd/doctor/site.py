@@ -74,7 +74,7 @@ class Site:
         from heatlite.engine.clients import sessions
         return netutils.keystone_v3(sessions.auth_url(RequestContext()))
 
-    def _session(self, plugin: Any, **how: Any) -> Any:
+    def _session(self, plugin: Any, **how: Any) -> object:
         from keystoneauth1 import session
         return session.Session(auth=plugin, timeout=self.timeout, app_name='heatlite', **how)
 

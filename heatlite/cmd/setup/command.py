@@ -124,7 +124,7 @@ class Keystone:
             raise exception.AuthorizationFailure(_('Nothing says where Keystone is (--os-cloud, OS_AUTH_URL).'))
         self.url = netutils.keystone_v3(url)
 
-    def call(self, method: str, path: str, body: Any) -> Any:
+    def call(self, method: str, path: str, body: object) -> Any:
         answer = self._session.request(f'{self.url}/{path}', method, json=body,
                                        headers={'Accept': 'application/json'})
         return answer.json() if answer.content else None

@@ -174,18 +174,18 @@ class Setup:
 
     # --- steps ------------------------------------------------------------------------------------------
 
-    def _there(self, what: str, identity: Any) -> str:
+    def _there(self, what: str, identity: object) -> str:
         self.done.append((THERE, what))
         return str(identity)
 
-    def _make(self, kind: str, what: str, fields: Mapping[str, Any]) -> str | None:
+    def _make(self, kind: str, what: str, fields: Mapping[str, object]) -> str | None:
         made = None
         if not self.dry_run:
             made = str(self.call('POST', f'{kind}s', {kind: dict(fields)})[kind]['id'])
         self.done.append((MADE, what))
         return made
 
-    def _differ(self, what: str, path: str, body: Any) -> None:
+    def _differ(self, what: str, path: str, body: object) -> None:
         if self.may_change and not self.dry_run:
             self.call('PATCH', path, body)
         self.done.append((CHANGED if self.may_change else DIFFERS, what))

@@ -19,15 +19,15 @@ def steps(impl: Any, connection: sa.Connection) -> Iterator[None]:
     implementation of operations for one migration context."""
     add_column, create_table, create_index = impl.add_column, impl.create_table, impl.create_index
 
-    def add_missing_column(table: str, column: sa.Column[Any], **options: Any) -> None:
+    def add_missing_column(table: str, column: sa.Column[object], **options: object) -> None:
         if column.name not in {each['name'] for each in sa.inspect(connection).get_columns(table)}:
             add_column(table, column, **options)
 
-    def create_missing_table(table: sa.Table, **options: Any) -> None:
+    def create_missing_table(table: sa.Table, **options: object) -> None:
         if not sa.inspect(connection).has_table(table.name):
             create_table(table, **options)
 
-    def create_missing_index(index: sa.Index, **options: Any) -> None:
+    def create_missing_index(index: sa.Index, **options: object) -> None:
         assert index.table is not None
         if index.name not in {each['name'] for each in sa.inspect(connection).get_indexes(index.table.name)}:
             create_index(index, **options)

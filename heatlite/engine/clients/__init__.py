@@ -169,7 +169,7 @@ class _PluginClasses:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
-    def _load(self, name: str) -> Any:
+    def _load(self, name: str) -> object:
         try:
             if name in extensions.names(extensions.CLIENTS):
                 found = extensions.load(extensions.CLIENTS, name)

@@ -103,7 +103,7 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self._set(self.poolmanager)
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> Any:
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> object:
         found = super().proxy_manager_for(*args, **kwargs)
         self._set(found)
         return found

@@ -33,7 +33,7 @@ class Cache(Protocol):
     def get(self, key: Key) -> Any:
         """The value, or MISSING."""
 
-    def put(self, key: Key, value: Any) -> None: ...
+    def put(self, key: Key, value: object) -> None: ...
 
 
 class LocalCache(ExpiringCache):
@@ -137,7 +137,7 @@ def remember(group: str) -> Callable[[Callable[..., object]], Callable[..., Any]
     return decorate
 
 
-def key_of(kind: type, context: Any) -> Key:
+def key_of(kind: type, context: object) -> Key:
     """Begins the keys of what an object of `kind` asks for `context`: another project has other answers."""
     return f'{kind.__module__}.{kind.__qualname__}', getattr(context, 'project_id', None)
 

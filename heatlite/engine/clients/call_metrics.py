@@ -12,7 +12,7 @@ from heatlite.engine.clients.call_spans import IDENTITY
 NO_ANSWER = 'none'          # refused, too late, cut off
 
 
-def timed(kwargs: Mapping[str, Any], send: Callable[[], Any], clock: Callable[[], float] = time.monotonic) -> Any:
+def timed(kwargs: Mapping[str, Any], send: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> object:
     """Return `send()`, the answer to a request, and record how long it took. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `clock`: seconds. Outcomes are the first digit of the status, as in `4xx`.

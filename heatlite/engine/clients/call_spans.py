@@ -19,7 +19,7 @@ _HIDDEN = '{}'
 
 
 def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
-         send: Callable[[dict[str, str]], Any]) -> Any:
+         send: Callable[[dict[str, str]], object]) -> object:
     """Return `send(headers)`, the answer to a request, within a span of its own. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `headers`: those that continue the trace in the service.
@@ -43,7 +43,7 @@ def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
         return answer
 
 
-def _note_answer(span: tracing.Span, answer: Any) -> None:
+def _note_answer(span: tracing.Span, answer: object) -> None:
     """Note what an answer says of itself; None: there is no answer."""
     if answer is None:
         return

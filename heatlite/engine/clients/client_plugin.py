@@ -47,7 +47,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
     # --- the client ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         """A new client of the service."""
 
     def client(self, version: str | None = None) -> Any:
@@ -94,7 +94,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
                 f'There is no endpoint of {kwargs.get("service_type")} in region {kwargs["region_name"]}.')
         return str(url)
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> http.ServiceAdapter:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         """A keystoneauth1 Adapter to the service: retries, limits and time-outs are taken care of.
 
         `given`: further arguments of the Adapter, such as `default_microversion`, `min_version`.
@@ -144,7 +144,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
         return True
 
     @staticmethod
-    def _get_client_option(client: str, option: str, fallback: bool = True) -> Any:
+    def _get_client_option(client: str, option: str, fallback: bool = True) -> object:
         """`option` of [clients_<client>], or of [clients] where that says nothing."""
         if not fallback:
             return cfg.CONF[f'clients_{client}'][option]

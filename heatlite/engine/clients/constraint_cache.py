@@ -12,7 +12,7 @@ from heatlite.engine.clients import caching
 GROUP = 'constraint_validation_cache'
 
 
-def lookup(constraint: Callable[[str], Any], context: Any,
+def lookup(constraint: Callable[[str], object], context: object,
            is_made: Callable[[Any], bool] | None = None) -> Callable[[str], Any]:
     """`constraint(name)` for use by the language: what it gives asks in the name of `context`. No service is asked
     about an id that is known: `is_made(value)`."""
@@ -61,7 +61,7 @@ class CachedConstraint:
         own = getattr(self._check, 'error', None)
         return str(own(value)) if own is not None else f"Error validating value '{value}'"
 
-    def _key(self, value: Any) -> Any:
+    def _key(self, value: object) -> Any:
         """None for values that cannot be remembered."""
         if not isinstance(value, str | int | float | None):
             return None

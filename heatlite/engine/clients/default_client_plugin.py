@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.engine.clients import client_plugin
 
 
 class DefaultClientPlugin(client_plugin.ClientPlugin):
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return None

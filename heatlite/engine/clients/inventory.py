@@ -77,7 +77,7 @@ PORT_FIELDS = ['id', 'project_id', 'device_id', 'device_owner', 'network_id', 's
 VOLUME_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume'})
 
 
-def _get(clients: OpenStackClients, service: str, path: str, params: Mapping[str, Any] | None = None) -> Any:
+def _get(clients: OpenStackClients, service: str, path: str, params: Mapping[str, object] | None = None) -> Any:
     return clients.client(PLUGINS[service]).http.get(path, params=params, **ONCE).json()
 
 

@@ -169,7 +169,7 @@ def within(look: Look) -> Iterator[Look]:
         _current.reset(token)
 
 
-def _caller(adapter: Any) -> Any:
+def _caller(adapter: Any) -> object:
     """Return whose answers these are: stacks of one user in one project share them, each has a session of its own."""
     who = adapter.get_project_id(), adapter.get_user_id()
     return (*who, adapter.get_endpoint()) if all(who) else adapter.session

@@ -96,7 +96,7 @@ def _plugin(login: Mapping[str, Any]) -> Any:
     return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
 
 
-def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> Any:
+def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> object:
     """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from keystoneauth1 import session
     from oslo_config import cfg

@@ -59,7 +59,7 @@ class Session(keystone_session.Session):
             kwargs['global_request_id'] = current.global_id
         return call_metrics.timed(kwargs, lambda: self._sent(url, method, *args, **kwargs))
 
-    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> Any:
+    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> object:
         tracer = tracing.tracer
         if tracer is None:
             return super().request(url, method, *args, **kwargs)
@@ -126,10 +126,10 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
         self._chosen, self._trust_id = trust_plugin(self._trust_id), None
         return True
 
-    def get_token(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
+    def get_token(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_token(session, **kwargs)
 
-    def get_access(self, session: keystone_session.Session, **kwargs: Any) -> Any:
+    def get_access(self, session: keystone_session.Session, **kwargs: object) -> Any:
         chosen: Any = self._chosen          # all of these have it, though their base has not
         return chosen.get_access(session, **kwargs)
 
@@ -143,10 +143,10 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
                               **kwargs: Any) -> tuple[int | float, ...] | None:
         return self._chosen.get_api_major_version(session, **kwargs)
 
-    def get_user_id(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
+    def get_user_id(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_user_id(session, **kwargs)
 
-    def get_project_id(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
+    def get_project_id(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_project_id(session, **kwargs)
 
 

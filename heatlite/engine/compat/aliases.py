@@ -41,7 +41,7 @@ class _Existing(abc.Loader):
 class _PluginLoader(machinery.SourceFileLoader):
     """Runs a plug-in's module with an import statement that also looks beside the file."""
 
-    def path_stats(self, path: str) -> Mapping[str, Any]:
+    def path_stats(self, path: str) -> Mapping[str, object]:
         """Return the time in microseconds: Python compares compiled files by the second, and a plug-in may be changed
         and reloaded within one."""
         found = os.stat(path)
@@ -56,7 +56,7 @@ class Finder(abc.MetaPathFinder):
     """The first finder of the import system, for `heat.*`, `oslo.*` and the modules of plug-ins."""
 
     def find_spec(self, fullname: str, path: Sequence[str] | None = None,
-                  target: Any = None) -> machinery.ModuleSpec | None:
+                  target: object = None) -> machinery.ModuleSpec | None:
         first, _dot, rest = fullname.partition('.')
         if first == OLD:
             return _spec_of(fullname, _of_heat(rest))
@@ -79,7 +79,7 @@ def _spec_of(fullname: str, module: types.ModuleType | None) -> machinery.Module
     return machinery.ModuleSpec(fullname, _Existing(module), is_package=hasattr(module, '__path__'))
 
 
-def import_of_plugin(name: str, globals: Mapping[str, Any] | None = None, locals: Mapping[str, Any] | None = None,
+def import_of_plugin(name: str, globals: Mapping[str, object] | None = None, locals: Mapping[str, object] | None = None,
                      fromlist: Sequence[str] | None = (), level: int = 0) -> types.ModuleType:
     """Execute `import` in plug-ins: a module that is not found is searched in the file's folder, as in Python 2.
 
@@ -101,7 +101,7 @@ def import_of_plugin(name: str, globals: Mapping[str, Any] | None = None, locals
     return found
 
 
-def _folder_with(name: str, globals: Mapping[str, Any] | None) -> str | None:
+def _folder_with(name: str, globals: Mapping[str, object] | None) -> str | None:
     """Return the package of plug-ins that has a module of that name, searched from the importing module's upwards."""
     folder = str((globals or {}).get('__package__') or '')
     while folder.startswith(PLUGINS):

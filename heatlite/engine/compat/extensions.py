@@ -64,7 +64,7 @@ def load(kind: str, name: str) -> Any:
     raise KeyError(name)
 
 
-def load_all(kind: str) -> list[Extension[Any]]:
+def load_all(kind: str) -> list[Extension[object]]:
     """Load all extensions of this kind. One that cannot be loaded is logged and left out."""
     if not names(kind):
         return []
@@ -73,7 +73,7 @@ def load_all(kind: str) -> list[Extension[Any]]:
             for each in _Manager(namespace, tuple(names(kind)), _log_failure).extensions]
 
 
-def load_named(kind: str) -> dict[str, Any]:
+def load_named(kind: str) -> dict[str, object]:
     """Load the objects of all extensions of this kind, by name. One that cannot be loaded is logged and left out."""
     found = {}
     for name in sorted(names(kind)):
@@ -90,7 +90,7 @@ def check() -> Iterator[tuple[str, EntryPoint, Exception | None]]:
     aliases.install()
     failures: list[Exception] = []
 
-    def note(manager: ExtensionManager[Any], point: EntryPoint, error: BaseException) -> None:
+    def note(manager: ExtensionManager[object], point: EntryPoint, error: BaseException) -> None:
         failures.append(error)              # type: ignore[arg-type]  # the library hands in Exceptions only
 
     for namespace in (namespace for kind in KINDS for namespace in namespaces(kind)):
@@ -106,9 +106,9 @@ def forget() -> None:
     ExtensionManager.ENTRY_POINT_CACHE.clear()
 
 
-def _raise(manager: ExtensionManager[Any], point: EntryPoint, error: BaseException) -> None:
+def _raise(manager: ExtensionManager[object], point: EntryPoint, error: BaseException) -> None:
     raise error
 
 
-def _log_failure(manager: ExtensionManager[Any], point: EntryPoint, error: BaseException) -> None:
+def _log_failure(manager: ExtensionManager[object], point: EntryPoint, error: BaseException) -> None:
     LOG.error('The extension %s of %s was left out: %s: %s', point.name, manager.namespace, type(error).__name__, error)

@@ -97,7 +97,7 @@ def _error(name: str, text: str) -> type[exception.HeatException]:
 class Metadata:
     """The descriptor that types of 2013 assign to `metadata` in their class."""
 
-    def __get__(self, resource: Any, owner: Any = None) -> Any:
+    def __get__(self, resource: Any, owner: object = None) -> Any:
         return self if resource is None else resource.metadata_get()
 
     def __set__(self, resource: Any, value: Any) -> None:

@@ -53,7 +53,7 @@ class ZaqarQueue:
         self._target = target
         self._ttl = ttl
 
-    def consume(self, context: RequestContext, event: Mapping[str, Any]) -> None:
+    def consume(self, context: RequestContext, event: Mapping[str, object]) -> None:
         clients.of(context).client('zaqar').queue(self._target).post({'body': event, 'ttl': self._ttl})
 
 
@@ -200,7 +200,7 @@ class Outlet:
             self._sinks = [sink for entry in entries if (sink := self._made(entry)) is not None]
         return self._sinks
 
-    def _made(self, entry: Mapping[str, Any]) -> Any:
+    def _made(self, entry: Mapping[str, object]) -> Any:
         """Make a sink; None, with a warning in the log, if it cannot be made."""
         try:
             return make(entry)

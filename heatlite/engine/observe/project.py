@@ -96,7 +96,8 @@ def _containers(client: Any) -> Iterator[Entry]:
         marker = found[-1]['name']
 
 
-def _pages(clients: OpenStackClients, plugin: str, path: str, many: str, params: Mapping[str, Any]) -> Iterator[Entry]:
+def _pages(clients: OpenStackClients, plugin: str, path: str, many: str,
+           params: Mapping[str, object]) -> Iterator[Entry]:
     http = clients.client(plugin).http
     asked = dict(params)
     for _page in range(MOST_PAGES):
@@ -108,7 +109,7 @@ def _pages(clients: OpenStackClients, plugin: str, path: str, many: str, params:
         asked = {**asked, **following}
 
 
-def _bounded(entries: Iterable[Any]) -> Iterator[Any]:
+def _bounded(entries: Iterable[object]) -> Iterator[Any]:
     for number, entry in enumerate(entries):
         if number >= MOST_OBJECTS:
             raise exception.RequestLimitExceeded(_('The project has more than %d objects of a kind.') % MOST_OBJECTS)

@@ -26,7 +26,7 @@ def attribute_of(name: str) -> str:
     return str(json.loads(name)[0]) if name.startswith('[') else name
 
 
-def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown(values: Mapping[str, object]) -> dict[str, Any]:
     """Return those cached values that are whole attributes."""
     return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
 
@@ -75,7 +75,7 @@ class StackScope:
             raise kept[name]
         return kept[name]
 
-    def all_attributes(self, resource_name: str) -> Any:
+    def all_attributes(self, resource_name: str) -> object:
         row = self._current(resource_name)
         if row is None or not row.exists:
             return None

@@ -165,7 +165,7 @@ def property_changes(resource: Resource, wanted: ResourceDefinition, observed: O
             for name, (old, new, reported) in found.items()}
 
 
-def _readable(properties: Any, name: str) -> Any:
+def _readable(properties: Any, name: str) -> object:
     """Return the value converted by the schema; unconverted if it does not fit or is not known yet."""
     try:
         return properties.get(name)

@@ -241,7 +241,7 @@ class StepExecutor:
             return None
         return lambda: self.facade.nesting.abandon(resource)
 
-    def check(self, step: Step, row: ResourceState, action: Action, handle: Any) -> commands.Event:
+    def check(self, step: Step, row: ResourceState, action: Action, handle: object) -> commands.Event:
         """Call check_<action>_complete with the handle, which may come from another process before a crash."""
         checked = f'check_{action.lower()}_complete'
         try:
@@ -319,7 +319,7 @@ class StepExecutor:
         found, mask = answer.to_json(), self._leased.definition.mask
         return {**found, 'path': mask.text(found['path']), 'said': mask.text(found['said'])}
 
-    def _store_handle(self, row: ResourceState, handle: Any) -> None:
+    def _store_handle(self, row: ResourceState, handle: object) -> None:
         """Store a handle that a check has changed: its progress must be durable before the next check."""
         if plain(handle) is NO_HANDLE:
             return                                  # after a crash the handler is called again
@@ -453,7 +453,7 @@ class StepExecutor:
                         row.name, self._leased.id)
 
 
-def _as_text(handle: Any) -> str | None:
+def _as_text(handle: object) -> str | None:
     """Return a handle that a check may change in place as JSON; None for any other handle."""
     if not isinstance(handle, dict | list):
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from heatlite.common.runtime import Runtime
 from heatlite.db import snapshots
@@ -64,7 +63,7 @@ class Executors:
                             StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
                             observe=self._observe, saved=lambda: self._saved(leased), interval=self._interval)
 
-    def _saved(self, leased: LeasedStack) -> Mapping[str, Any]:
+    def _saved(self, leased: LeasedStack) -> Mapping[str, object]:
         """Return the data of the snapshot that the stack is being restored from."""
         with self._database.reader() as tx:
             found = snapshots.show(tx, (leased.row.request or {}).get('restore', ''))

@@ -34,7 +34,7 @@ def document(tx: Connection, stack_id: str) -> dict[str, Any]:
         'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
 
 
-def _resources(tx: Connection, row: stacks.Stack) -> dict[str, Any]:
+def _resources(tx: Connection, row: stacks.Stack) -> dict[str, object]:
     rows = {state.id: state for state in resources.light(tx, row.id)}
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)
@@ -53,7 +53,7 @@ def _resources(tx: Connection, row: stacks.Stack) -> dict[str, Any]:
     return found
 
 
-def restored(saved: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def restored(saved: Mapping[str, Any], name: str) -> Mapping[str, object]:
     """Return the entry of one resource in a snapshot's document; {} if there is none."""
     return (saved.get('resources') or {}).get(name) or {}
 

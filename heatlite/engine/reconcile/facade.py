@@ -210,7 +210,7 @@ class Stack(Mapping[str, Resource]):
             return str(known)
         return self._project(make, unmake)
 
-    def register_access_allowed_handler(self, credential_id: Any, handler: Any) -> None:
+    def register_access_allowed_handler(self, credential_id: object, handler: object) -> None:
         """Do nothing: the API finds the resource of a user by the data of the resources."""
 
     @property
@@ -322,10 +322,10 @@ class Stack(Mapping[str, Resource]):
         return [other for other, resource in self._leased.definition.resources.items() if name in resource.requires]
 
     @property
-    def dependencies(self) -> Dependencies:
+    def dependencies(self) -> Dependencies[Resource]:
         """The graph of the stack's resources: each with those that it requires. Makes an object of every resource."""
         objects = dict(self.items())
-        graph = Dependencies()
+        graph: Dependencies[Resource] = Dependencies()
         for name, resource in self._leased.definition.resources.items():
             graph += (objects[name], None)
             for required in resource.requires:
@@ -340,7 +340,7 @@ class Stack(Mapping[str, Resource]):
         """As `add_resource`."""
         raise exception.NotSupported(feature=_('Removing a resource from a stack from a resource type'))
 
-    def preview_resources(self) -> list[Any]:
+    def preview_resources(self) -> list[object]:
         return [resource.preview() for resource in self.values()]
 
     def path_in_stack(self) -> list[tuple[str | None, str]]:
@@ -348,10 +348,10 @@ class Stack(Mapping[str, Resource]):
 
     # --- old names --------------------------------------------------------------------------------------
 
-    def resolve_static_data(self, snippet: Any) -> Any:
+    def resolve_static_data(self, snippet: object) -> object:
         return snippet
 
-    def resolve_runtime_data(self, snippet: Any) -> Any:
+    def resolve_runtime_data(self, snippet: object) -> object:
         from heatlite.engine import function
         return function.resolve(snippet)
 

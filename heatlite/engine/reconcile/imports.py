@@ -79,7 +79,7 @@ def is_undone(resource: Resource, row: Stack) -> bool:
     return IMPORTED in resource.data() and _is_undoing(row)
 
 
-def following(request: Mapping[str, Any], parent: Stack) -> dict[str, Any]:
+def following(request: Mapping[str, object], parent: Stack) -> dict[str, Any]:
     """Return the request of a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
     """
     kept = {name: value for name, value in request.items() if name not in UNDOING}
@@ -104,7 +104,7 @@ def _only_one(resource: Resource, wanted: Wanted) -> str:
     return found.pop()
 
 
-def _check_project(resource: Resource, data: Any) -> None:
+def _check_project(resource: Resource, data: object) -> None:
     """Raise ImportFailed for an object of another project than the stack's, or than the template names."""
     owner = next((data[field] for field in PROJECT_FIELDS if data.get(field)), None) if isinstance(
         data, Mapping) else None

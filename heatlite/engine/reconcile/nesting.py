@@ -38,11 +38,11 @@ class ChildRequests(Protocol):
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None: ...
 
     def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
-                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
-                     timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack: ...
+                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, object], *,
+                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.Stack: ...
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
+                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.Stack: ...
@@ -136,7 +136,7 @@ class Nesting:
         self._ours.add(row.id)
         return _cookie(row)
 
-    def update(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None = None, *,
+    def update(self, resource: Resource, template: Template, parameters: Mapping[str, object] | None = None, *,
                timeout_mins: int | None = None, converge: bool = False, waiting: Collection[str] = ()) -> Cookie:
         """Update the nested stack. Raises EntityNotFound if it is gone. `waiting`: names of members whose turn comes
         with a later update: their own nested stacks are not visited in this one."""
@@ -268,7 +268,7 @@ class Nesting:
 
     # --- definitions ------------------------------------------------------------------------------------
 
-    def define(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None,
+    def define(self, resource: Resource, template: Template, parameters: Mapping[str, object] | None,
                identity: StackIdentity) -> StackDefinition:
         """Build the nested stack's definition, with the parent's environment.
 

@@ -16,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 
 def resolve(definition: StackDefinition, scope: Scope,
-            is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, Any]]:
+            is_live: Callable[[str, str], bool] = lambda resource, attribute: False) -> list[dict[str, object]]:
     """Return `{output_key, description, output_value, output_error?}` of each output, in the order of the template.
 
     A value that cannot be computed is null with the error's text; one not known yet is null without it. `live` marks
@@ -44,7 +44,7 @@ def unknown(definition: StackDefinition) -> list[dict[str, Any]]:
     return [_unknown(name, output) for name, output in definition.outputs.items()]
 
 
-def _unknown(name: str, output: OutputDefinition) -> dict[str, Any]:
+def _unknown(name: str, output: OutputDefinition) -> dict[str, object]:
     return {'output_key': name, 'description': output.description, 'output_value': None}
 
 

@@ -165,7 +165,7 @@ class ResourceObjects:
 
     # --- values for the template language (attribute_cache.StackScope) ------------------------------------
 
-    def _kept(self, row: ResourceState) -> Mapping[str, Any]:
+    def _kept(self, row: ResourceState) -> Mapping[str, object]:
         return self._leased.kept.get(row.id, {})
 
     def _ask(self, row: ResourceState, attribute: str, path: tuple[Any, ...]) -> Any:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
-from heatlite.engine.resource import Resource
+from heatlite.engine.resource_state import State
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
 
 
@@ -44,25 +44,25 @@ class JournalWriter:
         self._runtime = runtime
         self._work = work
 
-    def physical_id(self, resource: Resource, value: str | None) -> None:
+    def physical_id(self, resource: State, value: str | None) -> None:
         row = self._row(resource)._replace(physical_id=value)
         self._store(resource, row)
 
-    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(Datum(key, value, redact))
         if redact and value:
             self._leased.secrets.add(value)
 
-    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+    def metadata(self, resource: State, value: Mapping[str, object]) -> None:
         self._store(resource, self._row(resource), {'metadata': value})
 
-    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+    def state(self, resource: State, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
         row = row._replace(action=Action(action), status=type(row.status)(status), reason=reason,
                            updated_at=row.updated_at if action == Action.CREATE else self._runtime.now())
         self._store(resource, row)
 
-    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+    def event(self, resource: State, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
         self._journal.submit(Change(
             self._leased.id, self._leased.lease.epoch,
@@ -70,13 +70,13 @@ class JournalWriter:
                           row.physical_id or resource.physical_resource_name(), action, status, reason,
                           resource_id=row.id),)))
 
-    def _row(self, resource: Resource) -> ResourceState:
+    def _row(self, resource: State) -> ResourceState:
         row = self._leased.rows.get(stored_number(resource))
         if row is None:
             raise exception.EntityNotFound(entity='Resource', name=resource.name)
         return row
 
-    def _store(self, resource: Resource, row: ResourceState, columns: Mapping[str, Any] | None = None) -> None:
+    def _store(self, resource: State, row: ResourceState, columns: Mapping[str, object] | None = None) -> None:
         self._leased.record(row)
         resource.take_state(row)
         change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns or {},
@@ -88,7 +88,7 @@ class JournalWriter:
             self._journal.write(change)
 
 
-def stored_number(resource: Resource) -> int:
+def stored_number(resource: State) -> int:
     """Return the number of the resource's row: every resource with a writer has one."""
     assert resource.id is not None
     return resource.id

@@ -95,7 +95,7 @@ class Recorder:
             revisions.remove_until(tx, row.id, row.revision - self._keep)
 
 
-def _canonical(environment: Mapping[str, Any]) -> dict[str, Any]:
+def _canonical(environment: Mapping[str, object]) -> dict[str, object]:
     """Return the sections that say something, and their entries, by name; without texts that were hidden formerly."""
     return {name: dict(sorted(section.items(), key=lambda entry: str(entry[0]))) if isinstance(section, Mapping) else
             section for name, section in sorted(environment.items()) if section and name != masking.VALUES}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -28,7 +27,7 @@ def last_good(row: stacks.Stack) -> str | None:
     return row.previous_template_id
 
 
-def _empty(template: language_template.Template) -> dict[str, Any]:
+def _empty(template: language_template.Template) -> dict[str, object]:
     """Return an empty template of the same version."""
     key, _, version = template.version.partition('.')
     return {key: version, template.keys.resources: {}}

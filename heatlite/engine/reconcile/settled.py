@@ -8,7 +8,6 @@ known to its parent; a root has its own definition.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from heatlite.common import crypt
 from heatlite.db import stacks
@@ -73,7 +72,7 @@ def inputs_of_root(definition: StackDefinition, key: str) -> str | None:
     return None if texts is None else crypt.digest(texts, key)
 
 
-def without_inputs(request: Mapping[str, Any]) -> dict[str, Any]:
+def without_inputs(request: Mapping[str, object]) -> dict[str, object]:
     """Return the request of a signal, which brings a group to another size than its definition says."""
     return {name: value for name, value in request.items() if name != INPUTS}
 
@@ -93,7 +92,7 @@ IsLive = Callable[[str, str], bool]
 """(resource, attribute) -> whether the attribute must be read anew each time."""
 
 
-def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, Any]], kind_of: KindOf,
+def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, object]], kind_of: KindOf,
             is_live: IsLive, key: str) -> str | None:
     """Return the value of the column `settled` after the end of an action; None if the next update has to look.
 

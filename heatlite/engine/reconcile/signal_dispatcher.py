@@ -31,6 +31,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import stored_number
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
+from heatlite.engine.resource_state import State
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError
@@ -308,31 +309,31 @@ class SignalWriter:
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
 
-    def has(self, resource: Resource) -> bool:
+    def has(self, resource: State) -> bool:
         """Whether the resource was not deleted while its signal was being handled."""
         return stored_number(resource) in self._leased.rows
 
-    def _row(self, resource: Resource) -> ResourceState:
+    def _row(self, resource: State) -> ResourceState:
         """Raises EntityNotFound if the resource was deleted while its signal was being handled."""
         row = self._leased.rows.get(stored_number(resource))
         if row is None:
             raise exception.EntityNotFound(entity='Resource', name=resource.name)
         return row
 
-    def physical_id(self, resource: Resource, value: str | None) -> None:
+    def physical_id(self, resource: State, value: str | None) -> None:
         self._leased.record(self._row(resource)._replace(physical_id=value))
 
-    def data(self, resource: Resource, key: str, value: str | None, redact: bool) -> None:
+    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
 
-    def metadata(self, resource: Resource, value: Mapping[str, Any]) -> None:
+    def metadata(self, resource: State, value: Mapping[str, Any]) -> None:
         self.columns['metadata'] = value
 
-    def state(self, resource: Resource, action: str, status: str, reason: str) -> None:
+    def state(self, resource: State, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
         self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
 
-    def event(self, resource: Resource, action: str, status: str, reason: str) -> None:
+    def event(self, resource: State, action: str, status: str, reason: str) -> None:
         row = self._row(resource)
         self.events.append(Event(
             self._runtime.uuid(), self._runtime.now(), row.name, row.type,

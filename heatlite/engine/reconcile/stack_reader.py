@@ -66,7 +66,7 @@ class StackReader:
             return [{**output, 'output_value': None, 'output_error': str(error)}
                     for output in (row.outputs if row is not None else None) or ()]
 
-    def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
+    def _outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, object]]:
         runner = self._runner(stack_id)
         if runner is not None and context.may_see(runner.leased.row.project_id, runner.leased.row.user_project_id):
             return outputs.resolve(runner.leased.definition, runner.executor.scope)
@@ -86,7 +86,7 @@ class StackReader:
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
             return ask(found)
 
-    def reset_metadata(self, stack_id: str, context: RequestContext, row_id: int) -> Mapping[str, Any] | None:
+    def reset_metadata(self, stack_id: str, context: RequestContext, row_id: int) -> Mapping[str, object] | None:
         """Return the metadata that the type would store for a row that is healthy again; None if it keeps the present
         ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
         with self._guarded(stack_id, context):

@@ -55,7 +55,7 @@ class StepContext:
         return taken
 
 
-def fingerprint(resolved: Mapping[str, Any]) -> str:
+def fingerprint(resolved: Mapping[str, object]) -> str:
     """Return the hash of a resolved definition; equal for equal definitions, independent of the order of keys."""
     filled = {name: value for name, value in resolved.items() if value}     # empty sections are not stored either
     return hashlib.blake2b(CANONICAL.encode(filled).encode('utf-8', 'surrogatepass'), digest_size=16).hexdigest()
@@ -73,11 +73,11 @@ def stored_definition(record: StoredResource) -> rsrc_defn.ResourceDefinition:
                                              'properties': record.properties})
 
 
-def as_it_is(part: Any) -> Any:
+def as_it_is(part: object) -> object:
     return part
 
 
-def plain(handle: Any) -> Any:
+def plain(handle: object) -> Any:
     """Return `handle` if JSON stores it unchanged; else NO_HANDLE, and the handler is called again after a crash."""
     try:
         return handle if json.loads(json.dumps(handle)) == handle else NO_HANDLE

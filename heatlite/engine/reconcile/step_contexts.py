@@ -66,7 +66,7 @@ class StepContexts:
                                        if name != 'properties' and value}}
         return work
 
-    def _with_files(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+    def _with_files(self, name: str, resolved: dict[str, Any]) -> dict[str, object]:
         """Return the definition of a resource whose type sends the files of its stack, with their digest: other files
         are another definition. That of other types as it is."""
         files = self._leased.definition.files
@@ -74,7 +74,7 @@ class StepContexts:
             return resolved
         return {**resolved, 'files': files.digest}
 
-    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, Any]:
+    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, object]:
         """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
         row = self._leased.current(name)
         saved = exports.restored(self._saved(), name)

@@ -123,7 +123,7 @@ class StepStore:
                 STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
                           row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
-    def _event(self, row: ResourceState, properties: Mapping[str, Any] | None, work: StepContext | None) -> Event:
+    def _event(self, row: ResourceState, properties: Mapping[str, object] | None, work: StepContext | None) -> Event:
         physical_id = row.physical_id
         if physical_id is None:
             physical_id = self._executor.contexts.physical_name(row, work)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.engine.resource import Resource
@@ -64,7 +63,7 @@ def why(names: list[str]) -> str:
     return _('Known only when what it depends on is done: %s') % ', '.join(sorted(names))
 
 
-def may_equal(old: Any, new: Any) -> bool:
+def may_equal(old: object, new: object) -> bool:
     """Whether `new`, with UNKNOWN in it, may turn out to be `old`."""
     if new is UNKNOWN:
         return True

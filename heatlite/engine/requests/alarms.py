@@ -314,7 +314,7 @@ class Alarms:
 
 # --- checks ------------------------------------------------------------------------------------------------
 
-def _check_target(tx: Connection, target: Any, project_id: str, stack_id: str | None) -> None:
+def _check_target(tx: Connection, target: object, project_id: str, stack_id: str | None) -> None:
     """Raise HTTPBadRequest for a resource that is not there, or belongs to another project: the answers do not differ.
 
     The resources of the alarm's own stack may be made after it.
@@ -327,7 +327,7 @@ def _check_target(tx: Connection, target: Any, project_id: str, stack_id: str | 
         raise exception.HTTPBadRequest(_('The action names the resource %s, which is not there.') % target.shown)
 
 
-def _check_name(name: Any) -> None:
+def _check_name(name: object) -> None:
     if not isinstance(name, str) or not 0 < len(name) <= MOST_NAME:
         raise exception.HTTPBadRequest(_('The name of an alarm has 1 to %d characters.') % MOST_NAME)
     if not name.isprintable() or name != name.encode('utf-8', 'replace').decode():
@@ -342,7 +342,7 @@ def _names(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _check_length(what: str, text: Any, most: int) -> None:
+def _check_length(what: str, text: object, most: int) -> None:
     if not isinstance(text, str) or len(text) > most:
         raise exception.HTTPBadRequest(_('%(what)s is a text of at most %(most)d characters.')
                                        % {'what': what, 'most': most})

@@ -4,7 +4,6 @@ resource whose change makes it."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
 
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
@@ -44,7 +43,7 @@ class Causes:
         path = *new.path, self._after.keys.type
         return self._at('template', '.'.join(map(str, path)), path)
 
-    def _inputs(self, expression: Any, path: tuple[Any, ...]) -> Iterator[Cause]:
+    def _inputs(self, expression: object, path: tuple[object, ...]) -> Iterator[Cause]:
         """Yield what the expression uses and what has changed: parameters and files first, then resources."""
         found = calls(expression)
         for trail, call in found:
@@ -63,17 +62,17 @@ class Causes:
                 if isinstance(need.resource, str) and need.resource in self._changing:
                     yield self._at('resource', need.resource, (*path, *spelled(trail)))
 
-    def _at(self, kind: str, what: str, path: tuple[Any, ...]) -> Cause:
+    def _at(self, kind: str, what: str, path: tuple[object, ...]) -> Cause:
         line, column = self._after.template.position(path) or (None, None)
         return Cause(kind, what, line, column)
 
     @staticmethod
-    def _written(definition: StackDefinition | None, resource: str, name: str) -> Any:
+    def _written(definition: StackDefinition | None, resource: str, name: str) -> object:
         """Return the property as the template has it, functions unresolved."""
         found = definition.resources.get(resource) if definition is not None else None
         properties = found.snippet.get(definition.keys.properties) if found is not None and definition else None
         return properties.get(name) if isinstance(properties, dict) else None
 
     @staticmethod
-    def _parameter(definition: StackDefinition | None, name: str) -> Any:
+    def _parameter(definition: StackDefinition | None, name: str) -> object:
         return definition.parameters.get(name) if definition is not None else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.common import exception, limits
@@ -35,7 +33,8 @@ class Guards:
 
         self._database.retry(store)
 
-    def change_protections(self, context: RequestContext, message: messages.ChangeProtections) -> list[dict[str, Any]]:
+    def change_protections(self, context: RequestContext,
+                           message: messages.ChangeProtections) -> list[dict[str, object]]:
         """Set and remove single protections of a stack, and return all. Requests that arrive together are done one
         after the other: none undoes another. Raises as `protect`, and HTTPBadRequest for more than MOST_PROTECTIONS."""
         wanted = [Protection.from_json(each) for each in message.protections]

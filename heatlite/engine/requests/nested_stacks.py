@@ -48,8 +48,8 @@ class NestedStacks:
         self._quotas.check_room(root_id, count, child_id)
 
     def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
-                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, Any], *,
-                     timeout_mins: int | None, adopt: Mapping[str, Any] | None) -> stacks.Stack:
+                     define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, object], *,
+                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.Stack:
         """Store the nested stack of a resource and begin to drive it. Returns its row. `request`: stored with it."""
         above = parent.row
         stack_id = self._new_id(resource_uuid)
@@ -83,7 +83,7 @@ class NestedStacks:
         return next((each for each in wanted if each not in taken), self._runtime.uuid())
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, Any], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
         """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound. `request`: stored with it.
         """
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before

@@ -31,7 +31,7 @@ def needs_cloud(error: exception.HeatException) -> bool:
     return CLOUD in str(error)
 
 
-def _ask(name: str, value: Any) -> None:
+def _ask(name: str, value: object) -> None:
     raise ValueError(f'{name} "{value}": {CLOUD}')
 
 

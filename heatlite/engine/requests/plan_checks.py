@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -129,7 +129,7 @@ class PlanChecks:
         found = findings.bounded(self._findings(plan, reading, totals, flavors, images, limits))
         return Checked(found, totals, self._cost(plan, reading, flavors))
 
-    def _cost(self, plan: Plan, reading: Reading, flavors: Flavors) -> dict[str, Any] | None:
+    def _cost(self, plan: Plan, reading: Reading, flavors: Flavors) -> dict[str, object] | None:
         if self._prices is not None:
             return prices.cost(plan.changes, flavors, self._prices)
         quoted = [each.answer(FREE) for each in reading.rates if not each.failure]

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from oslo_config import cfg
 
@@ -63,7 +62,7 @@ class PlanPolicies:
     def are_any(self) -> bool:
         return self._rules is not None or bool(self._settings.servers)
 
-    def rulings(self, project_id: str, plan: Mapping[str, Any]) -> tuple[Ruling, ...]:
+    def rulings(self, project_id: str, plan: Mapping[str, object]) -> tuple[Ruling, ...]:
         """Return what each policy says about a plan. `plan`: as shown, with whose it is. Raises HTTPServiceUnavailable
         while too many plans wait for policy servers."""
         found = self._rules.rulings(plan, self._when_broken) if self._rules is not None else []
@@ -88,7 +87,7 @@ class PlanPolicies:
             if not self._waiting[project_id]:
                 del self._waiting[project_id]
 
-    def _of_servers(self, plan: Mapping[str, Any]) -> list[Ruling]:
+    def _of_servers(self, plan: Mapping[str, object]) -> list[Ruling]:
         body = json.dumps({'plan': plan}).encode('ascii')
         end = self._runtime.monotonic() + self._settings.timeout
         return [self._of_server(url, body, end) for url in self._settings.servers]

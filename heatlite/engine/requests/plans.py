@@ -283,7 +283,7 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s is denied by policy. %(policies)s') % {
                 'id': stored.id, 'policies': '. '.join(map(str, denied))})
 
-    def _rulings(self, whose: _Whose, document: Mapping[str, Any]) -> tuple[Ruling, ...]:
+    def _rulings(self, whose: _Whose, document: Mapping[str, object]) -> tuple[Ruling, ...]:
         """Ask the policies about a plan as it is shown, with whose it is, without what they said before."""
         return self._policies.rulings(whose.project_id, {
             **asdict(whose), **{name: value for name, value in document.items() if name != 'policies'}})
@@ -318,7 +318,7 @@ class _Applied:
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
 
 
-def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, Any]:
+def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, object]:
     """Return the fields of the message, for storage. Positions in the template are not needed again.
 
     `is_observed`: what services report was read, which is then done again, whatever the options say.

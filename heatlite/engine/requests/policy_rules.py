@@ -101,7 +101,7 @@ class Rules:
                 broken.setdefault(rule.name, _('the rule cannot be evaluated: %s') % f'{at}{error}')
 
 
-def _evaluated(rule: Rule, activation: Any) -> bool:
+def _evaluated(rule: Rule, activation: object) -> bool:
     try:
         found = rule.when.eval(activation).plain_value()
     except RuntimeError as error:
@@ -121,7 +121,7 @@ def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Ef
     return Ruling(rule.name, Effect.ALLOW)
 
 
-def _rule(at: str, given: Any, environment: Any, types: Sequence[Any]) -> Rule:
+def _rule(at: str, given: Any, environment: Any, types: Sequence[object]) -> Rule:
     if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
             isinstance(each, str) and each for each in given.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))

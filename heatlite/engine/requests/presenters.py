@@ -69,12 +69,12 @@ def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str,
     return shown
 
 
-def masked(shown: dict[str, Any], mask: Mask) -> dict[str, Any]:
+def masked(shown: dict[str, object], mask: Mask) -> dict[str, object]:
     """Mask hidden values in an entry, but not in names and identities: a value that equals one is no secret."""
     return {**shown, **{key: mask(shown[key]) for key in VALUES if key in shown}} if mask else shown
 
 
-def _property_change(change: PropertyChange) -> dict[str, Any]:
+def _property_change(change: PropertyChange) -> dict[str, object]:
     shown: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
     if is_known(change.new):
         shown['new'] = change.new
@@ -102,7 +102,7 @@ def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[
             'metadata': resource.metadata(PLACEHOLDERS)}
 
 
-def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+def _stored(row: ResourceState, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     return {**_raw(row.name, row.type, definition, needed_by), 'physical_resource_id': row.physical_id or '',
             'resource_action': row.action, 'resource_status': row.status, 'resource_status_reason': row.reason,
             'creation_time': _time(row.created_at), 'updated_time': _time(row.updated_at or row.created_at),
@@ -113,7 +113,7 @@ def _time(at: datetime | None) -> str | None:
     return None if at is None else isotime(at)
 
 
-def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     stack = identity(definition)
     return {'resource_name': name, 'resource_type': kind, 'required_by': needed_by.get(name, []),
             'resource_identity': dict(HeatIdentifier(stack.tenant, stack.stack_name, stack.stack_id,

@@ -103,7 +103,7 @@ class _Tree:
         self._left -= count
 
 
-def _output(output: OutputDefinition) -> dict[str, Any]:
+def _output(output: OutputDefinition) -> dict[str, object]:
     value, _error = output.evaluated(PLACEHOLDERS)      # an error may come from a value that is not known yet
     return {'output_key': output.key, 'description': output.description, 'output_value': value}
 
@@ -112,6 +112,6 @@ def _attributes(facts: TypeFacts) -> dict[str, None]:
     return {name: None for name in facts.attributes if name != 'show' and name not in facts.hidden_attributes}
 
 
-def _properties(values: dict[str, Any]) -> dict[str, Any]:
+def _properties(values: dict[str, object]) -> dict[str, Any]:
     """Replace values that are not known yet by None."""
     return {name: value if is_known(value) else None for name, value in values.items()}

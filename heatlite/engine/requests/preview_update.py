@@ -170,7 +170,7 @@ class Preview:
                         row.outputs or ())
 
     def _of(self, row: Stack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
-            outputs: Sequence[Mapping[str, Any]] = ()) -> Previewed:
+            outputs: Sequence[Mapping[str, object]] = ()) -> Previewed:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
@@ -372,7 +372,7 @@ def _is_known(work: StepContext) -> bool:
     return is_known(wanted['Properties']) and is_known(wanted.metadata())
 
 
-def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, Any]]:
+def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]]:
     """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
     found = []
     for name, output in definition.outputs.items():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from functools import partial
-from typing import Any
 
 import yaml
 from keystoneauth1 import exceptions as services
@@ -49,7 +48,7 @@ class ProjectTemplates:
         self._runtime = runtime
         self._database = database
 
-    def generate(self, context: RequestContext, message: messages.GenerateProjectTemplate) -> dict[str, Any]:
+    def generate(self, context: RequestContext, message: messages.GenerateProjectTemplate) -> dict[str, object]:
         """Return {template (text), imports, summary, in_stacks, unread}.
 
         Raises HTTPBadRequest for types of which no template is written, EntityNotFound for an unknown network,

@@ -139,7 +139,7 @@ def of_nested(places: Places, roots: Mapping[str, Stack], most: int) -> Iterator
             yield Difference(place, MOVE, _('Recursion depth exceeds %d.') % most)
 
 
-def outputs_of(found: Previewed | None) -> list[dict[str, Any]]:
+def outputs_of(found: Previewed | None) -> list[dict[str, object]]:
     """Return the outputs to store. What only a service can say is read when it is looked at."""
     if found is None:
         return []
@@ -152,7 +152,7 @@ def outputs_of(found: Previewed | None) -> list[dict[str, Any]]:
     return shown
 
 
-def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
+def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, Any]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
     stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in rows}}
     found = {}

@@ -110,7 +110,7 @@ class Refactoring:
         known = self.concerned.get(stack_id)
         return self.places.inner[stack_id].name if known is None else known.former_name
 
-    def references(self, stack_id: str) -> Mapping[int, Any]:
+    def references(self, stack_id: str) -> Mapping[int, object]:
         known = self.concerned.get(stack_id)
         found = self.inside.get(stack_id) if known is None else known.found
         return {} if found is None else found.references
@@ -137,11 +137,11 @@ class Refactors:
         self._notify = notify
         self._authority = Authority(runtime, registry)
 
-    def preview(self, context: RequestContext, message: messages.PreviewRefactor) -> dict[str, Any]:
+    def preview(self, context: RequestContext, message: messages.PreviewRefactor) -> dict[str, object]:
         """Return what a refactor would do, with all differences for which it would be refused."""
         return _shown(self._prepared(context, message))
 
-    def refactor(self, context: RequestContext, message: messages.Refactor) -> dict[str, Any]:
+    def refactor(self, context: RequestContext, message: messages.Refactor) -> dict[str, object]:
         """Carry out a refactor. Raises NotARefactor, with the differences, if it would change anything in the cloud,
         and for wrong requests HTTPBadRequest with all that is wrong."""
         self._quotas.check_planned(None)
@@ -231,7 +231,7 @@ class Refactors:
         validation.check_immutable(before, definition)
         return Concerned(row, former, False, message, definition, before, Content.of(definition), protections)
 
-    def _new(self, context: RequestContext, fields: Mapping[str, Any], ahead: int) -> Concerned:
+    def _new(self, context: RequestContext, fields: Mapping[str, object], ahead: int) -> Concerned:
         """`ahead`: other new stacks of the refactor."""
         message = messages.CreateStack.from_arguments(fields)
         check_name(message.stack_name)
@@ -442,7 +442,7 @@ def _refuse(found: Sequence[Problem], places: Places, concerned: Mapping[str, Co
         raise exception.HTTPBadRequest('; '.join(shown) + '.')
 
 
-def _shown(wanted: Refactoring) -> dict[str, Any]:
+def _shown(wanted: Refactoring) -> dict[str, object]:
     def place(root_id: str, path: Path) -> dict[str, str]:
         return {'stack': wanted.concerned[root_id].row.name, 'resource': SEPARATOR.join(path)}
 

@@ -110,7 +110,7 @@ class Signals:
         return {entry.key for entry in resources.data(tx, stack_id, number)
                 if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
 
-    def _check_hook(self, tx: Connection, row: stacks.Stack, resource: ResourceState, hook: Any) -> None:
+    def _check_hook(self, tx: Connection, row: stacks.Stack, resource: ResourceState, hook: object) -> None:
         """Raise InvalidBreakPointHook for an unknown hook, and for one at which the resource is not held."""
         try:
             kind = self._registry.resolve(resource.type, resource.name).__name__

@@ -125,7 +125,7 @@ class Snapshots:
                 defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
                             found.id)
 
-    def _moved(self, stack_id: str, saved: Mapping[str, Any]) -> dict[str, tuple[str, str]]:
+    def _moved(self, stack_id: str, saved: Mapping[str, object]) -> dict[str, tuple[str, str]]:
         """Return the resources of a snapshot that a refactor has moved since: name -> (stack, name) now."""
         with self._database.reader() as tx:
             row = stacks.show(tx, stack_id)
@@ -152,7 +152,7 @@ class Snapshots:
         return found
 
 
-def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, Any]) -> None:
+def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, object]) -> None:
     """Raise Conflict if a refactor has renamed or moved resources since the snapshot: a restore would delete them."""
     moved = [f'{name} -> {holder.stack_name}/{holder.name}' for name, holder in _moved(tx, row, data).items()]
     if moved:
@@ -160,7 +160,7 @@ def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, Any]) ->
             [*moved[:MOST_NAMED], *(['...'] if len(moved) > MOST_NAMED else [])]))
 
 
-def _moved(tx: Connection, row: stacks.Stack, data: Mapping[str, Any]) -> dict[str, resources.Holder]:
+def _moved(tx: Connection, row: stacks.Stack, data: Mapping[str, object]) -> dict[str, resources.Holder]:
     """Return the resources of an export whose objects are those of other resources now: name -> which."""
     saved = list(_saved(row.id, data))
     now = resources.placed(tx, row.project_id, {physical_id for _stack, _name, _kind, physical_id in saved})

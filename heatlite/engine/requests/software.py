@@ -71,7 +71,7 @@ class Software:
 
     # --- use cases ----------------------------------------------------------------------------------------
 
-    def create_config(self, context: RequestContext, message: messages.CreateSoftwareConfig) -> dict[str, Any]:
+    def create_config(self, context: RequestContext, message: messages.CreateSoftwareConfig) -> dict[str, object]:
         return self.create_software_config(
             context, name=message.name, group=message.group, config=message.config, inputs=list(message.inputs),
             outputs=list(message.outputs), options=dict(message.options))
@@ -79,7 +79,8 @@ class Software:
     def delete_config(self, context: RequestContext, message: messages.DeleteSoftwareConfig) -> None:
         self.delete_software_config(context, message.config_id)
 
-    def create_deployment(self, context: RequestContext, message: messages.CreateSoftwareDeployment) -> dict[str, Any]:
+    def create_deployment(self, context: RequestContext,
+                          message: messages.CreateSoftwareDeployment) -> dict[str, object]:
         self._check_user_project(context, message.stack_user_project_id)
         return self.create_software_deployment(
             context, server_id=message.server_id, config_id=message.config_id, input_values=dict(message.input_values),
@@ -97,7 +98,8 @@ class Software:
             if not stacks.has_user_project(tx, context.project_id, user_project_id):
                 raise exception.NotFound(_('The project of stack users %s could not be found') % user_project_id)
 
-    def update_deployment(self, context: RequestContext, message: messages.UpdateSoftwareDeployment) -> dict[str, Any]:
+    def update_deployment(self, context: RequestContext,
+                          message: messages.UpdateSoftwareDeployment) -> dict[str, object]:
         given = {name: getattr(message, name) for name in software_deployments.CHANGEABLE}
         return self.update_software_deployment(context, message.deployment_id, **given)
 
@@ -107,7 +109,7 @@ class Software:
     # --- configs ------------------------------------------------------------------------------------------
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: Any) -> dict[str, Any]:
+                               **fields: object) -> dict[str, Any]:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
         Raises RequestLimitExceeded.
@@ -156,7 +158,7 @@ class Software:
     # --- deployments --------------------------------------------------------------------------------------
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
-                                   deployment_id: str | None = None, **fields: Any) -> dict[str, Any]:
+                                   deployment_id: str | None = None, **fields: object) -> dict[str, object]:
         def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id, held=True)
             self._insert(tx, context, made_id, server_id, config_id, fields)
@@ -178,8 +180,8 @@ class Software:
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
             fields.get('input_values') or {}, None, self._runtime.now(), None))
 
-    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, Any],
-               **fields: Any) -> dict[str, Any]:
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, object],
+               **fields: object) -> dict[str, Any]:
         """Deploy a derived `config` on a server, and delete the deployment's former config in the same transaction: the
         deployment always refers to an existing config, and no other one is left.
 
@@ -206,7 +208,7 @@ class Software:
         self._telling(context, put)
         return self.show_software_deployment(context, deployment_id)
 
-    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, Any]:
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, object]:
         """Return a deployment. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_deployment(self._own_deployment(tx, context, deployment_id))
@@ -253,7 +255,7 @@ class Software:
 
     # --- metadata of servers ------------------------------------------------------------------------------
 
-    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, Any]]:
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, object]]:
         """Return the deployed configs of a server, sorted by name."""
         with self._database.reader() as tx:
             found = software_deployments.configs_of_server(
@@ -318,7 +320,7 @@ class Software:
         return Ignored(name)
 
 
-def shown_config(found: Config) -> dict[str, Any]:
+def shown_config(found: Config) -> dict[str, object]:
     stored = found.config
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),
             'config': stored.get('config'), 'inputs': stored.get('inputs') or [],

@@ -51,7 +51,7 @@ def sharing(stored: StoredTemplate, template: templates.Template) -> StoredTempl
         name: _shared(section, template.document.get(name)) for name, section in stored.document.items()})
 
 
-def _shared(section: Any, other: Any) -> Any:
+def _shared(section: object, other: object) -> object:
     if not (isinstance(section, dict) and isinstance(other, dict)):
         return section
     return {name: other[name] if name in other and other[name] == part else part for name, part in section.items()}
@@ -93,7 +93,7 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
     return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
 
 
-def _over(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+def _over(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
     """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
     return {**{section: {**(kept.get(section) or {}), **(given.get(section) or {})}
                for section in ('parameter_defaults', 'resource_registry')},

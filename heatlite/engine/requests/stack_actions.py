@@ -208,13 +208,13 @@ class StackActions:
 
         return self._acceptance.commit(accept)
 
-    def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, Any]:
+    def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, object]:
         """Return the export and delete the stack without deleting the objects of its resources."""
         found = self.export(context, messages.ExportStack(message.stack_id))
         self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING}, context)
         return found
 
-    def export(self, context: RequestContext, message: messages.ExportStack) -> dict[str, Any]:
+    def export(self, context: RequestContext, message: messages.ExportStack) -> dict[str, object]:
         if not self._quotas.quotas.stack_abandon:
             raise exception.NotSupported(feature='Stack Abandon')
         with self._database.reader() as tx:

@@ -76,7 +76,7 @@ class Stacks:
         """Raise what a create would be refused with."""
         self._checked(context, message, self._runtime.now())
 
-    def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, Any]:
+    def preview(self, context: RequestContext, message: messages.PreviewStack) -> dict[str, object]:
         self.check_name_free(context, message.stack_name)
         check_name(message.stack_name)
         definition = self.define(message, StackIdentity(message.stack_name, None, context.project_id or ''))

@@ -124,7 +124,7 @@ class MovedRows(StoredRows):
         return [number for number, each in self._numbered.get(stack_id, {}).items()
                 if each.is_separated and each.row.exists]
 
-    def _after(self, stack_id: str, number: int, each: Arranged, columns: dict[str, Any],
+    def _after(self, stack_id: str, number: int, each: Arranged, columns: dict[str, object],
                data: list[resources.StoredDatum]) -> tuple[dict[str, Any], list[resources.StoredDatum]]:
         changed = self.definitions[stack_id]
         if (each.is_moved or stack_id in self._renamed) and not any(datum.key == PHYSICAL_NAME for datum in data):
@@ -153,7 +153,7 @@ def _as_depending(tx: Connection, wanted: StackDefinition,
     return found, changed
 
 
-def _depending(definition: Mapping[str, Any] | None, names: list[str]) -> dict[str, Any] | None:
+def _depending(definition: Mapping[str, object] | None, names: list[str]) -> dict[str, Any] | None:
     """Return a stored definition with these `depends_on`."""
     if definition is None:
         return None

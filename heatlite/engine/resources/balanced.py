@@ -7,17 +7,19 @@ balancers serve the members there are. Both ask the load balancer until it has d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resources import members, scaled
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 
 POSTPONED = 'postponed'                 # key of a cookie: the update that waits for the load balancers
 
 
+@runtime_checkable
 class LoadBalancer(Protocol):
     def serve(self, group: str, instances: Sequence[str]) -> bool: ...
 
@@ -34,10 +36,7 @@ class BalancedGroup(scaled.ScaledGroup):
         found = []
         names = self.properties[self.LOAD_BALANCER_NAMES] if self.LOAD_BALANCER_NAMES in self.properties_schema else ()
         for name in names or ():
-            other = self.stack.resource_by_refid(name)
-            if not hasattr(other, 'serve'):
-                raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
-            found.append(other)
+            found.append(_balancer(self.stack.resource_by_refid(name), name))
         return found
 
     def _are_serving(self, names: Sequence[str]) -> bool:
@@ -62,7 +61,8 @@ class BalancedGroup(scaled.ScaledGroup):
 
     # --- updates ------------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         if self.resource_id is None or not self._load_balancers() or self.made_ready(self._first_template(prop_diff)):
             return super().handle_update(json_snippet, tmpl_diff, prop_diff)
@@ -86,7 +86,14 @@ class BalancedGroup(scaled.ScaledGroup):
     def _resume_postponed(self, cookie: Any) -> None:
         postponed = cookie[POSTPONED]
         wanted = rsrc_defn.ResourceDefinition.from_stored(self.name, postponed['definition'], postponed['properties'])
-        begun = self.handle_update(wanted, None, dict.fromkeys(postponed['changed']))
+        begun = self.handle_update(wanted, wanted - self.frozen_definition(),
+                                   dict.fromkeys(postponed['changed']))
         if POSTPONED not in begun:
             del cookie[POSTPONED]
             cookie.update(begun)
+
+
+def _balancer(other: object, name: str) -> LoadBalancer:
+    if not isinstance(other, LoadBalancer):
+        raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
+    return other

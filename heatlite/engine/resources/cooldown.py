@@ -22,13 +22,13 @@ class CooldownMixin:
         """Seconds; none given is none."""
         return 0 if cooldown is None else max(float(cooldown), 0)
 
-    def _check_scaling_allowed(self, cooldown: Any) -> None:
+    def _check_scaling_allowed(self, cooldown: object) -> None:
         """Notes that scaling is in progress. Raises NoActionRequired when it already is, or it is too soon."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         self._refuse_scaling(metadata, cooldown)
         self.metadata_set({**metadata, IN_PROGRESS: True})      # type: ignore[attr-defined]
 
-    def _refuse_scaling(self, metadata: Mapping[str, Any], cooldown: Any) -> None:
+    def _refuse_scaling(self, metadata: Mapping[str, object], cooldown: object) -> None:
         name = self.name                                        # type: ignore[attr-defined]
         if metadata.get(IN_PROGRESS):
             raise NoActionRequired(name, _('scaling activity'))

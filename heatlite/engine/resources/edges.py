@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from heatlite.common import exception
+from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 
 OLD_FAMILY, FAMILY = 'OS::Quantum::', 'OS::Neutron::'
 
 
-def of_type(resource: Any, type_name: str) -> Iterator[Any]:
+def of_type(resource: Resource, type_name: str) -> Iterator[Resource]:
     """The others that are of that type, or of one that stands for it."""
     stack = resource.stack
     definitions = getattr(getattr(stack, 'definition', None), 'resources', None)
@@ -27,23 +28,25 @@ def of_type(resource: Any, type_name: str) -> Iterator[Any]:
     return (other for other in found if other.name != resource.name)
 
 
-def _kept(stack: object, type_name: str, read: Callable[[], list[object]]) -> list[object]:
+def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> list[Resource]:
     """Of a stack that is only checked nothing changes; of one that is driven, everything may."""
     if hasattr(stack, 'physical_id_of'):
         return read()
-    kept: dict[str, list[Any]] = stack.__dict__.setdefault('_of_type', {})
+    kept: dict[str, list[Resource]] = stack.__dict__.setdefault('_of_type', {})
     if type_name not in kept:
         kept[type_name] = read()
     return kept[type_name]
 
 
-def value(resource: Any, name: str, *path: Any) -> Any:
+def value(resource: Resource, name: str, *path: Any) -> Any:
     """A property as far as it is known; None when it is not."""
     try:
         found = resource.properties.get(name)
     except (exception.HeatException, ValueError, TypeError):
         return None
     for part in path:
+        if found is None:
+            return None
         try:
             found = found[part]
         except (KeyError, IndexError, TypeError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
@@ -27,7 +27,27 @@ MADE_AT = ('created_at', 'created')
 Entries = Iterable[Mapping[str, Any]]
 
 
-def create(resource: Any, make: Callable[[], str], same_name: Callable[[], Entries] | None = None) -> str:
+class Noting(Protocol):
+    """The part of a resource that notes what is there before a create."""
+
+    resource_id: str | None
+
+    def data(self) -> dict[str, str]: ...
+
+    def data_set(self, key: str, value: object, redact: bool = False) -> None: ...
+
+    def data_delete(self, key: str) -> bool: ...
+
+    def resource_id_set(self, inst: str | None) -> None: ...
+
+
+class Findable(Noting, Protocol):
+    """A resource whose type finds what an interrupted create has made."""
+
+    def find_existing(self) -> str | None: ...
+
+
+def create(resource: Findable, make: Callable[[], str], same_name: Callable[[], Entries] | None = None) -> str:
     """`make()`, the id of the new thing; looked for when the service did not answer.
 
     `same_name()`: what has the name that the template gives; None: nothing else has the resource's name.
@@ -47,7 +67,8 @@ def create(resource: Any, make: Callable[[], str], same_name: Callable[[], Entri
     return made
 
 
-def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str, Any] | None = None) -> str | None:
+def choose(resource: Resource, entries: Entries, own_name: bool,
+           wanted: Mapping[str, object] | None = None) -> str | None:
     """The id of the resource's own thing among `entries`, which have its name; None: it was not made.
 
     `own_name`: nothing else has that name. `wanted`: fields it was asked for. Raises Error when that is unknown.
@@ -59,7 +80,7 @@ def choose(resource: Any, entries: Entries, own_name: bool, wanted: Mapping[str,
         entry.get(name) == value for name, value in (wanted or {}).items() if name in entry and value is not None))
 
 
-def snapshot_candidates(resource: Resource, ids: Callable[[], Iterable[str]]) -> None:
+def snapshot_candidates(resource: Noting, ids: Callable[[], Iterable[str]]) -> None:
     """Right before a create: stores `ids()`, what could be taken for the resource's own. Durable when it returns."""
     if BEFORE in resource.data():
         return                              # the engine that died has looked; what was made since may be ours
@@ -73,12 +94,12 @@ def snapshot_candidates(resource: Resource, ids: Callable[[], Iterable[str]]) ->
     resource.resource_id_set(resource.resource_id)
 
 
-def forget(resource: Resource) -> None:
+def forget(resource: Noting) -> None:
     """The id is known. Durable with it."""
     resource.data_delete(BEFORE)
 
 
-def find_created(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+def find_created(resource: Resource, found: Mapping[str, object], fits: Callable[[Any], bool]) -> str | None:
     """The id of the thing in `found` (by id) that was not there before the create.
 
     Of several the only one that `fits`; a single one need not, because services write values in ways of their own.
@@ -102,7 +123,7 @@ def find_created(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], 
     return fitting[0]
 
 
-def _made_since_the_backup(resource: Any, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+def _made_since_the_backup(resource: Resource, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
     """The one in `found` that was made after the backup from which the stack was restored; None if there is none.
 
     Raises Error when that is unknown: services need not tell when an object was made.
@@ -135,7 +156,7 @@ def ambiguous() -> exception.Error:
     return exception.Error(text.INTERRUPTED % 'CREATE')
 
 
-def _is_indistinguishable(resource: Any, other: Any) -> bool:
+def _is_indistinguishable(resource: Resource, other: Resource) -> bool:
     """Made at the same time from the same properties, so that either could be the owner of what is found."""
     return (other.state == (other.CREATE, other.IN_PROGRESS) and other.resource_id is None
             and dict(other.properties.items()) == dict(resource.properties.items()))

@@ -66,7 +66,7 @@ class Group(StackResource):
         return {asked for asked in self.stack.defn.referenced_attributes(self.name)
                 if asked and all(isinstance(part, str | int) for part in asked)}
 
-    def _member_path(self, key: str, path: Sequence[Any]) -> list[Any]:
+    def _member_path(self, key: str, path: Sequence[object]) -> list[Any]:
         """The members' attribute, with its path, that an attribute of the group stands for; [] for its own."""
         if key in self.MAPPED or key in self.LISTED:
             return list(path)
@@ -89,7 +89,7 @@ class Group(StackResource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         if self.resource_id is None:
             return None
         if key.startswith(RESOURCE):
@@ -155,12 +155,12 @@ class Group(StackResource):
         cookie['wanted'] = {'definition': self.t.to_stored(), 'properties': self.properties_to_store()}
         return cookie
 
-    def check_create_complete(self, cookie: Any = None) -> bool:
+    def check_create_complete(self, cookie: object = None) -> bool:
         if cookie is None:
             cookie = self.in_batches(self._cookie_of_what_runs())
         return self._check_batches(cookie)
 
-    def check_update_complete(self, cookie: Any = None) -> bool:
+    def check_update_complete(self, cookie: object = None) -> bool:
         return self._check_batches(cookie or self._cookie_of_what_runs())
 
     def _check_batches(self, cookie: Any) -> bool:
@@ -204,7 +204,7 @@ class Group(StackResource):
             raise ValueError(_('The current update policy will result in stack update timeout.'))
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Two definitions that are stored alike."""
     return one == other or plain(one) == plain(other)
 
@@ -213,6 +213,6 @@ def plain(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def output_name(asked: Iterable[Any]) -> str:
+def output_name(asked: Iterable[object]) -> str:
     """The name of the output that an attribute of a group is read from."""
     return ', '.join(str(part) for part in asked)

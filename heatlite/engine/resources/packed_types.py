@@ -150,7 +150,7 @@ def group_members(resource: ResourceDefinition, values: Mapping[str, object]) ->
     return _members({'0': member}, resource)
 
 
-def chain_members(resource: ResourceDefinition, values: Mapping[str, Any]) -> dict[str, Any] | None:
+def chain_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
     """A ResourceChain's members, each after the one before it."""
     types = values.get('resources')
     if not isinstance(types, list):

@@ -11,6 +11,7 @@ from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -93,7 +94,8 @@ class ScaledGroup(members.Group):
         return self.create_with_template(
             self.assembled(dict.fromkeys(self._new_names(self.get_size()), new)), self.child_params())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         size, policy = self._goal(prop_diff)
         return self.resize(size) if policy is None else self._begin_rolling(size, policy)
@@ -211,13 +213,13 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         least, most, wanted = self.bounds()
         return scaling.adjusted(current, current if wanted is None else wanted, scaling.EXACT, None, least, most)
 
-    def check_create_complete(self, cookie: Any = None) -> bool:
+    def check_create_complete(self, cookie: object = None) -> bool:
         done = super().check_create_complete(cookie)
         if done:
             self._note_size()
         return done
 
-    def check_update_complete(self, cookie: Any = None) -> bool:
+    def check_update_complete(self, cookie: object = None) -> bool:
         done = super().check_update_complete(cookie)
         if done:
             self._note_size()
@@ -255,7 +257,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         found: dict[str, str] = json.loads(self.data().get(RESIZED_FOR) or '{}')
         return found
 
-    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: Any,
+    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: object,
                          asked_by: Signalled | None) -> dict[str, Any]:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)

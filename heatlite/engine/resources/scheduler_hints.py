@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
 
 
 class SchedulerHintsMixin:
@@ -15,10 +18,10 @@ class SchedulerHintsMixin:
         'heat_root_stack_id', 'heat_stack_id', 'heat_stack_name', 'heat_path_in_stack', 'heat_resource_name',
         'heat_resource_uuid')
 
-    def _scheduler_hints(self, scheduler_hints: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _scheduler_hints(self, scheduler_hints: dict[str, object] | None) -> dict[str, Any] | None:
         if not cfg.CONF.stack_scheduler_hints:
             return scheduler_hints
-        stack: Any = self.stack             # type: ignore[attr-defined]
+        stack: OwnStack = self.stack        # type: ignore[attr-defined]
         path = [','.join(str(part) for part in entry if part) for entry in stack.path_in_stack()]
         return {**(scheduler_hints or {}), self.HEAT_ROOT_STACK_ID: stack.root_stack_id(),
                 self.HEAT_STACK_ID: stack.id, self.HEAT_STACK_NAME: stack.name, self.HEAT_PATH_IN_STACK: path,

@@ -53,7 +53,7 @@ class BaseServer(stack_user.StackUser):
 
     # --- what it needs ------------------------------------------------------------------------------------
 
-    def _create_transport_credentials(self, props: Mapping[str, Any]) -> None:
+    def _create_transport_credentials(self, props: Mapping[str, object]) -> None:
         """Users, keys, queues that the transport needs; what is there already is kept."""
         match self.transport(props):
             case 'POLL_SERVER_CFN':
@@ -112,11 +112,11 @@ class BaseServer(stack_user.StackUser):
     def _zaqar(self) -> Any:
         """A client in the stack's own project, with the token of the user inside the stack."""
         project = self.stack.stack_user_project_id
-        return self.client_plugin('zaqar').create_for_tenant(project, self._user_token())
+        return self.client_plugin('zaqar').create_for_tenant(str(project), self._user_token())
 
     # --- os-collect-config --------------------------------------------------------------------------------
 
-    def _collector_block(self, props: Mapping[str, Any]) -> dict[str, Any]:
+    def _collector_block(self, props: Mapping[str, object]) -> dict[str, Any]:
         """How the transport's collector reaches the metadata."""
         heat = self.client_plugin('heat')
         region = heat._get_region_name()

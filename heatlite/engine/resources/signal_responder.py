@@ -196,7 +196,7 @@ class SignalResponder(stack_user.StackUser):
         return queue
 
     def _zaqar(self) -> Any:
-        return self.client_plugin('zaqar').create_for_tenant(self.stack.stack_user_project_id, self._user_token())
+        return self.client_plugin('zaqar').create_for_tenant(str(self.stack.stack_user_project_id), self._user_token())
 
     def _delete_zaqar_signal_queue(self) -> None:
         queue = self.data().get('zaqar_signal_queue_id')

@@ -14,11 +14,12 @@ from heatlite.common.exception import UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, resource
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
-    from heatlite.engine.resource import Resource
+    from heatlite.engine.resource_update import Updates
 
 UNREAD = object()
 
@@ -31,7 +32,7 @@ class StackResource(resource.Resource):
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
     nested_members: Any = None              # for groups: the members' template for the checks, see TypeFacts.nested
 
-    def __init__(self, name: str, definition: Any, stack: Any) -> None:
+    def __init__(self, name: str, definition: ResourceDefinition, stack: Any) -> None:
         super().__init__(name, definition, stack)
         self._nested_row: Any = UNREAD
         self._nested: Any = None
@@ -93,7 +94,7 @@ class StackResource(resource.Resource):
         self.resource_id_set(cookie['stack'])
         return dict(cookie)
 
-    def update_with_template(self, child_template: Any, user_params: Mapping[str, Any] | None = None,
+    def update_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
                              timeout_mins: int | None = None) -> Any:
         """The cookie for `check_update_complete`. Where no nested stack was ever made, one is made now."""
         if self.resource_id is None:
@@ -129,10 +130,11 @@ class StackResource(resource.Resource):
     def handle_create(self) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params())
 
-    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> Any:
+    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
@@ -197,10 +199,10 @@ class StackResource(resource.Resource):
             raise exception.Error(_('The nested stack of %s is gone') % self.name)
         return {'stack': found.id, 'generation': found.generation, 'action': found.action}
 
-    def handle_create_cancel(self, cookie: Any) -> None:
+    def handle_create_cancel(self, cookie: object) -> None:
         self.stack.nesting.cancel(self)
 
-    def handle_update_cancel(self, cookie: Any) -> None:
+    def handle_update_cancel(self, cookie: object) -> None:
         self.stack.nesting.cancel(self)
 
     def handle_preempt(self) -> bool:
@@ -214,7 +216,7 @@ class StackResource(resource.Resource):
         return False                        # the nested stack goes on from where it is
 
     def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
-                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Always true, unless only a new one will do."""
         if self.state == (self.DELETE, self.COMPLETE) or (
                 check_init_complete and self.state == (self.INIT, self.COMPLETE)):
@@ -279,7 +281,7 @@ class StackResource(resource.Resource):
                 return self._output_value(op, output)
         raise exception.NotFound(_('Specified output key %s not found.') % op)
 
-    def _output_value(self, op: str, output: Mapping[str, Any]) -> Any:
+    def _output_value(self, op: str, output: Mapping[str, object]) -> Any:
         if output.get('live'):
             nested = self.nested()
             return nested.output_value(op) if nested is not None else None
@@ -293,7 +295,7 @@ class StackResource(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Declared ones, else outputs of the nested stack, else `resource.<member>...`."""
         if key.startswith('resource.'):
             return grouputils.get_nested_attrs(self, key, False, *path)

@@ -17,7 +17,7 @@ class StackUser(resource.Resource):
     def handle_create(self) -> Any:
         self._create_user()
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         self._delete_user()
         return super().handle_delete()
 

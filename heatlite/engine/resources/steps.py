@@ -7,14 +7,17 @@ restarted engine goes on where the last one stood, or begins the step anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
+
+from heatlite.engine.resource import Resource
 
 Step = dict[str, Any]
-Table = Mapping[str, tuple[Callable[[Any, Step], Any], Callable[[Any, Step], bool]]]
+Kind = TypeVar('Kind', bound=Resource)
+Table = Mapping[str, tuple[Callable[[Kind, Step], object], Callable[[Kind, Step], bool]]]
 """name -> (its request; it is sent again when it answers False, whether it is done)"""
 
 
-def work_off(resource: Any, steps: list[Step], table: Table) -> bool:
+def work_off(resource: Kind, steps: list[Step], table: Table[Kind]) -> bool:
     """One look at the first step that is not done."""
     for step in steps:
         if step.get('done'):

@@ -11,6 +11,7 @@ from heatlite.common.limits import Limits
 from heatlite.engine import attributes
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import stack_resource
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
 from heatlite.language import template as templates
 from heatlite.language.registry import Found
@@ -43,12 +44,12 @@ class TemplateResource(stack_resource.StackResource):
         found: Found = environment.find(self.type(), self.name)
         return found
 
-    def compare(self, after: Any) -> Comparison:
+    def compare(self, after: ResourceDefinition) -> Comparison:
         """Under the schema of the new template, both sides."""
         self._wanted_type(after)
         return super().compare(after)
 
-    def take_properties(self, wanted: Any) -> None:
+    def take_properties(self, wanted: object) -> None:
         self._wanted_type(wanted)
         super().take_properties(wanted)
 
@@ -87,7 +88,7 @@ class TemplateResource(stack_resource.StackResource):
     def child_template(self) -> Template:
         return self.child
 
-    def child_params(self) -> dict[str, Any]:
+    def child_params(self) -> dict[str, object]:
         """Only what was given: for the rest the template has its own defaults. Raises TypeError for a list of what
         cannot be text."""
         given = self.properties.data
@@ -102,7 +103,7 @@ class TemplateResource(stack_resource.StackResource):
         identifier = self.nested_identifier()
         return identifier.arn() if identifier is not None else str(self.name)
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         if key == attributes.SHOW_ATTR:
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         if self.resource_id is None:

@@ -70,7 +70,7 @@ class BaseVolume(resource.Resource):
         query = {} if name is None else {'name': name}
         return [volume.to_dict() for volume in self.client().volumes.list(search_opts=query)]
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         volume = self.client().volumes.get(self.resource_id)
         if volume.status == 'available':
             return self._is_restored(volume)
@@ -208,7 +208,7 @@ class BaseVolumeAttachment(resource.Resource):
                 return str(attachment.id)
         return None
 
-    def check_create_complete(self, progress: dict[str, Any] | None) -> bool:
+    def check_create_complete(self, progress: dict[str, object] | None) -> bool:
         """Without `progress`: found after a crash."""
         progress = progress or self._attachment()
         if self.resource_id is None and not self._attach(progress):
@@ -238,7 +238,7 @@ class BaseVolumeAttachment(resource.Resource):
                 'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
                 'attachment': self.resource_id, 'called': False, 'freed': False}
 
-    def check_delete_complete(self, progress: dict[str, Any] | None) -> bool:
+    def check_delete_complete(self, progress: dict[str, object] | None) -> bool:
         return progress is None or self._is_detached(progress)
 
     def _is_detached(self, progress: dict[str, Any]) -> bool:

@@ -25,18 +25,18 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         super().handle_create()
         self.resource_id_set(self._get_user_id())
 
-    def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
+    def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> Any:
         """What a signal means, in the handle's own words."""
         return signal_data
 
-    def _status_ok(self, status: Any) -> bool:
+    def _status_ok(self, status: object) -> bool:
         return status in self.WAIT_STATUSES
 
-    def _metadata_format_ok(self, metadata: Any) -> bool:
+    def _metadata_format_ok(self, metadata: object) -> bool:
         return (isinstance(metadata, Mapping) and sorted(metadata) == sorted(self.METADATA_KEYS)
                 and self._status_ok(metadata[self.STATUS]))
 
-    def handle_signal(self, details: Any = None) -> str:
+    def handle_signal(self, details: object = None) -> str:
         """Raises InvalidMetadata for what is no signal of a wait condition."""
         gathered = dict(self.metadata_get(refresh=True))
         signal = self.normalise_signal_data(details, gathered)

@@ -10,6 +10,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.alarms import ACTIONS, MOST_NAME, Metric, Rule
 
@@ -81,7 +82,8 @@ class Alarm(resource.Resource):
     def handle_create(self) -> None:
         self._put()
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         self.properties = json_snippet.properties(self._schemata(), self.context)
         self._put()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
@@ -122,8 +122,8 @@ class Catalog:
                                       deferred=frozenset(definition.referring)))
         return rules
 
-    def _own_check(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], Iterable[exception.HeatException]]:
-        def check(definition: Any, values: Mapping[str, Any]) -> Iterable[exception.HeatException]:
+    def _own_check(self, kind: object) -> Callable[[Any, Mapping[str, Any]], Iterable[exception.HeatException]]:
+        def check(definition: object, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
                 text = self._make(kind, definition).validate()
             except exception.HeatException as error:
@@ -131,7 +131,7 @@ class Catalog:
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: Any) -> Callable[[Any], Iterable[str]]:
+    def _needs(self, kind: object) -> Callable[[Any], Iterable[str]]:
         def needs(definition: Any) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
@@ -170,8 +170,8 @@ class Needs:
         self._requirer = requirer
         self.names: list[str] = []
 
-    def __iadd__(self, edge: tuple[Any, Any]) -> Needs:
+    def __iadd__(self, edge: tuple[object, object]) -> Self:
         requirer, required = edge
         if required is not None and getattr(requirer, 'name', requirer) == self._requirer:
-            self.names.append(getattr(required, 'name', required))
+            self.names.append(str(getattr(required, 'name', required)))
         return self

@@ -43,7 +43,7 @@ class OptionSchema(Schema):
         return found
 
 
-def with_options(kind: Any, conf: ConfigOpts) -> Any:
+def with_options(kind: Any, conf: ConfigOpts) -> object:
     """Return the class for an engine with these options: itself if they change nothing, else a subclass.
 
     Reads `attributes_from_options` of the class, and those of its properties that are an OptionSchema.
@@ -60,7 +60,7 @@ def with_options(kind: Any, conf: ConfigOpts) -> Any:
         WITHOUT: kind})
 
 
-def without_options(kind: Any) -> Any:
+def without_options(kind: object) -> object:
     """Return the class of which `with_options` has made this one, or itself."""
     return vars(kind).get(WITHOUT, kind)
 

@@ -41,7 +41,7 @@ class Draft:
     def clients(self) -> Any:
         return clients.of(self.context)
 
-    def check_room(self, resource: Any, count: int) -> None:
+    def check_room(self, resource: object, count: int) -> None:
         """Do nothing: no member is built here. Previews count the resources they show (requests.preview_create)."""
 
     def timeout_secs(self) -> int:
@@ -97,12 +97,12 @@ class Draft:
         """Return False: no resource exists yet."""
         return False
 
-    def resource_by_refid(self, refid: Any) -> Resource | None:
+    def resource_by_refid(self, refid: object) -> Resource | None:
         """Return the resource with that name: before it exists, the reference of a resource is its name."""
         return self.get(refid) if isinstance(refid, str) else None
 
 
-def _guessed(part: Callable[[Any], Any], otherwise: Any) -> Any:
+def _guessed(part: Callable[[Any], Any], otherwise: object) -> Any:
     """Evaluate `part`, or return `otherwise`: its error is reported by the check or, for metadata, at the creation."""
     try:
         return part(PLACEHOLDERS)

@@ -35,7 +35,7 @@ def schema_of_parameter(parameter: Any) -> Schema:
 
 
 def parameters_and_properties(schemas: Mapping[str, Schema],
-                              template_type: str) -> tuple[dict[str, Any], dict[str, Any]]:
+                              template_type: str) -> tuple[dict[str, object], dict[str, object]]:
     """Return a parameter for each property that is implemented and not hidden, and the properties that use them.
 
     Raises NotSupported for a property of type Any: there is no corresponding parameter type.
@@ -56,7 +56,7 @@ def parameters_and_properties(schemas: Mapping[str, Schema],
     return parameters, readers
 
 
-def _hot_parameter(schema: Schema) -> dict[str, Any]:
+def _hot_parameter(schema: Schema) -> dict[str, object]:
     found: dict[str, Any] = {'type': PARAMETER_TYPES[schema.type][0]}
     if schema.description is not None:
         found['description'] = schema.description
@@ -70,7 +70,7 @@ def _hot_parameter(schema: Schema) -> dict[str, Any]:
     return found
 
 
-def _cfn_parameter(schema: Schema) -> dict[str, Any]:
+def _cfn_parameter(schema: Schema) -> dict[str, object]:
     found: dict[str, Any] = {'Type': PARAMETER_TYPES[schema.type][1]}
     if schema.description is not None:
         found['Description'] = schema.description
@@ -91,12 +91,12 @@ def _cfn_parameter(schema: Schema) -> dict[str, Any]:
     return found
 
 
-def _bounds(what: str, limit: Length | Range) -> dict[str, Any]:
+def _bounds(what: str, limit: Length | Range) -> dict[str, object]:
     pairs = ((f'Min{what}', limit.min), (f'Max{what}', limit.max))
     return {key: bound for key, bound in pairs if bound is not None}
 
 
-def _default(schema: Schema) -> Any:
+def _default(schema: Schema) -> object:
     """Return the default; a list of plain values as comma-delimited text."""
     default = schema.default
     if schema.type == Schema.LIST and all(isinstance(item, str | int | float) for item in default):
@@ -104,7 +104,7 @@ def _default(schema: Schema) -> Any:
     return default
 
 
-def template_of(resource_class: Any, resource_type: str, template_type: str) -> dict[str, Any]:
+def template_of(resource_class: Any, resource_type: str, template_type: str) -> dict[str, object]:
     """Return a template with one resource of the type."""
     from heatlite.engine import properties
     parameters, readers = parameters_and_properties(properties.schemata(resource_class.properties_schema),

@@ -19,7 +19,8 @@ from heatlite.language.patterns import Pattern
 Allows = Callable[[Any, str], bool]         # (context, type name) -> whether the caller may use it
 
 
-def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, message: Any, allows: Allows) -> list[Any]:
+def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, message: Any,
+               allows: Allows) -> list[object]:
     """List the types that the caller can use now: names, or `{resource_type, description}`. Raises Invalid."""
     wanted = message.support_status
     if wanted is not None and not support.is_valid_status(wanted):

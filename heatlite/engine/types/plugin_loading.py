@@ -200,7 +200,7 @@ def _read(module: ModuleType, found: Found) -> None:
                                    _('the constraint %s has no method validate') % name))
 
 
-def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[str, Any]:
+def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[str, object]:
     function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
     if function is None:
         return {}
@@ -218,7 +218,7 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
     return {}
 
 
-def _complaint(kind: Any) -> str | None:
+def _complaint(kind: object) -> str | None:
     """Return why `kind` is no valid resource type, or None. Reads its schemas, so that their errors are found here."""
     if isinstance(kind, str):
         return None                         # another type, or a template
@@ -264,7 +264,7 @@ def environments(directory: str, found: Found, former: Found | None = None) -> N
             found.environments[file] = former.environments[file]
 
 
-def _environment(file: str) -> tuple[dict[str, Any], str | None]:
+def _environment(file: str) -> tuple[dict[str, object], str | None]:
     """Read a file: (sections, None), or ({}, error text)."""
     try:
         with open(file, encoding='utf-8') as source:

@@ -93,7 +93,7 @@ class Registry:
         self._entries[name] = value
         self._operator = None
 
-    def register_constraint(self, name: str, value: Any) -> None:
+    def register_constraint(self, name: str, value: object) -> None:
         self._constraints[name] = value
 
     def load_environment(self, sections: Mapping[str, Any]) -> None:
@@ -194,7 +194,7 @@ class Registry:
     def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
         return self.resolve(type_name, resource_name or '')
 
-    def implements(self, resource_class: Any, type_name: str, environment: Any = None) -> bool:
+    def implements(self, resource_class: object, type_name: str, environment: Any = None) -> bool:
         """Whether `type_name` resolves to that class, with whatever options."""
         try:
             found = self.resolve(type_name, '', environment)
@@ -202,7 +202,7 @@ class Registry:
         except exception.StackValidationFailed:
             return False
 
-    def constraint(self, name: str) -> Any:
+    def constraint(self, name: str) -> object:
         """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
             self._constraints[name] = _find_constraint(name)
@@ -220,7 +220,7 @@ class Registry:
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
 
-    def list_types(self, context: RequestContext, message: Any) -> list[Any]:
+    def list_types(self, context: RequestContext, message: object) -> list[object]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
     def schema(self, context: RequestContext, message: Any) -> dict[str, Any]:
@@ -242,14 +242,14 @@ class Registry:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy
 
-    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: Any) -> bool:
+    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: object) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
         always allowed."""
         found = self._level(environment).find(type_name, resource_name)
         return self.allows(context, type_name) and (
             not found.is_user or found.is_template or self.allows(context, found.type_name))
 
-    def _for_show(self, type_name: str) -> Any:
+    def _for_show(self, type_name: str) -> object:
         try:
             found = self.operator.find(type_name, '')
             if not found.is_template:
@@ -262,7 +262,7 @@ class Registry:
             raise exception.InvalidGlobalResource(type_name=type_name)
 
 
-def _check_name(type_name: Any, resource_name: str) -> None:
+def _check_name(type_name: object, resource_name: str) -> None:
     if type_name is None:
         raise exception.StackValidationFailed(message=_('Resource "%s" has no type') % resource_name)
     if not isinstance(type_name, str):
@@ -289,7 +289,7 @@ def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
     return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
-def _find_constraint(name: str) -> Any:
+def _find_constraint(name: str) -> object:
     if name in BUILT_IN_CONSTRAINTS:
         return pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
     pure = _pure_constraints()
@@ -303,7 +303,7 @@ def _find_constraint(name: str) -> Any:
     return None
 
 
-def template_class(found: language_registry.Found) -> Any:
+def template_class(found: language_registry.Found) -> object:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource

@@ -45,7 +45,7 @@ class FunctionCall(Call):
         if not isinstance(self.args, Node):
             self._attempt(lambda: self._made(self.args).validate())
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         value = self._made(args).result()
         if value is Ellipsis:
             return ABSENT
@@ -54,10 +54,10 @@ class FunctionCall(Call):
         budgets.here(limits).make_text(self.name, budgets.ITEM * document.measure(found, limits))
         return found
 
-    def _made(self, args: Any) -> function.Function:
+    def _made(self, args: object) -> function.Function:
         return self.implementation(None, self.name, args)
 
-    def _attempt(self, work: Callable[[], Any]) -> None:
+    def _attempt(self, work: Callable[[], object]) -> None:
         """Raises InvalidCall for arguments that the function refuses."""
         try:
             self._made(self.args)
@@ -94,7 +94,7 @@ def problem(namespace: str, point: EntryPoint) -> Exception | None:
     return None
 
 
-def row_of(name: str, kind: Any) -> versions.Function:
+def row_of(name: str, kind: object) -> versions.Function:
     """Return the row of an additional function. Raises Refused."""
     if any(row.name == name for row in (*versions.FUNCTIONS, *versions.CONDITION_FUNCTIONS)):
         raise Refused(f'{name} is a function of the language')
@@ -106,7 +106,7 @@ def row_of(name: str, kind: Any) -> versions.Function:
     return versions.Function(name, call_of(kind), since, cfn=cfn)
 
 
-def edition_of(name: str, kind: Any) -> versions.Edition:
+def edition_of(name: str, kind: object) -> versions.Edition:
     """Return the version that a class of a plug-in stands for. Raises Refused."""
     key, _dot, version = name.partition('.')
     if key not in VERSION_KEYS or not version:
@@ -122,11 +122,11 @@ def edition_of(name: str, kind: Any) -> versions.Edition:
     return versions.like(base, version, _calls(kind.functions), _calls(kind.condition_functions))
 
 
-def _calls(functions: Mapping[str, Any]) -> dict[str, type[Call]]:
+def _calls(functions: Mapping[str, object]) -> dict[str, type[Call]]:
     return {name: call_of(kind) for name, kind in functions.items()}
 
 
-def call_of(kind: Any) -> type[Call]:
+def call_of(kind: object) -> type[Call]:
     """Return the class of calls of a function. Raises Refused."""
     if isinstance(kind, type) and issubclass(kind, Call):
         return kind

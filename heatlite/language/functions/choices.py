@@ -28,7 +28,7 @@ class If(Call):
         self.args = raw
         self.refers = isinstance(self.chosen, Node) and self.chosen.refers
 
-    def _parsed(self, parser: Parser, value: Any) -> Any:
+    def _parsed(self, parser: Parser, value: Any) -> object:
         try:
             return parser.parse(value)
         except InvalidCall as misuse:

@@ -33,7 +33,7 @@ class Yaql(Call):
         except ValueError as error:
             raise InvalidCall(str(error)) from None
 
-    def _parsed(self, expression: str) -> Any:
+    def _parsed(self, expression: str) -> object:
         from yaql.language import exceptions
 
         from heatlite.language.functions import query_bounds
@@ -43,7 +43,7 @@ class Yaql(Call):
         except exceptions.YaqlException as error:
             raise ValueError(_('Bad expression %s.') % error) from None
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         expression, data = args['expression'], args.get('data', {})
         if not isinstance(expression, str):
             raise TypeError(_('The "expression" argument to %s must contain a string.') % self.name)

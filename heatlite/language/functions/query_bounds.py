@@ -104,10 +104,10 @@ class Counting(contexts.Context):  # type: ignore[misc]
         self.account.call()
         return super().collect_functions(*args, **kwargs)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         function, account = super().__call__(*args, **kwargs), self.account
 
-        def call(*inner: Any, **named: Any) -> Any:
+        def call(*inner: object, **named: object) -> Any:
             result = function(*inner, **named)
             account.made(result)
             return result
@@ -135,7 +135,7 @@ def parsed(expression: str, iterators: int, memory: int) -> Any:
 TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
 
 
-def evaluate(statement: Any, data: Any, calls: int) -> Any:
+def evaluate(statement: Any, data: Any, calls: int) -> object:
     """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
@@ -158,7 +158,7 @@ def _frozen(value: object, account: Account) -> object:
     return value
 
 
-def _plain(value: Any, account: Account, engine: Any) -> Any:
+def _plain(value: Any, account: Account, engine: Any) -> object:
     """Converts a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
@@ -201,7 +201,7 @@ def _misses_text(string: str, pattern: str) -> bool:
     return Pattern(pattern).search(string) is None
 
 
-def _published(context: Any, found: Found) -> Any:
+def _published(context: Any, found: Found) -> object:
     """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
@@ -213,7 +213,7 @@ def _published(context: Any, found: Found) -> Any:
     return inner
 
 
-def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Any:
+def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> object:
     found = regexp.search(string)
     if found is None:
         return None
@@ -248,7 +248,7 @@ def _check_quota(size: int, engine: object) -> None:
         raise exceptions.MemoryQuotaExceededException
 
 
-def _replace(regexp: Pattern, string: str, repl: str, engine: Any, count: int = 0) -> str:
+def _replace(regexp: Pattern, string: str, repl: str, engine: object, count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(found.expand(repl)), count), engine)
 
 
@@ -260,11 +260,12 @@ def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: A
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: object, string: str, regexp: Pattern, repl: Any, engine: object, count: int = 0) -> str:
+def _replace_by_text(context: object, string: str, regexp: Pattern, repl: object, engine: object,
+                     count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 
 
-def _is_regex(value: Any) -> bool:
+def _is_regex(value: object) -> bool:
     return isinstance(value, Pattern)
 
 
@@ -282,7 +283,7 @@ def _replace_plain_all(string: str, str_func: Any, replacements: Any, engine: An
     return string
 
 
-def _power(a: object, b: Any, c: object = None) -> object:
+def _power(a: object, b: object, c: object = None) -> object:
     if c is None and isinstance(a, int) and isinstance(b, int) and b > 0:
         _check_bits(a.bit_length() * b)
     return arithmetic.pow_(a, b, c)
@@ -300,7 +301,7 @@ def _check_bits(bits: int) -> None:
 
 def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[Any], Any]:
     """Declares the name and the types of a function's arguments for yaql."""
-    def declare(function: object) -> Any:
+    def declare(function: object) -> object:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():
             definition.set_parameter(argument, kind, overwrite=True)

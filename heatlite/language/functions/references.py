@@ -20,7 +20,7 @@ class GetParam(Call):
     def check(self) -> None:
         self.refers = self.refers or self.home.assume_unknown
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         if not args and not isinstance(args, bool | int | float):
             raise ValueError(_('Function "%s" must have arguments') % self.name)
         if isinstance(args, str):
@@ -42,7 +42,7 @@ class GetParam(Call):
 _MISSING = object()
 
 
-def _parameter_part(value: Any, part: Any) -> Any:
+def _parameter_part(value: Any, part: Any) -> object:
     """The part of a value; empty text if it does not exist."""
     if value is UNKNOWN:
         return UNKNOWN
@@ -62,7 +62,7 @@ class GetResource(Call):
     __slots__ = ()
     asks_resources: ClassVar[bool] = True
 
-    def result(self, args: object, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         if isinstance(args, list | dict):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args not in self.home.resource_names:
@@ -75,7 +75,7 @@ class GetResource(Call):
             yield Requirement(name)
 
 
-def _name(expression: Any, scope: Scope) -> Any:
+def _name(expression: object, scope: Scope) -> object:
     """A name, which may itself be computed; UNKNOWN if that fails (evaluation reports the error).
 
     A value that cannot be a name is converted to text.
@@ -105,7 +105,7 @@ class GetAttr(Call):
         if len(items) < self.shortest:
             raise InvalidCall(_(self.usage) % self.name)
 
-    def _items(self) -> list[Any]:
+    def _items(self) -> list[object]:
         items = self.literal_list()
         assert items is not None
         return items
@@ -127,7 +127,7 @@ class GetAttr(Call):
             misuse.cause = exception.InvalidTemplateAttribute(resource=resource, key=attribute)
             raise misuse
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         resource, attribute, *path = [*args, None][:max(2, len(args))]
         if not isinstance(resource, str) or resource not in self.home.resource_names:
             raise exception.InvalidTemplateReference(resource=resource, key='unknown')
@@ -135,7 +135,7 @@ class GetAttr(Call):
             return scope.all_attributes(resource)
         return self._attribute(scope, resource, attribute, tuple(path))
 
-    def _attribute(self, scope: Scope, resource: str, attribute: Any, path: tuple[Any, ...]) -> Any:
+    def _attribute(self, scope: Scope, resource: str, attribute: object, path: tuple[object, ...]) -> object:
         return scope.attribute(resource, attribute if isinstance(attribute, str) else str(attribute), path)
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
@@ -159,7 +159,7 @@ class GetAttrThenPath(GetAttrWithPath):
 
     __slots__ = ()
 
-    def _attribute(self, scope: Scope, resource: str, attribute: Any, path: tuple[Any, ...]) -> Any:
+    def _attribute(self, scope: Scope, resource: str, attribute: object, path: tuple[object, ...]) -> object:
         return select(scope.attribute(resource, str(attribute), ()), path)
 
 
@@ -196,7 +196,7 @@ class GetFile(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: object, scope: Scope) -> str:
         if not isinstance(args, str):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         content = self.home.files.get(args)
@@ -218,7 +218,7 @@ class ResourceFacade(Call):
             raise InvalidCall(_('Incorrect arguments to "%(function)s" should be one of: %(allowed)s')
                               % {'function': self.name, 'allowed': ', '.join(self.parts_known)})
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         return self.home.facade(self.parts_known[args])
 
 
@@ -240,7 +240,7 @@ class Ref(Call):
         if isinstance(self.args, list | dict | Node):
             raise InvalidCall(_('Argument to "%s" must be a string') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         if isinstance(args, list | dict):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args in self.home.resource_names:
@@ -260,7 +260,7 @@ class ParamRef(GetParam):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: object, scope: Scope) -> object:
         value = self.home.parameters.get(args, _MISSING) if isinstance(args, str) else _MISSING
         if value is _MISSING:
             raise exception.InvalidTemplateReference(resource=args, key='unknown')
@@ -279,7 +279,7 @@ class FindInMap(Call):
         if len(items) > 3:
             raise InvalidCall(repr(_('too many values to unpack (expected 3)')))
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         value = self.home.mappings
         for key in args:
             if not isinstance(value, Mapping):
@@ -294,6 +294,6 @@ class GetAZs(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: object, scope: Scope) -> object:
         zones = getattr(scope, 'availability_zones', None)
         return list(zones()) if zones is not None else ['nova']

@@ -23,7 +23,7 @@ class MapMerge(Call):
     __slots__ = ()
     positional: ClassVar[bool] = False
 
-    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+    def result(self, args: object, scope: Scope) -> dict[str, object]:
         if not isinstance(args, list | str):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ { "key1": "val1" }, { "key2": "val2" } ]') % {'fn': self.name})
@@ -48,7 +48,7 @@ class MapReplace(Call):
     EXAMPLE: ClassVar[str] = ('"%(fn)s" : [ { "key1": "val1" }, {"keys": {"key1": "key2"}, '
                               '"values": {"val1": "val2"}}]')
 
-    def result(self, args: Any, scope: Scope) -> dict[str, Any]:
+    def result(self, args: object, scope: Scope) -> dict[str, object]:
         example = self.EXAMPLE % {'fn': self.name}
         wrong = ValueError(_('Incorrect arguments to "%(fn)s" should be: %(example)s')
                            % {'fn': self.name, 'example': example})
@@ -88,7 +88,7 @@ class MapReplace(Call):
         return result
 
 
-def _is_lookalike(value: Any) -> bool:
+def _is_lookalike(value: object) -> bool:
     """Whether a value must not match: keys of a table are text; a number or boolean never equals one."""
     return not isinstance(value, str)
 
@@ -99,7 +99,7 @@ class ListConcat(Call):
     __slots__ = ()
     positional: ClassVar[bool] = False
 
-    def result(self, args: object, scope: Scope) -> list[Any]:
+    def result(self, args: object, scope: Scope) -> list[object]:
         if not isinstance(args, list):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % {'fn': self.name})
@@ -123,7 +123,7 @@ class ListConcatUnique(ListConcat):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> list[object]:
+    def result(self, args: object, scope: Scope) -> list[object]:
         whole = super().result(args, scope)
         _count_comparison(self, whole)
         seen: set[Any] = set()
@@ -136,7 +136,7 @@ class ListConcatUnique(ListConcat):
         return unique
 
 
-def _count_comparison(call: Call, *values: Any) -> None:
+def _count_comparison(call: Call, *values: object) -> None:
     """Takes from the budget the cost of making `values` comparable."""
     size = sum(measure(value, call.home.limits) for value in values)
     budget = budgets.here(call.home.limits)
@@ -170,7 +170,7 @@ class Filter(Call):
             raise InvalidCall(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
                                 'arguments instead') % {'function': self.name, 'count': len(items)})
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         values, items = args
         if not items and isinstance(items, list | str | None):
             return items
@@ -236,7 +236,7 @@ class Repeat(Call):
         if not isinstance(for_each, Mapping | Node) or isinstance(for_each, ListNode):
             raise InvalidCall(_('The "for_each" argument to "%s" must contain a map') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> list[Any]:
+    def result(self, args: Any, scope: Scope) -> list[object]:
         for_each, template = args['for_each'], args['template']
         nested = args.get('permutations', True) if self.permutations else True
         if not isinstance(nested, bool):
@@ -250,7 +250,7 @@ class Repeat(Call):
         lists = [self._items(value, nested) for value in for_each.values()]
         return self._copies(template, list(for_each), lists, nested)
 
-    def _items(self, value: Any, nested: bool) -> list[Any]:
+    def _items(self, value: Any, nested: bool) -> list[object]:
         if isinstance(value, Mapping) and self.over_maps and nested:
             return list(value)
         if not isinstance(value, list):
@@ -259,7 +259,7 @@ class Repeat(Call):
                             % {'function': self.name, 'kinds': kinds})
         return value
 
-    def _copies(self, template: Any, names: list[str], lists: list[list[Any]], nested: bool) -> list[Any]:
+    def _copies(self, template: object, names: list[str], lists: list[list[object]], nested: bool) -> list[object]:
         if not nested:
             if len({len(items) for items in lists}) != 1:
                 raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
@@ -310,7 +310,7 @@ class _Budget:
         self.evaluation.work(self.function, steps)
 
 
-def _replaced(value: Any, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
+def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
     if isinstance(value, str):
         budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
         for name, item in pairs:
@@ -352,7 +352,7 @@ class Select(Call):
         if items is None or len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         index, collection = args
         if collection is None or collection == '':
             return ''

@@ -21,7 +21,7 @@ QUICK = 2_000_000               # characters times keys that one pattern of all 
 LONGEST_PATTERN = 5000          # characters of such a pattern
 
 
-def as_sorted_json(value: Any, function: str, limits: Limits) -> str:
+def as_sorted_json(value: object, function: str, limits: Limits) -> str:
     """Encodes a value as JSON. Raises RequestLimitExceeded.
 
     Structures may share parts, which are written each time: the size is computed, and taken from the budget, before.
@@ -80,10 +80,10 @@ class StrReplace(Call):
         if not isinstance(entries['params'], dict | Node) or type(entries['params']).__name__ == 'ListNode':
             raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         return self._replace(args['template'], args['params'])
 
-    def _replace(self, template: Any, params: Any) -> str:
+    def _replace(self, template: object, params: object) -> str:
         if not isinstance(template, str):
             raise TypeError(_('"%s" template must be a string') % self.name)
         if not isinstance(params, Mapping):
@@ -172,7 +172,7 @@ class Replace(StrReplaceScalars):
         if not isinstance(items[0], dict | Node) or type(items[0]).__name__ == 'ListNode':
             raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> Any:
+    def result(self, args: Any, scope: Scope) -> object:
         return self._replace(args[1], args[0])
 
 
@@ -235,7 +235,7 @@ class Join(ListJoin):
     several: ClassVar[bool] = False
     usage: ClassVar[str] = 'Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ " ", [ "str1", "str2"]]'
 
-    def _item(self, item: Any) -> str:
+    def _item(self, item: object) -> str:
         if item is None:
             return ''
         if isinstance(item, str):
@@ -330,7 +330,7 @@ class Digest(Call):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: object, scope: Scope) -> str:
         if not isinstance(args, list) or not all(isinstance(item, str) for item in args):
             raise TypeError(_('Argument to function "%s" must be a list of strings') % self.name)
         if len(args) != 2:
@@ -363,7 +363,7 @@ class MakeUrl(Call):
         except (ValueError, TypeError) as error:
             raise InvalidCall(str(error)) from None
 
-    def _check_parts(self, args: Mapping[str, Any]) -> None:
+    def _check_parts(self, args: Mapping[str, object]) -> None:
         """Checks the literal parts; values that are calls are not checked."""
         unknown = [key for key in args if key not in self.KEYS]
         if unknown:
@@ -383,7 +383,7 @@ class MakeUrl(Call):
                     raise TypeError(_('The "query" argument to "%s" must be a map') % self.name)
                 return                  # what follows a query is checked when it is used
 
-    def _check_port(self, port: Any, args: Mapping[str, Any]) -> None:
+    def _check_port(self, port: Any, args: Mapping[str, object]) -> None:
         try:
             number = int(port)
         except (ValueError, TypeError, OverflowError):
@@ -392,7 +392,7 @@ class MakeUrl(Call):
         if not 0 < number <= 65535:
             raise ValueError(_('Invalid URL port %d, must be in range 1-65535') % number)
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: object, scope: Scope) -> str:
         if not isinstance(args, Mapping):
             raise TypeError(_('The arguments to "%s" must be a map') % self.name)
         self._check_parts(args)
@@ -424,5 +424,5 @@ class MakeUrl(Call):
         return text if port is None or port == '' else f'{text}:{port}'
 
 
-def _is_call(value: Any) -> bool:
+def _is_call(value: object) -> bool:
     return isinstance(value, Call)

@@ -23,13 +23,13 @@ class BlazarClientPlugin(service.ServicePlugin):
     def has_host(self) -> bool:
         return bool(self._listed('/os-hosts', 'hosts'))
 
-    def create_lease(self, **fields: Any) -> Any:
+    def create_lease(self, **fields: object) -> Any:
         return self.client().lease.create(**fields)
 
     def get_lease(self, lease_id: str) -> Any:
         return self.client().lease.get(lease_id)
 
-    def create_host(self, **fields: Any) -> Any:
+    def create_host(self, **fields: object) -> Any:
         return self.client().host.create(**fields)
 
     def get_host(self, host_id: str) -> Any:

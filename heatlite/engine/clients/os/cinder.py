@@ -128,7 +128,7 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     def get_volume_snapshot(self, snapshot: str) -> str:
         return str(self._by_id('volume_snapshots', 'VolumeSnapshot', snapshot).id)
 
-    def get_volume_backup(self, backup: str) -> Any:
+    def get_volume_backup(self, backup: str) -> object:
         return self._by_id('backups', 'Volume backup', backup)
 
     @shared.MEMOIZE_FINDER

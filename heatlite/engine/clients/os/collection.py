@@ -147,7 +147,7 @@ class Collection:
     def create(self, **fields: Any) -> Any:
         return self._made(self.http.post(self.path, json=self._wrapped(fields)))
 
-    def update(self, what: EntityOrId, **fields: Any) -> Entity | None:
+    def update(self, what: EntityOrId, **fields: object) -> Entity | None:
         body = {self.key: fields} if self.key else fields
         return self._made(self.http.request(self._url(what), self.update_verb, json=body))
 
@@ -172,7 +172,7 @@ class AmbiguousMatch(exceptions.ClientException):
     """Several things have the name."""
 
 
-def next_page(body: object, plural: str) -> dict[str, Any] | None:
+def next_page(body: object, plural: str) -> dict[str, object] | None:
     """The query of the next page, as services of this family write its link; None on the last."""
     if not isinstance(body, Mapping):
         return None

@@ -25,7 +25,7 @@ class Stacks(collection.Collection):
     def get(self, stack_id: Any) -> Any:
         return self._made(self.http.get(self._url(stack_id)))
 
-    def update(self, stack_id: Any, **fields: Any) -> None:     # type: ignore[override] # as heatclient names it
+    def update(self, stack_id: object, **fields: object) -> None:     # type: ignore[override] # as heatclient names it
         self.http.request(self._resource(stack_id), 'PATCH' if fields.pop('existing', False) else 'PUT', json=fields)
 
     def delete(self, stack_id: Any) -> None:
@@ -34,38 +34,38 @@ class Stacks(collection.Collection):
     def validate(self, **fields: Any) -> Any:
         return self.http.post('/validate', json=fields).json()
 
-    def _resource(self, stack_id: Any) -> str:
+    def _resource(self, stack_id: object) -> str:
         """`/stacks/<name>/<id>`: writing takes no redirect."""
         if '/' in str(stack_id):
             return self._url(stack_id)
         found = self.get(stack_id)
         return f'{self.path}/{found.stack_name}/{found.id}'
 
-    def snapshot(self, stack_id: Any, name: str | None = None) -> dict[str, Any]:
+    def snapshot(self, stack_id: object, name: str | None = None) -> dict[str, Any]:
         answer = self.http.post(f'{self._resource(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 
-    def snapshot_show(self, stack_id: Any, snapshot_id: str) -> dict[str, Any]:
+    def snapshot_show(self, stack_id: object, snapshot_id: str) -> dict[str, object]:
         return dict(self.http.get(f'{self._resource(stack_id)}/snapshots/{snapshot_id}').json())
 
-    def snapshot_delete(self, stack_id: Any, snapshot_id: str) -> None:
+    def snapshot_delete(self, stack_id: object, snapshot_id: str) -> None:
         self.http.delete(f'{self._resource(stack_id)}/snapshots/{snapshot_id}')
 
-    def restore(self, stack_id: Any, snapshot_id: str) -> None:
+    def restore(self, stack_id: object, snapshot_id: str) -> None:
         self.http.post(f'{self._resource(stack_id)}/snapshots/{snapshot_id}/restore')
 
 
 class Actions(collection.Collection):
-    def _act(self, stack_id: Any, name: str) -> None:
+    def _act(self, stack_id: object, name: str) -> None:
         self.http.post(f'{self.client.stacks._resource(stack_id)}/actions', json={name: None})
 
     def suspend(self, stack_id: object) -> None:
         self._act(stack_id, 'suspend')
 
-    def resume(self, stack_id: Any) -> None:
+    def resume(self, stack_id: object) -> None:
         self._act(stack_id, 'resume')
 
-    def check(self, stack_id: Any) -> None:
+    def check(self, stack_id: object) -> None:
         self._act(stack_id, 'check')
 
 

@@ -46,7 +46,7 @@ class ServiceAdapter(adapter.Adapter):
             return self._answered(url, method, kwargs)
         return look.get(self, url, kwargs, lambda at, params: self._answered(at, method, {**kwargs, 'params': params}))
 
-    def _answered(self, url: str, method: str, kwargs: dict[str, Any]) -> Any:
+    def _answered(self, url: str, method: str, kwargs: dict[str, object]) -> Any:
         repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
@@ -62,12 +62,12 @@ class ServiceAdapter(adapter.Adapter):
         found = self.get_endpoint()
         return found.replace('%', '%%') if found else None
 
-    def _sent(self, url: str, method: str, kwargs: Mapping[str, Any]) -> Any:
+    def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> object:
         fence.pass_through()
         look = looking.current()
         if look is not None:
             look.before(str(self.service_type))
-        def note(response: Any, error: str = '') -> None:
+        def note(response: object, error: str = '') -> None:
             answers.note(Answer(str(self.service_type), method, url, response, error))
 
         try:
@@ -83,7 +83,7 @@ class ServiceAdapter(adapter.Adapter):
         return response
 
 
-def _is_repeatable(url: str, method: str, kwargs: Mapping[str, Any]) -> bool:
+def _is_repeatable(url: str, method: str, kwargs: Mapping[str, object]) -> bool:
     """Whether the same request twice does what one does. A PATCH sets what its object names; one with a list is a JSON
     patch, whose operations (`add` to a list) count each time."""
     if method.upper() == 'PATCH':

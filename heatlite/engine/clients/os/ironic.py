@@ -20,7 +20,7 @@ class IronicClientPlugin(service.ServicePlugin):
     service_types = [BAREMETAL] = ['baremetal']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> Any:
         given.setdefault('default_microversion', self.get_max_microversion())
         return super().adapter(service_type, **given)
 

@@ -47,7 +47,7 @@ class ManilaClientPlugin(service.ServicePlugin):
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     client_class = ShareClient
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> Any:
         given.setdefault('additional_headers', {HEADER: MICROVERSION})
         return super().adapter(service_type, **given)
 

@@ -18,7 +18,7 @@ class Workflows(collection.Collection):
         answer = self.http.post(self.path, data=definition, headers={'Content-Type': 'text/plain'}, params=params)
         return [collection.Entity(self, entry) for entry in answer.json()['workflows']]
 
-    def update(self, definition: str, **params: Any) -> list[Any]:      # type: ignore[override]
+    def update(self, definition: str, **params: object) -> list[Any]:      # type: ignore[override]
         answer = self.http.put(self.path, data=definition, headers={'Content-Type': 'text/plain'}, params=params)
         return [collection.Entity(self, entry) for entry in answer.json()['workflows']]
 

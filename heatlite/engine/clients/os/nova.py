@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Literal
 
 from keystoneauth1 import exceptions as keystone_exceptions
 
@@ -36,7 +36,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     service_types = [COMPUTE] = ['compute']
     api_version = {'min_version': '2.1', 'max_version': '2.latest'}
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return ComputeClient(self.adapter(default_microversion=version), self.context)
 
     # --- microversions ------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         status = service.status_of(error)
         return self.is_over_limit(error) or (status is not None and status in (500, 503))
 
-    def fetch_server_attr(self, server_id: str, attr: str) -> Any:
+    def fetch_server_attr(self, server_id: str, attr: str) -> object:
         return getattr(self.fetch_server(server_id), attr, None)
 
     def refresh_server(self, server: Any) -> None:
@@ -113,14 +113,14 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             return True
 
     @functools.cached_property
-    def _status_lists(self) -> dict[Any, StatusListCache]:
+    def _status_lists(self) -> dict[object, StatusListCache]:
         return {}
 
     def get_status(self, server: Any) -> str:
         """Without the task some clouds append in brackets."""
         return str(server.status).split('(')[0]
 
-    def get_ip(self, server: Any, net_type: str, net_version: int) -> str | None:
+    def get_ip(self, server: object, net_type: str, net_version: int) -> str | None:
         """The first address of a network (`net_type` is its name) and an IP version."""
         for address in (getattr(server, 'addresses', None) or {}).get(net_type, ()):
             if address['version'] == net_version:
@@ -224,7 +224,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     # --- user data and metadata ---------------------------------------------------------------------------
 
-    def build_userdata(self, metadata: Any, userdata: Any = None, instance_user: str | None = None,
+    def build_userdata(self, metadata: object, userdata: object = None, instance_user: str | None = None,
                        user_data_format: str = 'HEAT_CFNTOOLS') -> str:
         """What the server is started with, by format; see `nova_userdata`."""
         url = watch_url = None
@@ -237,12 +237,12 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return nova_userdata.build(metadata, userdata, instance_user, user_data_format, url, watch_url)
 
     @staticmethod
-    def meta_serialize(metadata: Mapping[str, Any]) -> dict[str, str]:
+    def meta_serialize(metadata: Mapping[str, object]) -> dict[str, str]:
         """Values that are no text become JSON; Nova takes text only."""
         import json
         return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}
 
-    def meta_update(self, server: Any, metadata: Mapping[str, Any]) -> None:
+    def meta_update(self, server: object, metadata: Mapping[str, object]) -> None:
         """The server's metadata becomes `metadata`: what is not in it is deleted."""
         wanted = self.meta_serialize(metadata)
         servers = self.client().servers
@@ -255,7 +255,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     # --- changes of a server ------------------------------------------------------------------------------
 
-    def rename(self, server: Any, name: str) -> None:
+    def rename(self, server: object, name: str) -> None:
         self.client().servers.update(server, name=name)
 
     def _act(self, server_id: str, act: Callable[[Any], Any]) -> bool:
@@ -269,7 +269,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def resize(self, server_id: str, flavor_id: str) -> bool:
         return self._act(server_id, lambda server: self.client().servers.resize(server, flavor_id))
 
-    def check_resize(self, server_id: str, flavor: Any = None) -> bool:
+    def check_resize(self, server_id: str, flavor: object = None) -> bool:
         """True once the server waits for the confirmation. Raises ResourceUnknownStatus."""
         server = self.fetch_server(server_id)
         if server is None or (self.get_status(server) in ('ACTIVE', 'RESIZE', 'SHUTOFF') \
@@ -306,7 +306,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                                               resource_status=server.status)
 
     def rebuild(self, server_id: str, image_id: str, password: str | None = None,
-                preserve_ephemeral: bool = False, meta: Any = None, files: Any = None, **more: Any) -> bool:
+                preserve_ephemeral: bool = False, meta: object = None, files: object = None, **more: object) -> bool:
         return self._act(server_id, lambda server: self.client().servers.rebuild(
             server, image_id, password=password, preserve_ephemeral=preserve_ephemeral or None, metadata=meta,
             personality=files or None, **more))
@@ -319,13 +319,13 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             raise exception.Error(_('Rebuilding server failed, status ERROR'))
         return True
 
-    def get_console_urls(self, server: Any) -> ConsoleUrls:
+    def get_console_urls(self, server: object) -> ConsoleUrls:
         """A mapping from console type to URL; each is fetched when it is read, unavailable ones give the reason."""
         return ConsoleUrls(self, server)
 
     # --- volumes and interfaces ---------------------------------------------------------------------------
 
-    def attach_volume(self, server_id: str, volume_id: str, device: str | None) -> str | bool:
+    def attach_volume(self, server_id: str, volume_id: str, device: str | None) -> str | Literal[False]:
         """The id of the attachment; False when it cannot be done just now."""
         try:
             made = self.client().volumes.create_server_volume(server_id, volume_id, device)
@@ -367,7 +367,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return False
 
     def interface_attach(self, server_id: str, port_id: str | None = None, net_id: str | None = None,
-                         fip: str | None = None, security_groups: Any = None) -> bool:
+                         fip: str | None = None, security_groups: object = None) -> bool:
         server = self.fetch_server(server_id)
         if server is None:
             return False
@@ -462,7 +462,7 @@ class ServerConstraint(NovaBaseConstraint):
 class KeypairConstraint(NovaBaseConstraint):
     resource_getter_name = 'get_keypair'
 
-    def validate_with_client(self, client: Any, key_name: Any) -> None:
+    def validate_with_client(self, client: object, key_name: object) -> None:
         if key_name:                        # none at all is fine
             super().validate_with_client(client, key_name)
 
@@ -480,7 +480,7 @@ __all__ = ['CLIENT_NAME', 'ConsoleUrls', 'FlavorConstraint', 'HostConstraint', '
            'NovaBaseConstraint', 'NovaClientPlugin', 'ServerConstraint']
 
 
-def _fault_of(server: Any) -> str:
+def _fault_of(server: object) -> str:
     """What Nova says of a server in ERROR."""
     fault = getattr(server, 'fault', None) or {}
     return _('Message: %(message)s, Code: %(code)s') % {

@@ -19,17 +19,17 @@ def _plugin(nova_client: Any, name: str = 'nova') -> Any:
     return clients.of(nova_client.context).client_plugin(name)
 
 
-def get_image_id(nova_client: Any, image_identifier: str) -> str:
+def get_image_id(nova_client: object, image_identifier: str) -> str:
     """Return the id of the image with that name or id. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
     return str(_plugin(nova_client, 'glance').find_image_by_name_or_id(image_identifier))
 
 
-def get_flavor_id(nova_client: Any, flavor: str) -> str:
+def get_flavor_id(nova_client: object, flavor: str) -> str:
     """Return the id of the flavor with that name or id. Raises EntityNotFound."""
     return str(_plugin(nova_client).find_flavor_by_name_or_id(flavor))
 
 
-def get_keypair(nova_client: Any, key_name: str) -> Any:
+def get_keypair(nova_client: object, key_name: str) -> Any:
     """Raises EntityNotFound."""
     return _plugin(nova_client).get_keypair(key_name)
 
@@ -45,7 +45,7 @@ def get_ip(server: Any, net_type: str, net_version: int) -> str | None:
     return found
 
 
-def server_to_ipaddress(client: Any, server: str) -> str | None:
+def server_to_ipaddress(client: object, server: str) -> str | None:
     """Return the first address of any network; None if the server is not found."""
     found: str | None = _plugin(client).server_to_ipaddress(server)
     return found
@@ -68,16 +68,16 @@ def delete_server(server: Any) -> Iterator[None]:
         yield
 
 
-def meta_serialize(metadata: Mapping[str, Any]) -> dict[str, str]:
+def meta_serialize(metadata: Mapping[str, object]) -> dict[str, str]:
     """Return the metadata as texts: what is not a text is written as JSON."""
     return nova.NovaClientPlugin.meta_serialize(metadata)
 
 
-def meta_update(client: Any, server: Any, metadata: Mapping[str, Any]) -> None:
+def meta_update(client: object, server: object, metadata: Mapping[str, object]) -> None:
     """Make `metadata` the metadata of the server, and delete other keys."""
     _plugin(client).meta_update(server, metadata)
 
 
-def absolute_limits(nova_client: Any) -> Any:
+def absolute_limits(nova_client: object) -> Any:
     """Return the limits of the project, as attributes."""
     return _plugin(nova_client).absolute_limits()

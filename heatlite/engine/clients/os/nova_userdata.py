@@ -106,7 +106,7 @@ IGNITION_FILES = ('/var/lib/heat-cfntools/cfn-init-data', '/var/lib/cloud/data/c
 IGNITION_MODE = 0o640
 
 
-def build(metadata: Any, userdata: Any, instance_user: str | None, user_data_format: str,
+def build(metadata: object, userdata: Any, instance_user: str | None, user_data_format: str,
           metadata_server: str | None, watch_server: str | None = None) -> str:
     """The user data. `metadata_server`, `watch_server`: URLs of the CFN and CloudWatch APIs, for HEAT_CFNTOOLS only."""
     if user_data_format == RAW:

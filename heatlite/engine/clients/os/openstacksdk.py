@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
@@ -18,7 +16,7 @@ class OpenStackSDKPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
     service_types = [NETWORK] = ['network']
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         from openstack import connection
         return connection.Connection(session=self.context.keystone_session, region_name=self._get_region_name(),
                                      interface=self.interface())

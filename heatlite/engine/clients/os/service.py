@@ -26,7 +26,7 @@ class ServicePlugin(client_plugin.ClientPlugin):
     exceptions_module: Any = [http_exceptions, keystone_exceptions]
     client_class: type[collection.Client] = collection.Client
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return self.client_class(self.adapter(), self.context)
 
     def _get_service_name(self) -> str:
@@ -54,7 +54,7 @@ class ServicePlugin(client_plugin.ClientPlugin):
 
     # --- names --------------------------------------------------------------------------------------------
 
-    def _listed(self, path: str, plural: str, **filters: Any) -> list[dict[str, Any]]:
+    def _listed(self, path: str, plural: str, **filters: object) -> list[dict[str, Any]]:
         return list(collection.Collection(self.client(), path, None, plural)._pages(path, filters))
 
     def _got(self, path: str, key: str | None) -> dict[str, Any] | None:
@@ -70,8 +70,8 @@ class ServicePlugin(client_plugin.ClientPlugin):
         found: dict[str, Any] = body[key] if key else body
         return found
 
-    def _find(self, entity: str, path: str, key: str, plural: str, wanted: Any, *, field: str = 'id',
-              filters: Mapping[str, Any] | None = None) -> str:
+    def _find(self, entity: str, path: str, key: str, plural: str, wanted: object, *, field: str = 'id',
+              filters: Mapping[str, object] | None = None) -> str:
         """The id of what has the id or the name `wanted`. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
         if not wanted:                      # no name of things without one
             raise exception.EntityNotFound(entity=entity, name=wanted)

@@ -48,7 +48,7 @@ class ObjectClient:
     def post_account(self, headers: Any) -> None:
         self.http.post(self.url, headers=headers)
 
-    def get_account(self, **params: Any) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    def get_account(self, **params: Any) -> tuple[dict[str, str], list[dict[str, object]]]:
         answer = self.http.get(self.url, params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []
 
@@ -69,7 +69,7 @@ class ObjectClient:
     def delete_container(self, container: str) -> None:
         self.http.delete(self._path(container))
 
-    def put_object(self, container: str, name: str, contents: Any = b'', headers: Any = None,
+    def put_object(self, container: str, name: str, contents: object = b'', headers: Any = None,
                    content_type: str | None = None) -> str | None:
         data = contents.encode() if isinstance(contents, str) else contents
         headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}
@@ -95,7 +95,7 @@ class SwiftClientPlugin(service.ServicePlugin):
     option_group = CLIENT_NAME
     service_types = [OBJECT_STORE] = ['object-store']
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return ObjectClient(self.adapter(), self.context)
 
     # --- URLs that need no login --------------------------------------------------------------------------

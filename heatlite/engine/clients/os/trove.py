@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
@@ -16,16 +14,16 @@ CLIENT_NAME = 'trove'
 class Instances(collection.Collection):
     path, key, plural = '/instances', 'instance', 'instances'
 
-    def action(self, instance: Any, name: str, body: Any) -> None:
+    def action(self, instance: object, name: str, body: object) -> None:
         self.http.post(self._url(instance, 'action'), json={name: body})
 
     def resize_instance(self, instance: object, flavor_id: str) -> None:
         self.action(instance, 'resize', {'flavorRef': flavor_id})
 
-    def resize_volume(self, instance: Any, volume_size: int) -> None:
+    def resize_volume(self, instance: object, volume_size: int) -> None:
         self.action(instance, 'resize', {'volume': {'size': volume_size}})
 
-    def edit(self, instance: Any, **fields: object) -> None:
+    def edit(self, instance: object, **fields: object) -> None:
         self.http.patch(self._url(instance), json={'instance': fields})
 
 

@@ -44,7 +44,7 @@ class Queue:
     def http(self) -> Adapter:
         return self._http
 
-    def metadata(self, new_meta: Any = None, force_reload: bool = False) -> Any:
+    def metadata(self, new_meta: object = None, force_reload: bool = False) -> Any:
         if new_meta is not None:
             self._http.put(self._path(), json=new_meta)
             return new_meta
@@ -58,7 +58,7 @@ class Queue:
         answer = self._http.delete(self._path('messages'), params={'pop': count})
         return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
 
-    def signed_url(self, paths: Any = None, ttl_seconds: int | None = None,
+    def signed_url(self, paths: object = None, ttl_seconds: int | None = None,
                    methods: object = None) -> dict[str, object]:
         """Signature, expiry, paths, methods and project, good without a login."""
         body: dict[str, Any] = {}
@@ -71,7 +71,7 @@ class Queue:
             body['expires'] = expires
         return dict(self._http.post(self._path('share'), json=body).json())
 
-    def subscription(self, **fields: Any) -> Any:
+    def subscription(self, **fields: object) -> object:
         return self._http.post(self._path('subscriptions'), json=fields).json()
 
 
@@ -90,7 +90,7 @@ class MessageClient:
     def api_url(self) -> str:
         return str(self.http.get_endpoint())
 
-    def queue(self, name: str, **_more: Any) -> Queue:
+    def queue(self, name: str, **_more: object) -> Queue:
         return Queue(self.http, name)
 
 
@@ -100,7 +100,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     DEFAULT_TTL = 3600                      # seconds
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> Any:
         given.setdefault('additional_headers', {CLIENT_ID: runtimes.current().uuid()})
         return super().adapter(service_type, **given)
 

@@ -16,27 +16,27 @@ MICROVERSION = 'container 1.12'
 class Containers(collection.Collection):
     path, plural = '/containers', 'containers'
 
-    def run(self, **fields: Any) -> Any:
+    def run(self, **fields: object) -> Any:
         body = {name: value for name, value in fields.items() if value is not None}
         return self._made(self.http.post(self.path, params={'run': 'true'}, json=body))
 
-    def rename(self, container: Any, name: str) -> None:
+    def rename(self, container: object, name: str) -> None:
         self.update(container, name=name)
 
-    def update(self, what: Any, **fields: Any) -> Any:
+    def update(self, what: object, **fields: object) -> Any:
         return self._made(self.http.patch(self._url(what), json=fields))
 
     def delete(self, what: Any, **params: Any) -> None:
         self.http.delete(self._url(what), params=params or None)
 
-    def network_list(self, container: Any) -> list[Any]:
+    def network_list(self, container: object) -> list[Any]:
         found = self.http.get(self._url(container, 'network_list')).json()['networks']
         return [collection.Entity(self, entry) for entry in found]
 
-    def network_attach(self, container: Any, **params: Any) -> None:
+    def network_attach(self, container: object, **params: object) -> None:
         self.http.post(self._url(container, 'network_attach'), params=params)
 
-    def network_detach(self, container: Any, **params: Any) -> None:
+    def network_detach(self, container: object, **params: object) -> None:
         self.http.post(self._url(container, 'network_detach'), params=params)
 
 
@@ -49,13 +49,13 @@ class ZunClientPlugin(service.ServicePlugin):
     service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']
     client_class = ContainerClient
 
-    def adapter(self, service_type: str | None = None, **given: Any) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> Any:
         given.setdefault('additional_headers', {'OpenStack-API-Version': MICROVERSION})
         return super().adapter(service_type, **given)
 
     # --- changes of a container ---------------------------------------------------------------------------
 
-    def update_container(self, container_id: str, **prop_diff: Any) -> None:
+    def update_container(self, container_id: str, **prop_diff: object) -> None:
         if prop_diff:
             self.client().containers.update(container_id, **prop_diff)
 
@@ -68,7 +68,7 @@ class ZunClientPlugin(service.ServicePlugin):
         return True
 
     def network_attach(self, container_id: str, port_id: str | None = None, net_id: str | None = None,
-                       fip: str | None = None, security_groups: Any = None) -> bool:
+                       fip: str | None = None, security_groups: object = None) -> bool:
         params = {name: value for name, value in (('port', port_id), ('network', net_id), ('fixed_ip', fip)) if value}
         self.client().containers.network_attach(container_id, **params)
         return True

@@ -209,7 +209,7 @@ class _Entry:
                     raise self.error((*path, word), RULE_WORDS[word][1])
         return found
 
-    def checked(self, path: Path, body: Any, words: Mapping[str, Check]) -> Facts:
+    def checked(self, path: Path, body: object, words: Mapping[str, Check]) -> Facts:
         """`body`, if it is a map of known `words` with values as they must be."""
         if not isinstance(body, dict):
             raise self.error(path, f'a map with words of {", ".join(words)}', body)
@@ -243,7 +243,7 @@ class _Entry:
                 found[name]['support_status'] = status
         return dict(sorted(found.items()))
 
-    def property(self, path: Path, body: Any) -> Facts:
+    def property(self, path: Path, body: object) -> Facts:
         said = self.checked(path, {'type': body} if isinstance(body, str) else body, PROPERTY_WORDS)
         if 'type' not in said:
             raise self.error((*path, 'type'), PROPERTY_WORDS['type'][1])
@@ -274,7 +274,7 @@ class _Entry:
                 return {name: self.property((*path, name), each) for name, each in body.items()}
         raise self.error(path, f'no schema for the type {kind}, only for list and map')
 
-    def constraint(self, path: Path, body: Any) -> Facts:
+    def constraint(self, path: Path, body: object) -> Facts:
         if not isinstance(body, dict) or len(body) != 1:
             raise self.error(path, f'a map with one of the words {", ".join(CONSTRAINTS)}', body)
         (kind, value), = self.checked(path, body, CONSTRAINTS).items()

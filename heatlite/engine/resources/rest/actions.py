@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.templating import pick
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
-def check_health(self: Any) -> None:
+
+def check_health(self: Described) -> None:
     """Raises Error when the thing is not as `healthy` says; any error of the service means that it is not."""
     self._check_created()
     found = self.shown(fresh=True)
@@ -18,15 +21,15 @@ def check_health(self: Any) -> None:
                                    for name, wanted in (self.description.healthy or {}).items()])
 
 
-def suspend(self: Any) -> None:
+def suspend(self: Described) -> None:
     _switch(self, self.description.suspend)
 
 
-def resume(self: Any) -> None:
+def resume(self: Described) -> None:
     _switch(self, self.description.resume)
 
 
-def _switch(self: Any, templates: Iterable[CallTemplate]) -> None:
+def _switch(self: Described, templates: Iterable[CallTemplate]) -> None:
     """A service that takes whole things only gets all that it has, with what is switched."""
     for template in templates:
         call = template.fill(self.scope())

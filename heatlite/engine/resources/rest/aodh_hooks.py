@@ -19,7 +19,8 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 
 
 @hook
-def alarm_actions(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def alarm_actions(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+                  action: str) -> dict[str, object]:
     """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
     for actions, queues in ACTIONS.items():
         urls = [_url(resource, wanted) for wanted in given.get(actions) or ()]
@@ -28,11 +29,14 @@ def alarm_actions(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
 
 
 def _url(resource: Described, wanted: object) -> object:
-    return resource.stack[wanted].FnGetAtt('AlarmUrl') if wanted in resource.stack else wanted
+    if isinstance(wanted, str) and wanted in resource.stack:
+        return resource.stack[wanted].FnGetAtt('AlarmUrl')
+    return wanted
 
 
 @hook
-def alarm_on_a_meter(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+                     action: str) -> dict[str, Any]:
     """The metadata to match become further parts of the query."""
     meter = str(given.get('meter_name') or '')
     prefix = INSTANCE_PREFIX if meter.startswith(INSTANCE_METERS) else METER_PREFIX
@@ -49,7 +53,8 @@ def alarm_on_a_meter(resource: Any, body: dict[str, Any], given: Mapping[str, An
 
 
 @hook
-def alarm_of_rules(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def alarm_of_rules(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+                   action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:
         body['composite_rule'] = {rule['operator']: rule['rules']}

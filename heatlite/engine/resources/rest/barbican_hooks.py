@@ -42,12 +42,12 @@ def no_ref_twice(resource: Described) -> None:
 
 
 @hook
-def refs_by_name(resource: Any, name: str) -> Any:
+def refs_by_name(resource: Described, name: str) -> object:
     return {entry['name']: entry['secret_ref'] for entry in resource.shown().get('secret_refs') or ()}
 
 
 @hook
-def payload_of_the_order(resource: Any, name: str) -> Any:
+def payload_of_the_order(resource: Described, name: str) -> Any:
     """What is in the container that the order has made; null while there is none."""
     reference = resource.shown().get('container_ref')
     if not reference:

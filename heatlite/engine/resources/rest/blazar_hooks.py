@@ -26,13 +26,13 @@ def capability_without_name(resource: Described, body: dict[str, object], given:
 
 
 @hook
-def extra_capabilities(resource: Any, name: str) -> Any:
+def extra_capabilities(resource: Described, name: str) -> Any:
     found = resource.shown()
     return {key: found[key] for key in resource.properties['extra_capability'] or {} if key in found and key != 'name'}
 
 
 @hook
-def fields_of_each_reservation(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
+def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                                action: str) -> dict[str, Any]:
     body['reservations'] = [
         {'resource_type': entry['resource_type'],
@@ -42,7 +42,7 @@ def fields_of_each_reservation(resource: Any, body: dict[str, Any], given: Mappi
 
 
 @hook
-def there_are_hosts(resource: Any) -> None:
+def there_are_hosts(resource: Described) -> None:
     if not resource.client_plugin().has_host():
         raise exception.StackValidationFailed(
             message=_("Couldn't find any host in Blazar. You must create a host before creating a lease."))

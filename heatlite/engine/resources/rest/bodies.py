@@ -29,7 +29,7 @@ class Rules:
         self.spread = frozenset(spread)
         self.nulls = nulls
 
-    def render(self, given: Mapping[str, Any], keep_nulls: bool = False) -> dict[str, Any]:
+    def render(self, given: Mapping[str, object], keep_nulls: bool = False) -> dict[str, Any]:
         """The fields for `given`. `keep_nulls`: a property without a value is sent as null (it was taken away)."""
         body: dict[str, Any] = {}
         for name, value in given.items():
@@ -54,13 +54,13 @@ class Rules:
             return None if rule.get('spread') else str(rule.get('to', name))
         return None if rule is None else str(rule)
 
-    def inner(self, name: str, value: Any) -> Any:
+    def inner(self, name: str, value: object) -> Any:
         """`value` of a property with what is inside it renamed."""
         for path, field in self.inside.get(name, ()):
             value = renamed(value, path, field)
         return value
 
-    def _converted(self, name: str, rule: Any, value: Any) -> Any:
+    def _converted(self, name: str, rule: object, value: object) -> Any:
         value = self.inner(name, value)
         value = without_nulls(value) if self.nulls != 'keep' else value
         if isinstance(rule, Mapping) and value is not None:
@@ -109,7 +109,7 @@ def renamed(value: object, path: list[str], field: str | None) -> object:
     return kept if field is None else {**kept, field: value[path[0]]}
 
 
-def without_nulls(value: Any) -> Any:
+def without_nulls(value: object) -> Any:
     """Maps without their empty entries, at every depth."""
     if isinstance(value, Mapping):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}

@@ -24,7 +24,7 @@ def public_has_two_names(resource: Described, body: dict[str, object], given: Ma
 
 
 @hook
-def removed_specs(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def removed_specs(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
     gone = sorted(set(resource.properties['specs'] or ()) - set(changed.get('specs') or ()))
     if 'specs' not in changed or not gone:
         return calls
@@ -32,7 +32,8 @@ def removed_specs(resource: Any, calls: list[Call], changed: Mapping[str, Any]) 
 
 
 @hook
-def specs_and_consumer(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def specs_and_consumer(resource: Described, wanted: Mapping[str, Any],
+                       found: Mapping[str, Any]) -> dict[str, Any]:
     """The consumer stands beside the other specs in answers."""
     specs = dict(found.get('specs') or {})
     if 'consumer' in (wanted.get('specs') or {}):

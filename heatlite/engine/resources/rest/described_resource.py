@@ -16,11 +16,15 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os import generic_client
+from heatlite.engine.dependencies import Edges
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import existing as remembered
 from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill, pick
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.language.translation import TranslationRule
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
@@ -45,7 +49,7 @@ class Described(resource.Resource):
             self._make()
         return {}
 
-    def check_create_complete(self, handle: Any) -> bool:
+    def check_create_complete(self, handle: object) -> bool:
         if self.resource_id is None and not self._make_in_turn():
             return False
         return self._settled('create')
@@ -102,7 +106,7 @@ class Described(resource.Resource):
             raise exception.Error(_('The service did not say the %(field)s of what it made.') % {'field': what.id})
         return value
 
-    def _keep(self, found: Any) -> None:
+    def _keep(self, found: object) -> None:
         """Values that only this answer tells."""
         for key, how in self.description.keep.items():
             value = pick(found, how.get('field', key))
@@ -176,7 +180,8 @@ class Described(resource.Resource):
 
     # --- update -------------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> dict[str, Any] | None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
         if not prop_diff:
             return None
         self._forget_progress()             # of whatever was interrupted before
@@ -206,8 +211,8 @@ class Described(resource.Resource):
         self._forget_progress()
         return True
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         what = self.description
         return 'replace' in what.hooks and bool(
             hooks.call(what, 'replace', self, changed_properties_set, after_props, before_props))
@@ -353,7 +358,7 @@ class Described(resource.Resource):
         """The part of an answer that matters."""
         return pick(service.send(self, call), call.answer)
 
-    def shown(self, fresh: bool = False, properties: Any = None) -> Any:
+    def shown(self, fresh: bool = False, properties: object = None) -> Any:
         """The thing as the service describes it, read once for this object unless `fresh`."""
         if fresh or '_seen' not in self.__dict__:
             what = self.description
@@ -376,7 +381,7 @@ class Described(resource.Resource):
             return super().list_named(name)
         return existing.listed(self, {} if name is None else {'name': name})
 
-    def id_of_listed(self, entry: Mapping[str, Any]) -> str:
+    def id_of_listed(self, entry: Mapping[str, object]) -> str:
         return existing.id_of(self, entry)
 
     def read_imported(self) -> Any:
@@ -418,7 +423,8 @@ class Described(resource.Resource):
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         return names.live(self, resource_properties, resource_data)
 
     # --- attributes ---------------------------------------------------------------------------------------
@@ -475,9 +481,9 @@ class Described(resource.Resource):
         value = self.properties[first]
         return pick(value, rest) if rest else value
 
-    def translation_rules(self, properties: Any) -> list[Any]:
+    def translation_rules(self, properties: Properties) -> list[TranslationRule]:
         return names.translation_rules(self, properties)
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         from heatlite.engine.resources.rest import edges
         edges.add(self, deps)

@@ -140,7 +140,7 @@ class Document:
         return {**base, **entry, **joined}
 
 
-def compiled(name: str, entry: Mapping[str, Any], document: Document, file: str) -> Description:
+def compiled(name: str, entry: Mapping[str, object], document: Document, file: str) -> Description:
     """The description of one type. Raises DescriptionError."""
     whole = document.complete(name, entry)
     unknown = sorted(str(word) for word in whole if word not in WORDS)
@@ -200,7 +200,7 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-def _map(value: Any) -> Mapping[str, Any]:
+def _map(value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise ValueError(f'a map is wanted, not {value!r}')
     return value
@@ -214,11 +214,11 @@ def _rules(written: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(written)
 
 
-def _follow(written: Any) -> tuple[Follow, ...]:
+def _follow(written: object) -> tuple[Follow, ...]:
     return tuple(subresources.read(name, each) for name, each in _map(written).items() if each is not None)
 
 
-def _before_delete(written: Any) -> tuple[Mapping[str, Any], ...]:
+def _before_delete(written: Any) -> tuple[Mapping[str, object], ...]:
     found = []
     for each in written:
         step = {'call': each} if isinstance(each, str) else dict(each)

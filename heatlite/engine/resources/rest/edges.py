@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
-def add(resource: Any, deps: Any) -> None:
+
+def add(resource: Described, deps: Edges) -> None:
     """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
     for rule in resource.description.after:
         for other in others(resource, rule['type']):
@@ -21,13 +25,13 @@ def add(resource: Any, deps: Any) -> None:
                 deps += (resource, other)
 
 
-def others(resource: Any, type_name: str) -> Iterator[Any]:
+def others(resource: Described, type_name: str) -> Iterator[Any]:
     for other in list(resource.stack.values()):
         if other.name != resource.name and other.has_interface(type_name):
             yield other
 
 
-def _equal(resource: Any, other: Any, where: Mapping[str, str]) -> bool:
+def _equal(resource: Described, other: Any, where: Mapping[str, str]) -> bool:
     """`where`: property of the other -> ours. What cannot be read is equal to nothing."""
     for theirs, ours in where.items():
         value = known(resource, ours)
@@ -36,7 +40,7 @@ def _equal(resource: Any, other: Any, where: Mapping[str, str]) -> bool:
     return True
 
 
-def known(resource: Any, path: str) -> Any:
+def known(resource: Described, path: str) -> Any:
     """A property's value as far as it is known now."""
     first, _dot, rest = path.partition('.')
     try:

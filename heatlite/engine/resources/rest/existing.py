@@ -20,7 +20,7 @@ UNKNOWN = 'unknown'                         # nothing tells
 LONGEST_QUESTION = 64                       # characters: no service lists by a public key or the like
 
 
-def find(resource: Any) -> str | None:
+def find(resource: Described) -> str | None:
     """The id; None when it is safe to create. Raises Error when that is unknown."""
     what = resource.description
     if what.existing == AGAIN or what.create is None:
@@ -40,14 +40,14 @@ def snapshot_candidates(resource: Described) -> None:
         existing.snapshot_candidates(resource, lambda: _candidates(resource))
 
 
-def _can_tell(resource: Any) -> bool:
+def _can_tell(resource: Described) -> bool:
     what = resource.description
     if what.existing == UNKNOWN:
         return False
     return isinstance(what.existing, Mapping) or bool(what.name_property in resource.properties and what.path)
 
 
-def _is_its_own(resource: Any) -> bool:
+def _is_its_own(resource: Described) -> bool:
     """What is looked for carries the physical name, which nothing else has."""
     how = resource.description.existing
     if isinstance(how, Mapping):
@@ -56,7 +56,7 @@ def _is_its_own(resource: Any) -> bool:
     return not names.is_given(resource)
 
 
-def _candidates(resource: Any) -> dict[str, Any]:
+def _candidates(resource: Described) -> dict[str, object]:
     """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
     name, the `mark`, or in all fields of `by` that were given what was asked for."""
     what = resource.description
@@ -75,7 +75,7 @@ def _candidates(resource: Any) -> dict[str, Any]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Any, how: Mapping[str, Any]) -> dict[str, Any]:
+def _answers(resource: Described, how: Mapping[str, object]) -> dict[str, Any]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())
@@ -87,9 +87,10 @@ def _answers(resource: Any, how: Mapping[str, Any]) -> dict[str, Any]:
     return {id_of(resource, first): first if isinstance(first, Mapping) else {}}
 
 
-def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def listed(resource: Described, query: Mapping[str, object]) -> list[Mapping[str, Any]]:
     """Entries of the collection; a service may ignore the query, so look at them."""
     what = resource.description
+    assert what.path is not None
     path = fill_path(what.path, resource.scope())
     found = service.send(resource, plans.versioned(what, Call('GET', path, query=query), resource.properties))
     plural = what.plural if what.plural is not None else f'{what.key}s' if what.key else ''
@@ -101,7 +102,7 @@ def listed(resource: Any, query: Mapping[str, Any]) -> list[Mapping[str, Any]]:
             for entry in entries or () if isinstance(entry, Mapping)]
 
 
-def is_shown(resource: Any, found: Any) -> bool:
+def is_shown(resource: Described, found: object) -> bool:
     """Whether `found`, the answer to `show`, is about the object with the resource's physical id: some services show an
     object by its name, too, and some descriptions show what the object is a part of."""
     what = resource.description
@@ -115,7 +116,7 @@ def is_shown(resource: Any, found: Any) -> bool:
     return value is None or str(value) == resource.resource_id
 
 
-def _is_as_asked(resource: Any, entry: Mapping[str, Any]) -> bool:
+def _is_as_asked(resource: Described, entry: Mapping[str, object]) -> bool:
     body = plans.new_body(resource.description, resource.scope(), resource)
     return all(_same(entry[name], value) for name, value in body.items() if name in entry)
 
@@ -126,7 +127,7 @@ def _same(theirs: object, wanted: object) -> bool:
     return theirs == wanted or str(theirs) == str(wanted) or (not theirs and not wanted)
 
 
-def id_of(resource: Any, entry: Mapping[str, Any]) -> str:
+def id_of(resource: Described, entry: Mapping[str, object]) -> str:
     """A list may call `id` what the answer to a creation calls by a longer name."""
     plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
     return str(entry['id'] if plain else resource._id_of(entry))

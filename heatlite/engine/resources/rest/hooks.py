@@ -14,7 +14,11 @@ Those of a file X.yaml stand in X_hooks.py, which is imported with the first typ
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.description import Description
 
 Hook = TypeVar('Hook', bound=Callable[..., object])
 REGISTERED: dict[str, Callable[..., object]] = {}
@@ -25,12 +29,12 @@ def hook(function: Hook) -> Hook:
     return function
 
 
-def call(what: Any, event: str, *arguments: Any) -> Any:
+def call(what: Description, event: str, *arguments: object) -> Any:
     """The hook of a description for an event. KeyError when it has none."""
     return REGISTERED[what.hooks[event]](*arguments)
 
 
-def changed(what: Any, event: str, value: Any, resource: Any, *arguments: Any) -> Any:
+def changed(what: Description, event: str, value: Any, resource: Described, *arguments: Any) -> Any:
     """`value` as the hook for `event` makes it: hook(resource, value, ...); the value itself without one."""
     if event not in what.hooks:
         return value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from keystoneauth1 import exceptions
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @hook
-def default_security_group_first(resource: Any, calls: list[Call]) -> list[Call]:
+def default_security_group_first(resource: Described, calls: list[Call]) -> list[Call]:
     """Neutron gives every project a security group, which would outlive it."""
     if resource.client_plugin('neutron') is None:
         return calls

@@ -17,7 +17,8 @@ RULE = ('access_type', 'access_to', 'access_level')
 
 
 @hook
-def network_of_the_subnet(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def network_of_the_subnet(resource: Described, body: dict[str, object], given: Mapping[str, object],
+                          action: str) -> dict[str, Any]:
     if body.get('neutron_subnet_id') and not body.get('neutron_net_id'):
         body['neutron_net_id'] = resource.client_plugin('neutron').network_id_from_subnet_id(body['neutron_subnet_id'])
     return body
@@ -33,7 +34,7 @@ def share_names(resource: Described, body: dict[str, object], given: Mapping[str
 
 
 @hook
-def access_denied_first(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def access_denied_first(resource: Described, calls: list[Call], changed: Mapping[str, object]) -> list[Call]:
     """Rules are taken away by an id that only the list tells."""
     if 'access_rules' not in changed:
         return calls

@@ -3,39 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import pick
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 Rule = translation.TranslationRule
 
 
-def chosen(resource: Any, properties: Mapping[str, Any]) -> str | None:
+def chosen(resource: Described, properties: Mapping[str, Any]) -> str | None:
     """The name given, else the physical name."""
     wanted = resource.description.name_property
-    given: str | None = properties.get(wanted) if wanted in properties else None
+    given: str | None = properties.get(wanted) if wanted is not None and wanted in properties else None
     name: str | None = given or resource.physical_resource_name()
     return name
 
 
-def is_given(resource: Any) -> bool:
+def is_given(resource: Described) -> bool:
     """The template names the thing itself, so other things may have that name too."""
     wanted = resource.description.name_property
-    return wanted in resource.properties and bool(resource.properties[wanted])
+    return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
 
 
-def unwrapped(what: Description, answer: Any) -> Any:
+def unwrapped(what: Description, answer: object) -> Any:
     key = what.answer_key or what.key
     if key and isinstance(answer, Mapping) and key in answer:
         return answer[key]
     return {} if answer is None else answer
 
 
-def live(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any],
+def live(resource: Described, wanted: Mapping[str, Any], found: Mapping[str, Any],
          properties: Iterable[str] | None = None) -> dict[str, Any]:
     """Properties as they are now: by the body's rules backwards, or as `live` says.
 
@@ -77,7 +81,7 @@ def as_far_as_asked(found: object, wanted: object) -> object:
 
 # --- lookups ---------------------------------------------------------------------------------------------
 
-def translation_rules(resource: Any, properties: Any) -> list[Rule]:
+def translation_rules(resource: Described, properties: Properties) -> list[Rule]:
     """The rules of the facts, and those of `find` and `fold`."""
     found = [rule for fact in resource.rule_facts for rule in _of_fact(resource, properties, fact)]
     for old, how in resource.description.fold.items():
@@ -87,7 +91,7 @@ def translation_rules(resource: Any, properties: Any) -> list[Rule]:
     return found
 
 
-def _of_fact(resource: Any, properties: Any, fact: Mapping[str, Any]) -> list[Rule]:
+def _of_fact(resource: Described, properties: Any, fact: Mapping[str, Any]) -> list[Rule]:
     path = list(fact['path'])
     if fact.get('conditional') or path[0] not in resource.properties_schema:
         return []                           # said by the description, with its condition; or meant for a sister type
@@ -110,7 +114,7 @@ def _folded(properties: Any, old: str, how: Any) -> list[Rule]:
             Rule(properties, translation.DELETE, [old])]
 
 
-def _looked_up(resource: Any, properties: Any, path: str, how: Any) -> list[Rule]:
+def _looked_up(resource: Described, properties: Any, path: str, how: Any) -> list[Rule]:
     finder = how if isinstance(how, str) else how['finder']
     entity = None if isinstance(how, str) else how.get('entity')
     if isinstance(entity, Mapping):
@@ -126,7 +130,7 @@ def _looked_up(resource: Any, properties: Any, path: str, how: Any) -> list[Rule
 class Plugin:
     """A client plug-in that is looked for when one of its finders is called."""
 
-    def __init__(self, resource: Any, name: str) -> None:
+    def __init__(self, resource: Described, name: str) -> None:
         self._resource = resource
         self._name = name
 

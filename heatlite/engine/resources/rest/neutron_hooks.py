@@ -56,7 +56,7 @@ def subnet_modes(resource: Described) -> None:
 
 
 @hook
-def prefixes_only_grow(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def prefixes_only_grow(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
     new, old = changed.get('prefixes'), resource.properties['prefixes']
     if new is not None and joined([*old, *new]) != joined(new):
         raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
@@ -65,7 +65,8 @@ def prefixes_only_grow(resource: Any, calls: list[Call], changed: Mapping[str, A
 
 
 @hook
-def prefixes_as_written(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def prefixes_as_written(resource: Described, wanted: Mapping[str, Any],
+                        found: Mapping[str, Any]) -> dict[str, Any]:
     """Neutron joins prefixes that are next to each other, and sorts them."""
     given, now = wanted.get('prefixes'), found.get('prefixes')
     return {'prefixes': given} if given and now and joined(given) == joined(now) else {}
@@ -114,14 +115,14 @@ def one_route_less(resource: Described, calls: list[Call]) -> list[Call]:
             if ours in routes]
 
 
-def _routes(resource: Any) -> tuple[list[Any], dict[str, Any]]:
+def _routes(resource: Described) -> tuple[list[Any], dict[str, Any]]:
     given = resource.last_known()
     found = resource.read(Call('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
     return found, {'destination': given['destination'], 'nexthop': given['nexthop']}
 
 
 @hook
-def interface_of_the_port(resource: Any, interface: Any) -> bool:
+def interface_of_the_port(resource: Described, interface: Any) -> bool:
     """The router interface is on a subnet of a port that this resource needs anyway."""
     subnet = edges.known(interface, 'subnet')
     for port in resource.t.dependencies(resource.stack):
@@ -136,7 +137,7 @@ def interface_of_the_port(resource: Any, interface: Any) -> bool:
     return False
 
 
-def _subnets(resource: Any, network: Any) -> set[Any]:
+def _subnets(resource: Described, network: object) -> set[Any]:
     """References of the stack's own subnets of a network."""
     return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}
@@ -160,7 +161,7 @@ def gateway_connections(resource: Described) -> None:
 
 
 @hook
-def has_gateway(resource: Any, found: Mapping[str, Any]) -> bool:
+def has_gateway(resource: Described, found: Mapping[str, Any]) -> bool:
     network = resource.properties['network']
     gateway = found.get('router', found).get('external_gateway_info') or {}
     return bool(resource.resource_id == f"{resource.properties['router_id']}:{network}"
@@ -168,7 +169,7 @@ def has_gateway(resource: Any, found: Mapping[str, Any]) -> bool:
 
 
 @hook
-def has_route(resource: Any, found: Mapping[str, Any]) -> bool:
+def has_route(resource: Described, found: Mapping[str, Any]) -> bool:
     given = resource.properties
     route = {'destination': given['destination'], 'nexthop': given['nexthop']}
     return bool(resource.resource_id == f"{given['router_id']}:{given['destination']}:{given['nexthop']}"
@@ -176,7 +177,7 @@ def has_route(resource: Any, found: Mapping[str, Any]) -> bool:
 
 
 @hook
-def has_routes(resource: Any, found: Mapping[str, Any]) -> bool:
+def has_routes(resource: Described, found: Mapping[str, Any]) -> bool:
     """A set is there if one of its routes is: with none it is the same as any other set of the router."""
     there = found.get('routes') or []
     return bool(resource.resource_id == resource.properties['router'] and any(

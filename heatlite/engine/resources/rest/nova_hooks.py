@@ -20,7 +20,7 @@ ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 
 
 @hook
-def policy_or_policies(resource: Any, call: Call) -> Call:
+def policy_or_policies(resource: Described, call: Call) -> Call:
     """One policy with rules where the service knows that, a list of policies before."""
     fields = dict(call.body['server_group'])
     policies, rules = fields.pop('policies'), resource.properties['rules']
@@ -39,7 +39,8 @@ def policy_or_policies(resource: Any, call: Call) -> Call:
 
 
 @hook
-def metadata_without_zone(resource: Any, wanted: Mapping[str, Any], found: Mapping[str, Any]) -> dict[str, Any]:
+def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
+                          found: Mapping[str, Any]) -> dict[str, Any]:
     """The service has the zone of an aggregate in its metadata, too."""
     given = wanted.get('metadata')
     if given is None:
@@ -49,7 +50,7 @@ def metadata_without_zone(resource: Any, wanted: Mapping[str, Any], found: Mappi
 
 
 @hook
-def external_network_of_the_pool(resource: Any, body: dict[str, Any], given: Mapping[str, Any],
+def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                                  action: str) -> dict[str, Any]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}
@@ -67,12 +68,12 @@ def first_port_of_the_server(resource: Described, call: Call) -> Call:
 
 
 @hook
-def first_port_again(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def first_port_again(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
     server = changed.get('server_id') or resource.properties['server_id']
     return [*calls[:-1], replace(calls[-1], body={'floatingip': _port_of(resource, server)})]
 
 
-def _port_of(resource: Any, server: str) -> dict[str, Any]:
+def _port_of(resource: Described, server: str) -> dict[str, Any]:
     """The first port of a server with its first IPv4 address."""
     ports = resource.read(Call('GET', '/ports', query={'device_id': server}, answer='ports')) or []
     for port in ports:

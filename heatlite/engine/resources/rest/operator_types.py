@@ -64,7 +64,7 @@ def made(name: str, entry: Mapping[str, Any], document: Document) -> Any:
         raise document.error((name, 'properties'), f'{name}: {error}') from None
 
 
-def facts_of(what: Description, document: Document) -> Mapping[str, Any]:
+def facts_of(what: Description, document: Document) -> Mapping[str, object]:
     """What the type looks like, in the form of the packed facts; those themselves for a type that they know."""
     if what.properties is None and what.name in packed.names():
         return packed.facts(what.name)

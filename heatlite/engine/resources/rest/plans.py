@@ -119,7 +119,7 @@ def follow(what: Description, scope: Scope, wanted: Mapping[str, object], before
     return [versioned(what, call, scope.properties) for call in calls]
 
 
-def _inner(what: Description, name: str, properties: Mapping[str, Any]) -> Any:
+def _inner(what: Description, name: str, properties: Mapping[str, object]) -> object:
     return what.rules.inner(name, properties.get(name))
 
 

@@ -36,7 +36,7 @@ def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) ->
             _check_one(rule, value_of)
 
 
-def _known(value: Any) -> Any:
+def _known(value: object) -> Any:
     return SOMETHING if value is UNKNOWN else value
 
 
@@ -85,7 +85,7 @@ def _is(value: object, wanted: object) -> bool:
     return value in wanted if isinstance(wanted, list) else value == wanted
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return _('is not given') if value is None else f'is {value}'
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1.exceptions import ClientException
 from keystoneauth1.exceptions import http as http_errors
@@ -13,11 +13,14 @@ from heatlite.common import exception
 from heatlite.engine.clients.os import http
 from heatlite.engine.resources.rest.calls import Call
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 reply_was_lost = http.reply_was_lost
 TAG = re.compile('<[^>]*>')
 
 
-def send(resource: Any, call: Call) -> Any:
+def send(resource: Described, call: Call) -> Any:
     """The answer: parsed when it is JSON, else its text, None when there is none; of HEAD, the headers with names in
     small letters, without that of the connection.
 
@@ -45,7 +48,7 @@ def send(resource: Any, call: Call) -> Any:
     return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text
 
 
-def adapter_of(resource: Any, service: str | None = None) -> Any:
+def adapter_of(resource: Described, service: str | None = None) -> Any:
     """Made once for a resource object. Raises ClientNotAvailable."""
     kept = resource.__dict__.setdefault('_adapters', {})
     if service not in kept:

@@ -38,7 +38,7 @@ class Follow:
     before_delete: bool = False
     null_removed: bool = False              # of a map: keys that are gone are set to null
 
-    def calls(self, scope: Scope, wanted: Any, before: Any, read: Callable[[Call], Any],
+    def calls(self, scope: Scope, wanted: object, before: object, read: Callable[[Call], object],
               replace: bool = False) -> list[Call]:
         """`wanted` and `before`: values of the property. `read` asks the service, only if there is a `live`."""
         found: list[Call] = []
@@ -58,7 +58,7 @@ class Follow:
             found += self._each(self.add, scope, new if replace else without(new, old))
         return found
 
-    def _whole(self, wanted: Any, before: Any) -> Any:
+    def _whole(self, wanted: object, before: object) -> Any:
         """All of it, for one call."""
         empty: Any = {} if isinstance(wanted or before, Mapping) else []
         value = without_nulls(wanted) if wanted else empty
@@ -66,7 +66,7 @@ class Follow:
             return {**{key: None for key in before if key not in value}, **value}
         return value
 
-    def _each(self, choices: tuple[CallTemplate, ...], scope: Scope, wanted: list[Any]) -> list[Call]:
+    def _each(self, choices: tuple[CallTemplate, ...], scope: Scope, wanted: list[object]) -> list[Call]:
         if self.batch:
             return first_that_applies(choices, scope.having(items=wanted)) if wanted else []
         return [call for item in wanted for call in first_that_applies(choices, scope.having(item=item))]
@@ -92,6 +92,6 @@ def items(value: Any) -> list[Any]:
     return [without_nulls(item) for item in value or ()]
 
 
-def without(some: list[Any], others: list[Any]) -> list[Any]:
+def without(some: list[object], others: list[object]) -> list[Any]:
     known = {json.dumps(item, sort_keys=True, default=str) for item in others}
     return [item for item in some if json.dumps(item, sort_keys=True, default=str) not in known]

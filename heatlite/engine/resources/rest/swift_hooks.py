@@ -31,8 +31,9 @@ def container_headers(resource: Described, call: Call) -> Call:
 
 
 @hook
-def empty_container(resource: Any, calls: list[Call]) -> list[Call]:
+def empty_container(resource: Described, calls: list[Call]) -> list[Call]:
     """A container with objects goes only when that was asked for, and object after object."""
+    assert resource.resource_id is not None
     path = f'/{quote(resource.resource_id, safe="")}'
     objects = service.send(resource, Call('GET', path, query={'format': 'json', 'limit': AT_A_TIME})) or []
     if not objects:
@@ -47,7 +48,7 @@ def empty_container(resource: Any, calls: list[Call]) -> list[Call]:
 
 
 @hook
-def container_facts(resource: Any, name: str) -> Any:
+def container_facts(resource: Described, name: str) -> Any:
     account = urlsplit(resource.client().url)
     match name:
         case 'DomainName':

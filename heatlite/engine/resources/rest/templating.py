@@ -27,7 +27,7 @@ class Scope:
         self.properties = properties
         self.known = known
 
-    def having(self, **more: Any) -> Scope:
+    def having(self, **more: object) -> Scope:
         return Scope(self.properties, {**self.known, **more})
 
     def value(self, place: str) -> Any:
@@ -43,7 +43,7 @@ class Scope:
         return FILTERS[how](found) if how else found
 
 
-def fill(template: Any, scope: Scope) -> Any:
+def fill(template: object, scope: Scope) -> Any:
     """`template` with its places filled. A key whose place has no value is left out; a null written as such stays."""
     match template:
         case str():
@@ -84,7 +84,7 @@ def places(template: object) -> Iterator[str]:
                 yield from places(item)
 
 
-def pick(value: Any, path: str) -> Any:
+def pick(value: object, path: str) -> Any:
     """The part of `value` at the end of a dotted `path`; `*` takes every item of a list, '' is all of it."""
     parts = path.split('.') if path else []
     for number, part in enumerate(parts):

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources.rest import waits
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
 
 
 @hook
-def database_instances(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def database_instances(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+                       action: str) -> dict[str, object]:
     body['instances'] = [without_nulls({
         'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},
         'availability_zone': entry.get('availability_zone'),
@@ -24,7 +28,7 @@ def database_instances(resource: Any, body: dict[str, Any], given: Mapping[str, 
 
 
 @hook
-def idle_cluster(resource: Any, calls: list[Call]) -> list[Call]:
+def idle_cluster(resource: Described, calls: list[Call]) -> list[Call]:
     """The service takes a deletion only when it does nothing else with the cluster."""
     task = (resource.shown(fresh=True).get('task') or {}).get('name', IDLE)
     if task == GOING:

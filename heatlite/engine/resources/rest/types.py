@@ -71,7 +71,7 @@ class _Mapping(Mapping[str, object]):
         return sum(1 for _name in self)
 
 
-def resource_mapping() -> Mapping[str, Any]:
+def resource_mapping() -> Mapping[str, object]:
     return _Mapping()
 
 
@@ -84,7 +84,7 @@ def built_in(type_name: str) -> object:
     return placeholders.class_of(facts, members_of(facts))
 
 
-def class_of(what: Description, facts: Mapping[str, Any]) -> Any:
+def class_of(what: Description, facts: Mapping[str, Any]) -> object:
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
     members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
@@ -95,7 +95,7 @@ def class_of(what: Description, facts: Mapping[str, Any]) -> Any:
     return type(facts.get('class_name') or what.name.rpartition('::')[2], (described_resource.Described,), members)
 
 
-def members_of(facts: Mapping[str, Any]) -> dict[str, Any]:
+def members_of(facts: Mapping[str, Any]) -> dict[str, object]:
     """What every class of such a type has, whatever it does."""
     return {
         'properties_schema': {name: packed.schema(body) for name, body in facts.get('properties', {}).items()},

@@ -29,7 +29,7 @@ class Wait:
     error: tuple[str, ...] = ()
     reason: str = ''
 
-    def is_over(self, found: Mapping[str, Any]) -> bool:
+    def is_over(self, found: Mapping[str, object]) -> bool:
         """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
         status = pick(found, self.field)
         seen = status if isinstance(status, list) else [status]
@@ -59,7 +59,7 @@ class Gone:
     error: tuple[str, ...] = ()
     reason: str = ''
 
-    def is_over(self, found: Mapping[str, Any]) -> bool:
+    def is_over(self, found: Mapping[str, object]) -> bool:
         """`found`: the thing as it still is. Raises ResourceInError."""
         if self.field is None:
             return False

@@ -24,7 +24,7 @@ MESSAGE = '$zaqar_message$'                 # the service puts the message there
 
 
 @hook
-def metadata_patch(resource: Any, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def metadata_patch(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
     before, after = resource.properties['metadata'] or {}, changed.get('metadata') or {}
     changes = [{'op': 'remove', 'path': f'/metadata/{key}'} for key in sorted(before) if key not in after]
     changes += [{'op': 'replace' if key in before else 'add', 'path': f'/metadata/{key}', 'value': value}
@@ -41,7 +41,8 @@ def known_scheme(resource: Described) -> None:
 
 
 @hook
-def subscribed_workflow(resource: Any, body: dict[str, Any], given: Mapping[str, Any], action: str) -> dict[str, Any]:
+def subscribed_workflow(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+                        action: str) -> dict[str, Any]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})
     params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
@@ -61,13 +62,14 @@ def share_of_a_queue(resource: Described, call: Call) -> Call:
 
 
 @hook
-def signed_query(resource: Any, name: str) -> Any:
+def signed_query(resource: Described, name: str) -> Any:
     kept = resource.data()
     if 'signature' not in kept:
         return None
     lists = {key: json.loads(kept[key]) for key in ('paths', 'methods') if key in kept}
     if name in lists:
         return lists[name]
-    return urlencode({'signature': kept['signature'], 'expires': kept['expires'],
-                      **{key: ','.join(found) for key, found in lists.items()},
-                      'project_id': kept['project'], 'queue_name': resource.properties['queue']})
+    query: dict[str, str] = {'signature': kept['signature'], 'expires': kept['expires'],
+                             **{key: ','.join(found) for key, found in lists.items()},
+                             'project_id': kept['project'], 'queue_name': resource.properties['queue']}
+    return urlencode(query)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.clients import os as shared
@@ -23,7 +22,7 @@ class KeystoneClientPlugin(service.ServicePlugin):
     service_types = [IDENTITY] = ['identity']
     api_version = {'min_version': '3', 'max_version': '3.latest'}
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return heat_keystoneclient.KeystoneClient(self.context, self._get_region_name())
 
     # --- names --------------------------------------------------------------------------------------------

@@ -77,7 +77,7 @@ class KeystoneClient:
     def auth_ref(self) -> Any:
         return self.session.auth.get_access(self.session)
 
-    def url_for(self, **kwargs: Any) -> Any:
+    def url_for(self, **kwargs: object) -> Any:
         return self.session.get_endpoint(**kwargs)
 
     def server_keystone_endpoint_url(self, fallback_endpoint: str) -> str:

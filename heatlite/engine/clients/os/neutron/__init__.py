@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from heatlite.common import exception
@@ -34,7 +35,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     # What the finder is asked for -> what the service calls it, where old versions gave it another word.
     res_cmdres_mapping = {'policy': 'qos_policy'}
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> object:
         return NetworkClient(self.adapter(), self.context)
 
     @shared.MEMOIZE_EXTENSIONS
@@ -81,7 +82,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     def get_qos_policy_id(self, policy: str) -> str:
         return str(self.find_resourceid_by_name_or_id('policy', policy))
 
-    def get_secgroup_uuids(self, security_groups: list[Any]) -> list[str]:
+    def get_secgroup_uuids(self, security_groups: Iterable[object]) -> list[str]:
         """Ids of groups given as names, ids, or references of resources. Raises EntityNotFound, or
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []
@@ -129,10 +130,10 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         path = collection if collection.startswith('/') else f'/{collection}'
         return f'{path}/{resource_id}' if resource_id else path
 
-    def create_ext_resource(self, path: str, body: Any, **kwargs: Any) -> Any:
+    def create_ext_resource(self, path: str, body: object, **kwargs: object) -> Any:
         return self.client().post(self._ext(path), body)
 
-    def update_ext_resource(self, path: str, body: Any, resource_id: str) -> Any:
+    def update_ext_resource(self, path: str, body: object, resource_id: str) -> Any:
         return self.client().put(self._ext(path, resource_id), body)
 
     def delete_ext_resource(self, path: str, resource_id: str) -> None:

@@ -72,7 +72,7 @@ class NetworkClient:
         return {key: list(pages._pages(path_of(plural), filters))}
 
     def find_resource(self, resource: str, name_or_id: str, project_id: str | None = None,
-                      cmd_resource: str | None = None, parent_id: str | None = None, fields: Any = None) -> Any:
+                      cmd_resource: str | None = None, parent_id: str | None = None, fields: object = None) -> Any:
         """One thing by its id, else by its name, as a dictionary. Raises NotFound; AmbiguousMatch for several.
 
         `cmd_resource`: what its collection is called, where that is another word. `parent_id`: not supported.
@@ -110,54 +110,54 @@ class NetworkClient:
     def list_extensions(self) -> dict[str, Any]:
         return dict(self.get('/extensions'))
 
-    def add_interface_router(self, router: str, body: Any) -> Any:
+    def add_interface_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}/add_router_interface', body)
 
     def remove_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_router_interface', body)
 
-    def add_gateway_router(self, router: str, body: Any) -> Any:
+    def add_gateway_router(self, router: str, body: object) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': body}})
 
     def remove_gateway_router(self, router: str) -> Any:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': {}}})
 
-    def add_extra_routes_to_router(self, router: str, body: object) -> Any:
+    def add_extra_routes_to_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/add_extraroutes', body)
 
-    def remove_extra_routes_from_router(self, router: str, body: object) -> Any:
+    def remove_extra_routes_from_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_extraroutes', body)
 
-    def replace_tag(self, collection: str, what: str, body: Any) -> object:
+    def replace_tag(self, collection: str, what: str, body: object) -> object:
         return self.put(f'/{collection}/{what}/tags', body)
 
-    def list_l3_agent_hosting_routers(self, router: str) -> Any:
+    def list_l3_agent_hosting_routers(self, router: str) -> object:
         return self.get(f'/routers/{router}/l3-agents')
 
-    def add_router_to_l3_agent(self, agent: str, body: object) -> Any:
+    def add_router_to_l3_agent(self, agent: str, body: object) -> object:
         return self.post(f'/agents/{agent}/l3-routers', body)
 
     def remove_router_from_l3_agent(self, agent: str, router: str) -> None:
         self.delete(f'/agents/{agent}/l3-routers/{router}')
 
-    def list_dhcp_agent_hosting_networks(self, network: str) -> Any:
+    def list_dhcp_agent_hosting_networks(self, network: str) -> object:
         return self.get(f'/networks/{network}/dhcp-agents')
 
-    def add_network_to_dhcp_agent(self, agent: str, body: object) -> Any:
+    def add_network_to_dhcp_agent(self, agent: str, body: object) -> object:
         return self.post(f'/agents/{agent}/dhcp-networks', body)
 
     def remove_network_from_dhcp_agent(self, agent: str, network: str) -> None:
         self.delete(f'/agents/{agent}/dhcp-networks/{network}')
 
-    def show_quota(self, project_id: str) -> Any:
+    def show_quota(self, project_id: str) -> object:
         return self.get(f'/quotas/{project_id}')
 
-    def update_quota(self, project_id: str, body: Any) -> object:
+    def update_quota(self, project_id: str, body: object) -> object:
         return self.put(f'/quotas/{project_id}', body)
 
     def delete_quota(self, project_id: str) -> None:
         self.delete(f'/quotas/{project_id}')
 
 
-def _body(answer: Any) -> Any:
+def _body(answer: Any) -> object:
     return answer.json() if answer.content else None

@@ -19,7 +19,7 @@ class NeutronConstraint(constraints.BaseCustomConstraint):
     resource_name: str | None = None
     extension: str | None = None
 
-    def validate_with_client(self, client: Any, value: Any) -> None:
+    def validate_with_client(self, client: Any, value: object) -> None:
         plugin = client.client_plugin('neutron')
         if self.extension and not plugin.has_extension(self.extension):
             raise exception.EntityNotFound(entity=_('neutron extension'), name=self.extension)
@@ -103,7 +103,7 @@ class PoolConstraint(NeutronConstraint):
 class LBaasV2ProviderConstraint(constraints.BaseCustomConstraint):
     """A listed provider of load balancers."""
 
-    def validate_with_client(self, client: Any, value: Any) -> None:
+    def validate_with_client(self, client: Any, value: object) -> None:
         providers = client.client('neutron').get('/service-providers')['service_providers']
         names = [entry['name'] for entry in providers if entry['service_type'] in ('LOADBALANCERV2', 'LOADBALANCER')]
         if value not in names:

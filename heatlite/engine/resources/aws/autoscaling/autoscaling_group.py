@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -72,7 +73,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
             return super().member_definition()
         return self._member(like(self.client_plugin('nova').get_server(server)), None)
 
-    def definition_changed(self, prop_diff: Any) -> bool:
+    def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.LAUNCH_CONFIGURATION_NAME in prop_diff
 
     def _tags(self) -> list[dict[str, object]]:

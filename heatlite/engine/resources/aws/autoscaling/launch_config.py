@@ -13,6 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.autoscaling.autoscaling_group import like
+from heatlite.engine.rsrc_defn import ResourceDefinitionDiff
 
 NAME = 'AWS::AutoScaling::LaunchConfiguration'
 COPIED = 'lc_properties'                # key of the data: what was copied of a server, as JSON
@@ -43,11 +44,11 @@ class LaunchConfiguration(resource.Resource):
             self.data_set(COPIED, json.dumps(like(self.client_plugin('nova').get_server(server))))
         self.resource_id_set(self.physical_resource_name())
 
-    def copied_properties(self) -> dict[str, Any]:
+    def copied_properties(self) -> dict[str, object]:
         found = json.loads(self.data().get(COPIED, '{}'))
         return {name: value for name, value in found.items() if value}
 
-    def needs_replace_with_tmpl_diff(self, tmpl_diff: Any) -> bool:
+    def needs_replace_with_tmpl_diff(self, tmpl_diff: ResourceDefinitionDiff) -> bool:
         return bool(tmpl_diff.metadata_changed())
 
     def get_reference_id(self) -> str:

@@ -12,6 +12,7 @@ from heatlite.common import exception, urlfetch
 from heatlite.common.files import Files
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.template_resource import UNLIMITED, parsed
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language import nested
 from heatlite.language import template as templates
 from heatlite.language.template import Template
@@ -67,15 +68,16 @@ class NestedStack(stack_resource.StackResource):
     def handle_create(self) -> Any:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def handle_adopt(self, resource_data: Any = None) -> Any:
+    def handle_adopt(self, resource_data: object = None) -> Any:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes(),
                                          adopt_data=resource_data or {})
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         return self.update_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         if self.resource_id is None:
             return None
         if not key.startswith(OUTPUTS):

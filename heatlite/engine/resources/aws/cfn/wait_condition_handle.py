@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.engine.resources import catalogue, signal_responder, wait_condition
 
 NAME = 'AWS::CloudFormation::WaitConditionHandle'
@@ -24,7 +22,7 @@ class WaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         self._get_ec2_signed_url(signal_type=signal_responder.WAITCONDITION)
         self.resource_id_set(self._get_user_id())
 
-    def handle_signal(self, details: Any = None) -> str:
+    def handle_signal(self, details: object = None) -> str:
         return super().handle_signal(details)
 
     def get_reference_id(self) -> str:

@@ -10,8 +10,10 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.ec2 import vpc
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE, ASSOCIATION_TYPE = 'AWS::EC2::EIP', 'AWS::EC2::EIPAssociation'
 
@@ -64,7 +66,8 @@ class ElasticIp(resource.Resource):
     def get_reference_id(self) -> str:
         return self._ipaddress() or str(self.name)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> None:
         if self.INSTANCE_ID not in prop_diff:
             return
         if prop_diff[self.INSTANCE_ID]:
@@ -124,7 +127,7 @@ class ElasticIpAssociation(resource.Resource):
         self._open_way(wanted[self.ALLOCATION_ID], port['network_id'])
         self.client('neutron').update_floatingip(wanted[self.ALLOCATION_ID], {'floatingip': {'port_id': port['id']}})
 
-    def _port(self, wanted: dict[str, Any]) -> Any:
+    def _port(self, wanted: dict[str, object]) -> Any:
         """Raises Error when the instance has none."""
         neutron = self.client('neutron')
         if wanted[self.NETWORK_INTERFACE_ID]:
@@ -149,13 +152,14 @@ class ElasticIpAssociation(resource.Resource):
             else:
                 self.client_plugin().dissociate_floatingip(self.properties[self.ALLOCATION_ID])
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         """An address stays with one resource as long as one of both ends does."""
         ends = ({self.EIP, self.ALLOCATION_ID}, {self.INSTANCE_ID, self.NETWORK_INTERFACE_ID})
         return all(end & changed_properties_set for end in ends)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> None:
         if not prop_diff:
             return
         wanted = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}

@@ -14,6 +14,7 @@ from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import server_changes, suspending
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::Instance'
 NO_ADDRESS = '0.0.0.0'                      # what the address attributes say before there is one
@@ -103,14 +104,15 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
                 str(ebs['SnapshotId']), 'snap', str(ebs.get('VolumeSize') or ''), str(ebs['DeleteOnTermination'])])
         return found or None
 
-    def _build_nics(self, interfaces: Any, subnet_id: str | None, groups: Any) -> list[dict[str, Any]] | None:
+    def _build_nics(self, interfaces: object, subnet_id: str | None,
+                    groups: list[str] | None) -> list[dict[str, Any]] | None:
         if interfaces:
             return [{'port': port} for port in ordered(interfaces)]
         if subnet_id:
             return [{'port': self._own_port(subnet_id, groups)}]
         return None
 
-    def _own_port(self, subnet_id: str, groups: object) -> str:
+    def _own_port(self, subnet_id: str, groups: list[str] | None) -> str:
         """One that an interrupted try has left is taken."""
         neutron = self.client('neutron')
         name = f'{self.physical_resource_name()}-port'
@@ -179,7 +181,8 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())
@@ -212,7 +215,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         if self.data().get('port_id') == port_id:
             self.data_delete('port_id')
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
     def metadata_update(self, new_metadata: Any = None) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from heatlite.engine import resource
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.aws.ec2 import vpc
 
@@ -41,7 +42,7 @@ class VPCGatewayAttachment(resource.Resource):
 
     PROPERTIES = (VPC_ID, INTERNET_GATEWAY_ID, VPN_GATEWAY_ID) = ('VpcId', 'InternetGatewayId', 'VpnGatewayId')
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         super().add_dependencies(deps)
         for table in self._route_tables():
             deps += (self, table)

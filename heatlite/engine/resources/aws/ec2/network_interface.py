@@ -9,6 +9,7 @@ from typing import Any
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::NetworkInterface'
 
@@ -41,7 +42,8 @@ class NetworkInterface(resource.Resource):
         return existing.choose(self, self.client().list_ports(name=self.physical_resource_name())['ports'],
                                own_name=True)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> None:
         if self.GROUP_SET in prop_diff:
             groups = self.client_plugin().get_secgroup_uuids(prop_diff[self.GROUP_SET] or ['default'])
             self.client().update_port(self.resource_id, {'port': {'security_groups': groups}})

@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.aws.ec2 import vpc
@@ -35,7 +33,7 @@ class RouteTable(resource.Resource):
         return existing.choose(self, self.client().list_routers(name=self.physical_resource_name())['routers'],
                                own_name=True)
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         if not NeutronResource.is_built(self.client().show_router(self.resource_id)['router']):
             return False
         default = vpc.router_for_vpc(self.client(), self.properties[self.VPC_ID])

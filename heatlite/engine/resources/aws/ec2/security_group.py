@@ -13,6 +13,7 @@ from heatlite.engine import resource
 from heatlite.engine.clients.os import service
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.security_group import key_of
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::SecurityGroup'
 ANY_PROTOCOL = ('-1', 'all')
@@ -41,7 +42,7 @@ class SecurityGroup(resource.Resource):
             {'security_group': body})['security_group']['id']))
         self.resource_id_set(group_id)
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         """Rules are made here: a group found after a crash may have none yet."""
         self._make_so(self.properties[self.SECURITY_GROUP_INGRESS], self.properties[self.SECURITY_GROUP_EGRESS])
         return True
@@ -50,7 +51,8 @@ class SecurityGroup(resource.Resource):
         found = self.client('neutron').list_security_groups(name=self.physical_resource_name())['security_groups']
         return existing.choose(self, found, own_name=True)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> None:
         if prop_diff:
             after = json_snippet.properties(self.properties_schema, self.context)
             self._make_so(after[self.SECURITY_GROUP_INGRESS], after[self.SECURITY_GROUP_EGRESS])
@@ -90,7 +92,7 @@ class SecurityGroup(resource.Resource):
                 with self._plugin.ignore_not_found:
                     client.delete_security_group_rule(rule['id'])
 
-    def _rule(self, direction: str, entry: Mapping[str, Any]) -> dict[str, Any]:
+    def _rule(self, direction: str, entry: Mapping[str, object]) -> dict[str, Any]:
         protocol = entry.get(self.RULE_IP_PROTOCOL)
         found: dict[str, Any] = {'direction': direction, 'ethertype': 'IPv4'}
         if entry.get(self.RULE_CIDR_IP):

@@ -36,7 +36,7 @@ class Subnet(resource.Resource):
         return existing.choose(self, self.client().list_subnets(name=self.physical_resource_name())['subnets'],
                                own_name=True)
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         self._plug()
         return True
 

@@ -39,7 +39,7 @@ class VPC(resource.Resource):
         found = router_for_vpc(self.client(), str(self.resource_id))
         return found or self.client().create_router({'router': {'name': self.physical_resource_name()}})['router']
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         network = self.client().show_network(self.resource_id)['network']
         return NeutronResource.is_built(network) and NeutronResource.is_built(self._router())
 

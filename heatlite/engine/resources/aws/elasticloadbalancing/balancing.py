@@ -71,7 +71,7 @@ def served_by(resources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 # --- Octavia -----------------------------------------------------------------------------------------------
 
-def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, served: Served) -> dict[str, Any]:
+def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, served: Served) -> dict[str, object]:
     """A load balancer of Octavia with a pool for each listener. `subnet`: of the address that clients connect to."""
     resources: dict[str, Any] = {BALANCER: _resource('LoadBalancer', vip_subnet=subnet)}
     for listener in listeners:
@@ -79,7 +79,7 @@ def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, s
     return _assembled(resources, served, {'get_attr': [BALANCER, 'vip_address']})
 
 
-def _resource(kind: str, **properties: Any) -> dict[str, Any]:
+def _resource(kind: str, **properties: object) -> dict[str, object]:
     return {'type': f'OS::Octavia::{kind}',
             'properties': {name: value for name, value in properties.items() if value is not None}}
 

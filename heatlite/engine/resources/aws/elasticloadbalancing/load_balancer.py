@@ -54,7 +54,7 @@ class LoadBalancer(stack_resource.StackResource):
         self._check_health(self._known(self.HEALTH_CHECK, None))
         return found
 
-    def _known(self, name: str, otherwise: Any) -> Any:
+    def _known(self, name: str, otherwise: object) -> Any:
         value = self.properties[name]
         return otherwise if value is None or value is UNKNOWN else value
 

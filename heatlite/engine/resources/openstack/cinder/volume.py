@@ -6,15 +6,18 @@ Schema: heatlite/engine/resources/catalogue/cinder.yaml
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, volume_base
 from heatlite.engine.resources.openstack.cinder import volume_steps
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Cinder::Volume'
 ATTACHMENT_TYPE = 'OS::Cinder::VolumeAttachment'
@@ -41,7 +44,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         'attachments_list', 'multiattach')
     CREATED_FROM = (SNAPSHOT_ID, SOURCE_VOLID, IMAGE, IMAGE_REF)
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule = translation.TranslationRule
         return [rule(properties, rule.REPLACE, [self.IMAGE], value_path=[self.IMAGE_REF])]
 
@@ -85,7 +88,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             arguments['size'] = self.client_plugin().get_volume_backup(self.properties[self.BACKUP_ID]).size
         return arguments
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         if not super().check_create_complete():
             return False
         if self.properties[self.READ_ONLY] is not None and self.data().get('read_only') is None:
@@ -117,7 +120,8 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         volumes = self.client().volumes
         if self.NAME in prop_diff or self.DESCRIPTION in prop_diff:
@@ -147,7 +151,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             raise exception.NotSupported(feature=_('Shrinking volume'))
         return size
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, volume_steps.STEPS)
 
     def needs_replace_failed(self) -> bool:
@@ -158,7 +162,8 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
                 return False
         return True
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.METADATA,
                                                            self.VOLUME_TYPE)
@@ -224,7 +229,8 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
 
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> dict[str, Any] | None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> dict[str, Any] | None:
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None

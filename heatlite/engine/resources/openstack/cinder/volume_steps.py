@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -41,7 +41,7 @@ def _status(resource: Resource) -> str:
 
 
 def _wait(busy: tuple[str, ...], what: str, expected: tuple[str, ...] = ('available', 'in-use')) -> Callable[..., bool]:
-    def check(resource: Any, step: Step) -> bool:
+    def check(resource: Resource, step: Step) -> bool:
         status = _status(resource)
         if status in busy:
             return False
@@ -51,12 +51,12 @@ def _wait(busy: tuple[str, ...], what: str, expected: tuple[str, ...] = ('availa
     return check
 
 
-def _restore(resource: Any, step: Step) -> None:
+def _restore(resource: Resource, step: Step) -> None:
     if _status(resource) != 'restoring-backup':         # asked for before a restart
         resource.client().restores.restore(step['backup'], resource.resource_id)
 
 
-def _extend(resource: Any, step: Step) -> None:
+def _extend(resource: Resource, step: Step) -> None:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.size >= step['size'] or volume.status == 'extending':
         return
@@ -69,7 +69,7 @@ def _extend(resource: Any, step: Step) -> None:
         raise
 
 
-def _is_extended(resource: Any, step: Step) -> bool:
+def _is_extended(resource: Resource, step: Step) -> bool:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.status == 'extending':
         return False
@@ -78,14 +78,14 @@ def _is_extended(resource: Any, step: Step) -> bool:
     return True
 
 
-def _retype(resource: Any, step: Step) -> None:
+def _retype(resource: Resource, step: Step) -> None:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.volume_type == step['type'] or volume.status == 'retyping':
         return
     resource.client().volumes.retype(resource.resource_id, step['type'], 'on-demand')
 
 
-def _is_retyped(resource: Any, step: Step) -> bool:
+def _is_retyped(resource: Resource, step: Step) -> bool:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.status == 'retyping' or getattr(volume, 'migration_status', None) in ('migrating', 'starting'):
         return False
@@ -94,31 +94,31 @@ def _is_retyped(resource: Any, step: Step) -> bool:
     return True
 
 
-def _set_read_only(resource: Any, step: Step) -> None:
+def _set_read_only(resource: Resource, step: Step) -> None:
     resource.client().volumes.update_readonly_flag(resource.resource_id, step['flag'])
 
 
-def _detach(resource: Any, step: Step) -> bool:
+def _detach(resource: Resource, step: Step) -> bool:
     return bool(resource.client_plugin('nova').detach_volume(step['server'], step['attachment']))
 
 
-def _is_detached(resource: Any, step: Step) -> bool:
+def _is_detached(resource: Resource, step: Step) -> bool:
     return bool(resource.client_plugin().check_detach_volume_complete(resource.resource_id, step['server'])
                 and resource.client_plugin('nova').check_detach_volume_complete(step['server'], step['attachment']))
 
 
-def _attach(resource: Any, step: Step) -> bool:
+def _attach(resource: Resource, step: Step) -> bool:
     if any(each.volumeId == resource.resource_id
            for each in resource.client('nova').volumes.get_server_volumes(step['server'])):
         return True
-    return bool(resource.client_plugin('nova').attach_volume(step['server'], resource.resource_id, step['device']))
+    return bool(resource.client_plugin('nova').attach_volume(step['server'], str(resource.resource_id), step['device']))
 
 
-def _is_attached(resource: Any, step: Step) -> bool:
+def _is_attached(resource: Resource, step: Step) -> bool:
     return bool(resource.client_plugin().check_attach_volume_complete(resource.resource_id))
 
 
-STEPS: Table = {
+STEPS: Table[Resource] = {
     'restore': (_restore, _wait(('restoring-backup',), _('Volume restore failed'), ('available',))),
     'extend': (_extend, _is_extended),
     'retype': (_retype, _is_retyped),

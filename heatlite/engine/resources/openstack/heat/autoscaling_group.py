@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.engine.resources import catalogue, members, packed_types
@@ -41,7 +42,7 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
             found['properties'] = {name: value for name, value in given.items() if value is not None}
         return found
 
-    def definition_changed(self, prop_diff: Any) -> bool:
+    def definition_changed(self, prop_diff: Mapping[str, object]) -> bool:
         return self.RESOURCE in prop_diff
 
     def rolling_policy(self) -> tuple[int, int, float] | None:

@@ -6,10 +6,10 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common.context import RequestContext
 from heatlite.engine.resources import catalogue, server_base
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Heat::DeployedServer'
 
@@ -36,7 +36,8 @@ class DeployedServer(server_base.BaseServer):
         self._create_transport_credentials(self.properties)
         self._populate_deployments_metadata(dict(self.metadata_get(True) or {}), self.properties)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         after = json_snippet.properties(self.properties_schema, self.context)
         if tmpl_diff.metadata_changed():
             self.metadata_update(json_snippet.metadata())
@@ -50,7 +51,7 @@ class DeployedServer(server_base.BaseServer):
         """There is nothing of ours to keep a copy of."""
         self._delete_transport()
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         match name:
             case 'name':
                 return self.properties[self.NAME] or self.physical_resource_name()

@@ -6,13 +6,14 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from oslo_log import log
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, signal_responder
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 LOG = log.getLogger(__name__)
 NAME = 'OS::Heat::HARestarter'
@@ -40,10 +41,11 @@ class Restarter(signal_responder.SignalResponder):
         self._get_ec2_signed_url(never_expire=True)
         self.resource_id_set(self._get_user_id())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         """The new property counts from the next signal on."""
 
-    def handle_signal(self, details: Any = None) -> None:
+    def handle_signal(self, details: object = None) -> None:
         """Returns when the update has begun. Raises NotFound without such a resource.
 
         Raises NoActionRequired for another state than "alarm", while the stack has an action in progress, and for a

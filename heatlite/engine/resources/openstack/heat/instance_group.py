@@ -67,7 +67,7 @@ class InstanceGroup(balanced.BalancedGroup):
                              % {'lc': self.LAUNCH_CONFIGURATION_NAME, 'ref': name})
         return found
 
-    def _member(self, given: Mapping[str, Any], metadata: Any) -> dict[str, Any]:
+    def _member(self, given: Mapping[str, object], metadata: Any) -> dict[str, Any]:
         properties = dict(given)
         if self._tags():
             properties['Tags'] = self._tags()

@@ -12,7 +12,7 @@ from heatlite.engine.resources import catalogue
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
-    from heatlite.engine.resource import Resource
+    from heatlite.engine.resource_update import Updates
 
 TYPE = 'OS::Heat::None'
 
@@ -48,10 +48,10 @@ class NoneResource(resource.Resource):
     always_inspected = False
 
     def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
-                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         return False
 
-    def get_attribute(self, key: str, *path: Any) -> None:
+    def get_attribute(self, key: str, *path: object) -> None:
         return None
 
 

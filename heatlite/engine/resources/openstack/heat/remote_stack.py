@@ -6,16 +6,21 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language import environment
 from heatlite.language.unknown import is_known
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_update import Updates
 
 NAME = 'OS::Heat::Stack'
 SET_MEMBER = 'stack_set_member'         # key in the metadata of the members of stack sets
@@ -125,7 +130,8 @@ class RemoteStack(resource.Resource):
         owner, username = found.stack_owner, _username(heat.http.session)
         return str(found.id) if None in (owner, username) or owner == username else None
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         self.heat().stacks.update(self.resource_id, **self._request())
 
@@ -153,7 +159,7 @@ class RemoteStack(resource.Resource):
         made = self.heat().stacks.snapshot(self.resource_id)
         self.data_set('snapshot_id', made['id'])
 
-    def handle_restore(self, definition: Any, restore_data: Mapping[str, Any]) -> Any:
+    def handle_restore(self, definition: ResourceDefinition, restore_data: Mapping[str, Any]) -> Any:
         saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
         if saved:
             self.heat().stacks.restore(self.resource_id, saved)
@@ -167,16 +173,16 @@ class RemoteStack(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, _handle: Any = None) -> bool:
+    def check_create_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.CREATE)
 
-    def check_update_complete(self, _handle: Any = None) -> bool:
+    def check_update_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.UPDATE)
 
     def check_suspend_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SUSPEND)
 
-    def check_resume_complete(self, _handle: Any = None) -> bool:
+    def check_resume_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.RESUME)
 
     def check_check_complete(self, _handle: object = None) -> bool:
@@ -185,7 +191,7 @@ class RemoteStack(resource.Resource):
     def check_snapshot_complete(self, _handle: object = None) -> bool:
         return self._is_over(self.SNAPSHOT)
 
-    def check_delete_complete(self, asked: Any = None) -> bool:
+    def check_delete_complete(self, asked: object = None) -> bool:
         if not asked:
             return True
         try:
@@ -211,8 +217,8 @@ class RemoteStack(resource.Resource):
 
     # --- what an update means -----------------------------------------------------------------------------
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
+                      before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """As for nested stacks: what changed is for that stack to find out."""
         if self.resource_id is None or self.state == (self.DELETE, self.COMPLETE):
             raise resource.UpdateReplace(str(self))
@@ -227,8 +233,8 @@ class RemoteStack(resource.Resource):
             return True
         return False
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         """Another region, and another project, is another stack."""
         old, new = before_props[self.CONTEXT] or {}, after_props[self.CONTEXT] or {}
         return any(old.get(name) != new.get(name) for name in (self.REGION_NAME, self.PROJECT_ID))

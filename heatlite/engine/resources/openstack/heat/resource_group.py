@@ -7,20 +7,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import grouputils, turns
 from heatlite.engine.resources import catalogue, members, packed_types
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
+
+if TYPE_CHECKING:
+    from heatlite.language import definition
 
 NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
 
 
-def nested_members(resource: Any, values: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def nested_members(group: definition.ResourceDefinition, values: Mapping[str, object]) -> Mapping[str, Any] | None:
     """For the checks: one member stands for all; an unused definition is not looked at."""
-    return None if values.get('count') == 0 else packed_types.group_members(resource, values)
+    return None if values.get('count') == 0 else packed_types.group_members(group, values)
 
 
 class ResourceGroup(members.Group):
@@ -156,7 +160,8 @@ class ResourceGroup(members.Group):
         self.check_pauses(scaling.growing(self.get_size(), policy[self.MAX_BATCH_SIZE]), policy[self.PAUSE_TIME])
         return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         self.check_size(self.get_size())
         self._note_removals()

@@ -13,6 +13,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, signal_responder
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.planning import scaling
 
 LOG = log.getLogger(__name__)
@@ -52,21 +53,22 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
         self._get_ec2_signed_url(never_expire=True)
         self.resource_id_set(self._get_user_id())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         """The new properties count from the next signal on."""
 
-    def handle_signal(self, details: Any = None) -> None:
+    def handle_signal(self, details: object = None) -> None:
         """Returns when the group has its new size."""
         alarm = details if isinstance(details, Mapping) else {}
         name = self.properties[self.AUTO_SCALING_GROUP_NAME]
         LOG.info('Policy %s is signalled, alarm state %s', self.name, alarm.get('current', alarm.get('state', 'alarm')))
-        group = self.stack.resource_by_refid(name)
-        if group is None:
+        adjust = getattr(self.stack.resource_by_refid(name), 'adjust', None)
+        if adjust is None:                      # there is no such resource, or it is no group
             raise exception.NotFound(_('Alarm %(alarm)s could not find scaling group named "%(group)s"')
                                      % {'alarm': self.name, 'group': name})
-        group.adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
-                     self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN],
-                     asked_by=None if self.signal_mark is None else (self.name, self.signal_mark))
+        adjust(self.properties[self.SCALING_ADJUSTMENT], self.properties[self.ADJUSTMENT_TYPE],
+               self.properties[self.MIN_ADJUSTMENT_STEP], self.properties[self.COOLDOWN],
+               asked_by=None if self.signal_mark is None else (self.name, self.signal_mark))
 
     def _resolve_attribute(self, name: str) -> str | None:
         if self.resource_id is None:

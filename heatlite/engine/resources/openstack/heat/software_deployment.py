@@ -16,9 +16,11 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 LOG = log.getLogger(__name__)
 
@@ -152,7 +154,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def handle_create(self) -> Any:
         return self._handle_action(CREATE)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         return self._handle_action(UPDATE)
 
@@ -177,8 +180,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         self._delete_signals()
         self._delete_user()
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         """An input that says so has another value now."""
         if not changed_properties_set & {self.CONFIG, self.INPUT_VALUES}:
             return False
@@ -194,19 +197,19 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: Any) -> bool:
+    def check_create_complete(self, waiting: object) -> bool:
         return self._is_over()
 
-    def check_update_complete(self, waiting: Any) -> bool:
+    def check_update_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
     def check_suspend_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
-    def check_resume_complete(self, waiting: Any) -> bool:
+    def check_resume_complete(self, waiting: object) -> bool:
         return waiting is None or self._is_over()
 
-    def check_delete_complete(self, waiting: Any) -> bool:
+    def check_delete_complete(self, waiting: object) -> bool:
         """A server that is gone will not answer any more."""
         if waiting is None:
             return True
@@ -244,24 +247,24 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             self.rpc_client().update_software_deployment(
                 self.context, found['id'], status=self.FAILED, status_reason=_('Deployment cancelled.'))
 
-    def handle_create_cancel(self, waiting: Any) -> None:
+    def handle_create_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_update_cancel(self, waiting: Any) -> None:
+    def handle_update_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_delete_cancel(self, waiting: Any) -> None:
+    def handle_delete_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_suspend_cancel(self, waiting: Any) -> None:
+    def handle_suspend_cancel(self, waiting: object) -> None:
         self._cancel()
 
-    def handle_resume_cancel(self, waiting: Any) -> None:
+    def handle_resume_cancel(self, waiting: object) -> None:
         self._cancel()
 
     # --- signals ------------------------------------------------------------------------------------------
 
-    def handle_signal(self, details: Any = None) -> str | None:
+    def handle_signal(self, details: object = None) -> str | None:
         """What the server says came of it; only while somebody waits for that."""
         found = self._deployment()
         if found is None or found['status'] != self.IN_PROGRESS:
@@ -293,7 +296,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: object) -> Any:
         """Outputs, declared ones and those that every deployment has. None until they are known."""
         found = self._deployment()
         known = (found or {}).get('output_values') or {}
@@ -311,7 +314,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def _show_resource(self) -> Any:
         return self._deployment()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """It is in our own books: nothing else changes it."""
         return {}
 
@@ -323,9 +327,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         for name in self.t.requires or ():
             server = self.stack.get(name)
             format_key = getattr(server, 'USER_DATA_FORMAT', None)
-            if format_key is None or format_key not in server.properties_schema:
+            if server is None or format_key is None or format_key not in server.properties_schema:
                 continue
-            wanted = server.SOFTWARE_CONFIG
+            wanted = getattr(server, 'SOFTWARE_CONFIG', None)
             if self.SERVER in self.t.deferred and len(self._servers_named()) == 1:
                 given = server.properties.data.get(format_key)
                 if (isinstance(given, str) and given != wanted) or given is None:

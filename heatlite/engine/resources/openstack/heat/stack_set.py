@@ -15,6 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_TEXT
 from heatlite.engine.resources import catalogue, members
 from heatlite.engine.resources.openstack.heat import remote_stack
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.language.unknown import is_known
 from heatlite.planning import waves
@@ -127,7 +128,7 @@ class StackSet(members.Group):
                 continue
             known.add(region)
             try:
-                plugin.elsewhere(region).http.get_endpoint()
+                plugin.elsewhere(str(region)).http.get_endpoint()
             except Exception as error:
                 said = str(getattr(error, 'message', None) or error).partition('\n')[0]
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
@@ -145,7 +146,7 @@ class StackSet(members.Group):
                 continue
             try:
                 self.client_plugin('heat').elsewhere(
-                    self._region(member) or None, project=project).http.get_endpoint()
+                    self._region(member) or None, project=str(project)).http.get_endpoint()
             except exception.TokenNotExchangeable as error:
                 raise exception.StackValidationFailed(elsewhere=True, message=_(
                     'Member %(name)s of the stack set: %(reason)s') % {'name': name, 'reason': error}) from error
@@ -206,7 +207,8 @@ class StackSet(members.Group):
 
     # --- its life -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Mapping[str, Any]) -> Any:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> Any:
         self.take_properties(json_snippet)
         self._check_removals()
         return self.update_with_template(self.counted_template(), self.child_params())

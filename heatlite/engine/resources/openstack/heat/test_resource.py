@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,9 @@ from oslo_log import log
 
 from heatlite.common.context import RequestContext
 from heatlite.engine import constraints, resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 LOG = log.getLogger(__name__)
 
@@ -37,8 +40,8 @@ class TestResource(resource.Resource):
         'constraint_prop_secs', 'update_replace_value', 'attr_wait_secs')
     ATTRIBUTES = (OUTPUT,) = ('output',)
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         return self.UPDATE_REPLACE in changed_properties_set and bool(after_props[self.UPDATE_REPLACE])
 
     # --- life ---------------------------------------------------------------------------------------------
@@ -49,7 +52,8 @@ class TestResource(resource.Resource):
             self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> dict[str, Any]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> dict[str, Any]:
         wanted = json_snippet.properties(self.properties_schema, self.context)
         if prop_diff.get(self.VALUE) is not None and not wanted[self.FAIL]:
             self.data_set('value', wanted[self.VALUE])
@@ -62,13 +66,13 @@ class TestResource(resource.Resource):
         """It is there once it was made."""
         self._check_created()
 
-    def check_create_complete(self, progress: dict[str, Any]) -> bool:
+    def check_create_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
-    def check_update_complete(self, progress: dict[str, Any]) -> bool:
+    def check_update_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
-    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+    def check_delete_complete(self, progress: dict[str, object]) -> bool:
         return self._is_over(progress)
 
     # --- waiting ------------------------------------------------------------------------------------------
@@ -112,7 +116,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
 
     __test__ = False
 
-    def validate_with_client(self, client: Any, value: Any) -> None:
+    def validate_with_client(self, client: object, value: Any) -> None:
         from heatlite.common import runtime
         if value:
             runtime.current().sleep(value)

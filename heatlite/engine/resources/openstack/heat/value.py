@@ -10,6 +10,7 @@ from typing import Any
 
 from heatlite.engine import properties, resource
 from heatlite.engine.resources import catalogue
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE_NAME = 'OS::Heat::Value'
 
@@ -51,10 +52,11 @@ class Value(resource.Resource):
     def handle_create(self) -> None:
         self.resource_id_set(self.physical_resource_name())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> None:
         """The new value is stored with the properties; nothing else is to be done."""
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         stored = self.frozen_definition().properties(self.properties_schema, self.context)
         return stored[self.VALUE] if name == self.VALUE_ATTR else None
 

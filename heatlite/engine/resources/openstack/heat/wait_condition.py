@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources import wait_condition as handles
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 NAME = 'OS::Heat::WaitCondition'
 
@@ -33,7 +35,7 @@ class HeatWaitCondition(resource.Resource):
     def _get_handle_resource(self) -> Any:
         return self.stack.resource_by_refid(self.properties[self.HANDLE])
 
-    def _validate_handle_resource(self, handle: Any) -> None:
+    def _validate_handle_resource(self, handle: object) -> None:
         if not isinstance(handle, handles.BaseWaitConditionHandle):
             raise ValueError(_('%s is not a valid wait condition handle.') % self.properties[self.HANDLE])
 
@@ -44,7 +46,8 @@ class HeatWaitCondition(resource.Resource):
         self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: Any) -> dict[str, Any] | None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
         """Another count is waited for anew."""
         if not prop_diff:
             return None
@@ -63,10 +66,10 @@ class HeatWaitCondition(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: dict[str, Any] | None) -> bool:
+    def check_create_complete(self, waiting: dict[str, object] | None) -> bool:
         return self._is_over(waiting)
 
-    def check_update_complete(self, waiting: dict[str, Any] | None) -> bool:
+    def check_update_complete(self, waiting: dict[str, object] | None) -> bool:
         return self._is_over(waiting)
 
     def _is_over(self, waiting: dict[str, Any] | None) -> bool:

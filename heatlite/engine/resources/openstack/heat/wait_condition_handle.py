@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.exception import UpdateReplace
 from heatlite.engine import resource
@@ -16,7 +16,7 @@ from heatlite.engine.resources.aws.cfn.wait_condition_handle import WaitConditio
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
-    from heatlite.engine.resource import Resource
+    from heatlite.engine.resource_update import Updates
 
 NAME, UPDATED = 'OS::Heat::WaitConditionHandle', 'OS::Heat::UpdateWaitConditionHandle'
 
@@ -54,7 +54,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
         self._service_signal()
         return super().get_status()
 
-    def normalise_signal_data(self, signal_data: Any, latest_metadata: Mapping[str, Any]) -> Any:
+    def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> object:
         if signal_data is not None and not isinstance(signal_data, Mapping):
             return signal_data
         number = len(latest_metadata) + 1
@@ -63,7 +63,7 @@ class HeatWaitConditionHandle(wait_condition.BaseWaitConditionHandle):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         match name:
@@ -94,7 +94,7 @@ class UpdateWaitConditionHandle(WaitConditionHandle):
     always_inspected = True
 
     def _needs_update(self, after: object, before: object, after_props: Properties, before_props: Properties,
-                      prev_resource: Resource, check_init_complete: bool = True) -> bool:
+                      prev_resource: Updates, check_init_complete: bool = True) -> bool:
         raise UpdateReplace(self.name)
 
 

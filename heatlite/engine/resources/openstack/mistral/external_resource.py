@@ -6,12 +6,18 @@ Schema: heatlite/engine/resources/catalogue/mistral.yaml
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_update import Updates
 
 TYPE = 'OS::Mistral::ExternalResource'
 BUSY, GOOD, BAD = ('IDLE', 'RUNNING', 'PAUSED'), ('SUCCESS',), ('ERROR', 'CANCELLED')
@@ -82,7 +88,8 @@ class MistralExternalResource(resource.Resource):
     def check_create_complete(self, execution_id: str | None) -> bool:
         return self._is_over(self.CREATE, execution_id)
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> str | None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> str | None:
         return self._run(self.UPDATE, prop_diff.get(self.INPUT))
 
     def check_update_complete(self, execution_id: str | None) -> bool:
@@ -106,8 +113,8 @@ class MistralExternalResource(resource.Resource):
     def check_delete_complete(self, execution_id: str | None) -> bool:
         return self._is_over(self.DELETE, execution_id)
 
-    def _needs_update(self, after: Any, before: Any, after_props: Any, before_props: Any, prev_resource: Any,
-                      check_init_complete: bool = True) -> bool:
+    def _needs_update(self, after: ResourceDefinition, before: ResourceDefinition, after_props: Properties,
+                      before_props: Properties, prev_resource: Updates, check_init_complete: bool = True) -> bool:
         """Some inputs, when they change, mean another thing. `always_update`: even when nothing changed."""
         old, new = before_props.get(self.INPUT) or {}, after_props.get(self.INPUT) or {}
         for name in before_props.get(self.REPLACE_ON_CHANGE) or ():
@@ -120,7 +127,8 @@ class MistralExternalResource(resource.Resource):
     def _resolve_attribute(self, name: str) -> Any:
         return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """An execution is over once it was made: its fields are not the template's."""
         return {}
 

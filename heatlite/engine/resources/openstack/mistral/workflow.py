@@ -15,6 +15,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
 from heatlite.engine.resources import catalogue, existing, signal_responder
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
@@ -39,7 +40,7 @@ class Workflow(signal_responder.SignalResponder):
         'use_request_body_as_input', 'tags')
     ATTRIBUTES = (WORKFLOW_DATA, ALARM_URL, EXECUTIONS) = ('data', 'alarm_url', 'executions')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule = translation.TranslationRule
         rules = [rule(properties, rule.REPLACE, [self.TASKS, name], value_name='policies', custom_value_path=[name])
                  for name in FORMER_POLICIES if _has_policy(properties, self.TASKS, name)]
@@ -115,7 +116,8 @@ class Workflow(signal_responder.SignalResponder):
             found.append(str(self.client().workflows.get(self._workflow_name()).name))
         return found
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> None:
         if prop_diff:
             after = json_snippet.properties(self.properties_schema, self.context)
             self.translate_properties(after)
@@ -175,7 +177,8 @@ class Workflow(signal_responder.SignalResponder):
                 return self._get_ec2_signed_url(never_expire=True)
         return None
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """The service keeps the text that was made of the properties, not the properties."""
         return {}
 
@@ -186,7 +189,7 @@ class Workflow(signal_responder.SignalResponder):
                 'output': _map(getattr(found, 'output', None))}
 
 
-def _map(value: Any) -> Any:
+def _map(value: object) -> Any:
     """The service gives maps as JSON texts."""
     return json.loads(value) if isinstance(value, str) and value else value
 

@@ -19,6 +19,7 @@ class NeutronResource(resource.Resource):
 
     default_client_name = 'neutron'
     res_info_key: str | None = None         # the key of the thing in a body, where it is not `entity`
+    find_existing: Callable[[], str | None]     # defined by types that make the thing with `_created`
 
     # --- checking -----------------------------------------------------------------------------------------
 
@@ -54,7 +55,7 @@ class NeutronResource(resource.Resource):
         return body
 
     @staticmethod
-    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, Any] | None = None) -> None:
+    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, object] | None = None) -> None:
         """In place. With `before_value_specs` only entries that changed."""
         if 'value_specs' in props:
             specs = props.pop('value_specs') or {}
@@ -71,7 +72,7 @@ class NeutronResource(resource.Resource):
     # --- states -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def is_built(attributes: Mapping[str, Any]) -> bool:
+    def is_built(attributes: Mapping[str, object]) -> bool:
         """Raises ResourceInError, ResourceUnknownStatus."""
         status = attributes['status']
         match status:
@@ -120,7 +121,8 @@ class NeutronResource(resource.Resource):
         """The thing's tags become `tags`."""
         self.client().replace_tag(self.get_resource_plural(), self.resource_id, {'tags': tags or []})
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = super().parse_live_resource_data(resource_properties, resource_data)
         return {name: value for name, value in live.items() if resource_properties.get(name) is not None}
@@ -143,7 +145,7 @@ class NeutronResource(resource.Resource):
         """For `handle_create` of types with a name: `make()`, the id."""
         return existing.create(self, make, self._listed_by_name if self.properties.get('name') else None)
 
-    def _find_by_name(self, **wanted: Any) -> str | None:
+    def _find_by_name(self, **wanted: object) -> str | None:
         """For `find_existing` of types with a name."""
         return existing.choose(self, self._listed_by_name(), own_name=not self.properties.get('name'), wanted=wanted)
 
@@ -165,7 +167,7 @@ class NeutronResource(resource.Resource):
         deleted = getattr(self.client(), f'delete_{self.entity}')
         return None if self._not_found_in_call(deleted, *self._res_get_args()) else True
 
-    def check_delete_complete(self, check: Any) -> bool:
+    def check_delete_complete(self, check: object) -> bool:
         """`check` false: done already. Raises PhysicalResourceExists as long as the thing is there."""
         if not check:
             return True

@@ -6,12 +6,15 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine import translation
+from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
@@ -46,7 +49,7 @@ class Port(neutron.NeutronResource):
         'security_groups', 'status', 'tenant_id', 'allowed_address_pairs', 'subnets', 'port_security_enabled',
         'qos_policy_id', 'dns_assignment', 'propagate_uplink_status', 'network')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule, neutron_plugin = translation.TranslationRule, self.client_plugin()
         return [
             rule(properties, rule.REPLACE, [self.NETWORK], value_path=[self.NETWORK_ID]),
@@ -57,7 +60,7 @@ class Port(neutron.NeutronResource):
                  finder='find_resourceid_by_name_or_id', entity='subnet'),
         ]
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         """Subnets of its network: without them it would get no address."""
         super().add_dependencies(deps)
         network = edges.value(self, self.NETWORK)
@@ -85,10 +88,11 @@ class Port(neutron.NeutronResource):
     def find_existing(self) -> str | None:
         return self._find_by_name(network_id=self.properties[self.NETWORK])
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         return self.is_built(self._show_resource())
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> None:
         if not prop_diff:
             return
         self.prepare_update_properties(prop_diff)
@@ -102,13 +106,13 @@ class Port(neutron.NeutronResource):
         if prop_diff:
             self.client().update_port(self.resource_id, {'port': prop_diff})
 
-    def check_update_complete(self, *args: Any) -> bool:
+    def check_update_complete(self, *args: object) -> bool:
         return self.is_built(self._show_resource())
 
     def handle_delete(self) -> bool | None:
         return self._delete_entity()
 
-    def _prepare_port_properties(self, body: dict[str, Any], after: Any = None) -> None:
+    def _prepare_port_properties(self, body: dict[str, Any], after: object = None) -> None:
         """Makes the service's fields of the template's, in place. `after`: the new properties, for an update."""
         body.pop(self.REPLACEMENT_POLICY, None)
         no_fixed_ips = body.pop(self.NO_FIXED_IPS, None)
@@ -133,7 +137,7 @@ class Port(neutron.NeutronResource):
             policy = body.pop(self.QOS_POLICY)
             body['qos_policy_id'] = self.client_plugin().get_qos_policy_id(policy) if policy else None
 
-    def _fixed_ip(self, entry: dict[str, Any]) -> dict[str, Any]:
+    def _fixed_ip(self, entry: dict[str, object]) -> dict[str, Any]:
         found = {key: value for key, value in entry.items() if value is not None}
         if self.FIXED_IP_SUBNET in found:
             found['subnet_id'] = found.pop(self.FIXED_IP_SUBNET)
@@ -153,7 +157,8 @@ class Port(neutron.NeutronResource):
                 return self.client().show_network(shown['network_id'])['network']
         return shown.get(name)
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         live = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.VALUE_SPECS, None)
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):
@@ -205,9 +210,9 @@ class Port(neutron.NeutronResource):
         self.data_delete(FIXED_IPS_KEPT)
 
 
-def covers(real: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> bool:
+def covers(real: list[dict[str, object]], wanted: list[dict[str, object]]) -> bool:
     """Each entry has its counterpart that says the same, and perhaps more."""
-    def says(entry: dict[str, Any], asked: dict[str, Any]) -> bool:
+    def says(entry: dict[str, object], asked: dict[str, object]) -> bool:
         return all(entry.get(key) == value for key, value in asked.items() if value is not None)
     return len(real) == len(wanted) and all(any(says(entry, asked) for entry in real) for asked in wanted)
 

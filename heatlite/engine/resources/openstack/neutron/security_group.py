@@ -10,8 +10,10 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Neutron::SecurityGroup'
 STATEFUL_EXTENSION = 'stateful-security-group'
@@ -62,12 +64,13 @@ class SecurityGroup(neutron.NeutronResource):
         """What was left half made gets its rules by the create that goes on."""
         return self._find_by_name()
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         """Rules are made sure of here: a group found after a crash may have none yet."""
         self._make_rules_so(self.properties[self.RULES])
         return True
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> None:
         if not prop_diff:
             return
         changes_rules = self.RULES in prop_diff
@@ -126,14 +129,15 @@ class SecurityGroup(neutron.NeutronResource):
             del found['protocol']
         return found
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         """The service refuses the change as long as ports use the group."""
         if self.STATEFUL not in changed_properties_set:
             return False
         return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Rules are compared by what the service makes of them, so only a difference shows.
 
         A group without rules of its own is left to those that add some, such as resources of the same stack.

@@ -10,8 +10,10 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Neutron::Segment'
 
@@ -29,7 +31,7 @@ class Segment(neutron.NeutronResource):
         'network', 'network_type', 'physical_network', 'segmentation_id', 'name', 'description')
     NETWORK_TYPES = ['local', 'vlan', 'vxlan', 'gre', 'geneve', 'flat']
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule = translation.TranslationRule
         return [rule(properties, rule.RESOLVE, [self.NETWORK], client_plugin=self.client_plugin('neutron'),
                      finder='find_resourceid_by_name_or_id', entity='network')]
@@ -56,7 +58,8 @@ class Segment(neutron.NeutronResource):
     def find_existing(self) -> str | None:
         return self._find_by_name()
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> None:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> None:
         if prop_diff:
             self.prepare_update_properties(prop_diff)
             self.client().update_segment(self.resource_id, {'segment': prop_diff})

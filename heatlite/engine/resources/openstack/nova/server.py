@@ -15,11 +15,14 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
+from heatlite.engine.dependencies import Edges
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_network_mixin import ServerNetworkMixin
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Nova::Server'
 TAGS_AT_ONCE = '2.52'                       # microversion from which a create takes tags
@@ -72,7 +75,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         'name', 'addresses', 'networks', 'first_address', 'instance_name', 'accessIPv4', 'accessIPv6', 'console_urls',
         'tags', 'os_collect_config')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule, V2 = translation.TranslationRule, self.BLOCK_DEVICE_MAPPING_V2
         glance, neutron = self.client_plugin('glance'), self.client_plugin('neutron')
         found = [
@@ -90,7 +93,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                                       (self.NETWORK_PORT, 'port'))]
         return found
 
-    def add_dependencies(self, deps: Any) -> None:
+    def add_dependencies(self, deps: Edges) -> None:
         """Subnets of its networks: without them it would get no address."""
         super().add_dependencies(deps)
         networks = edges.value(self, self.NETWORKS) or []
@@ -231,7 +234,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             found.append(entry)
         return found
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         plugin = self.client_plugin()
         if plugin.is_under_way(self.resource_id, status='BUILD'):
             return False
@@ -263,7 +266,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
         return urls.get(path[0]) if path else dict(urls)
 
-    def FnGetAtt(self, key: str, *path: Any) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> Any:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
 
     def _resolve_attribute(self, name: str) -> Any:
@@ -333,8 +336,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Any,
-                                     before_props: Any) -> bool:
+    def needs_replace_with_prop_diff(self, changed_properties_set: set[str], after_props: Properties,
+                                     before_props: Properties) -> bool:
         policies = {self.FLAVOR: self.FLAVOR_UPDATE_POLICY, self.IMAGE: self.IMAGE_UPDATE_POLICY,
                     self.USER_DATA: self.USER_DATA_UPDATE}
         return any(name in changed_properties_set and after_props.get(policy) == 'REPLACE'
@@ -349,7 +352,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 return False
         return True
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
@@ -370,7 +374,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 prop_diff, json_snippet.properties(self.properties_schema, self.context))
         return steps
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
     def get_live_resource_data(self) -> Any:
@@ -384,7 +388,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         return server.to_dict()
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
         live: dict[str, Any] = {self.METADATA: resource_data.get('metadata')}
         flavor = resource_data.get('flavor') or {}

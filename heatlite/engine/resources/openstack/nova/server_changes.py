@@ -6,15 +6,20 @@ goes on with them; it may send a request again, which every step here stands.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.engine.resources.steps import Step, Table
+from heatlite.engine.rsrc_defn import ResourceDefinition
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.openstack.nova.server import Server
+    from heatlite.engine.resources.openstack.nova.suspending import Suspending
 
 AT_REST = ('ACTIVE', 'SHUTOFF')
 
 
-def _resize(resource: Any, step: Step) -> bool:
+def _resize(resource: Suspending, step: Step) -> bool:
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
@@ -24,7 +29,7 @@ def _resize(resource: Any, step: Step) -> bool:
     return bool(plugin.resize(resource.resource_id, step['flavor']))
 
 
-def _is_resized(resource: Any, step: Step) -> bool:
+def _is_resized(resource: Suspending, step: Step) -> bool:
     """Waiting for the confirmation; or confirmed before a crash, or by Nova itself."""
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
@@ -33,7 +38,7 @@ def _is_resized(resource: Any, step: Step) -> bool:
     return bool(plugin.check_resize(resource.resource_id, step['flavor']))
 
 
-def _has_flavor(resource: Any, server: Any, flavor_id: str) -> bool:
+def _has_flavor(resource: Suspending, server: Any, flavor_id: str) -> bool:
     """Newer Novas tell a name instead of an id."""
     flavor = server.to_dict().get('flavor') or {}
     if 'id' in flavor:
@@ -41,7 +46,7 @@ def _has_flavor(resource: Any, server: Any, flavor_id: str) -> bool:
     return bool(resource.client_plugin().find_flavor_by_name_or_id(flavor['original_name']) == flavor_id)
 
 
-def _confirm(resource: Any, step: Step) -> bool:
+def _confirm(resource: Suspending, step: Step) -> bool:
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
@@ -51,14 +56,14 @@ def _confirm(resource: Any, step: Step) -> bool:
     return bool(plugin.verify_resize(resource.resource_id))
 
 
-def _rebuild(resource: Any, step: Step) -> bool:
+def _rebuild(resource: Suspending, step: Step) -> bool:
     return bool(resource.client_plugin().rebuild(
         resource.resource_id, step['image'], password=step.get('password'),
         preserve_ephemeral=bool(step.get('preserve_ephemeral')), meta=step.get('meta'), files=step.get('files'),
         **({'userdata': step['user_data']} if step.get('user_data') is not None else {})))
 
 
-def _detach(resource: Any, step: Step) -> bool:
+def _detach(resource: Suspending, step: Step) -> bool:
     plugin = resource.client_plugin()
     try:
         plugin.interface_detach(resource.resource_id, step['port'])
@@ -69,7 +74,7 @@ def _detach(resource: Any, step: Step) -> bool:
     return True
 
 
-def _is_detached(resource: Any, step: Step) -> bool:
+def _is_detached(resource: Suspending, step: Step) -> bool:
     plugin = resource.client_plugin()
     if not plugin.check_interface_detach(resource.resource_id, step['port']):
         return False
@@ -78,7 +83,7 @@ def _is_detached(resource: Any, step: Step) -> bool:
     return True
 
 
-def _attach(resource: Any, step: Step) -> bool:
+def _attach(resource: Suspending, step: Step) -> bool:
     plugin = resource.client_plugin()
     if step['port'] and plugin.check_interface_attach(resource.resource_id, step['port']):
         return True
@@ -91,7 +96,7 @@ def _attach(resource: Any, step: Step) -> bool:
         return False
 
 
-STEPS: Table = {
+STEPS: Table[Suspending] = {
     'resize': (_resize, _is_resized),
     'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
     'rebuild': (_rebuild, lambda resource, step: resource.client_plugin().check_rebuild(resource.resource_id)),
@@ -101,7 +106,7 @@ STEPS: Table = {
 }
 
 
-def from_difference(server: Any, json_snippet: Any, prop_diff: dict[str, Any]) -> list[Step]:
+def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, object]) -> list[Step]:
     """The steps for those changes that take their time. Raises UpdateReplace."""
     after = json_snippet.properties(server.properties_schema, server.context)
     server.translate_properties(after)
@@ -136,7 +141,7 @@ def from_difference(server: Any, json_snippet: Any, prop_diff: dict[str, Any]) -
     return steps
 
 
-def _image_of(server: Any) -> str:
+def _image_of(server: Server) -> str:
     """Of the real one. Raises UpdateReplace for a server that has none to be rebuilt from."""
     image = server.client_plugin().get_server(server.resource_id).to_dict().get('image')
     if not image:

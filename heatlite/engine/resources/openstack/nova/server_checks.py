@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.openstack.nova.server import Server
 
-def check(server: Any) -> None:
+
+def check(server: Server) -> None:
     """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
     props, deferred = server.properties, server.t.deferred
     if server.BLOCK_DEVICE_MAPPING not in deferred and server.BLOCK_DEVICE_MAPPING_V2 not in deferred:
@@ -23,7 +26,7 @@ def check(server: Any) -> None:
         _check_limits(server, props)
 
 
-def _check_devices(server: Any, props: Any) -> bool:
+def _check_devices(server: Server, props: Any) -> bool:
     """Whether there is one to start from."""
     old, new = props[server.BLOCK_DEVICE_MAPPING] or (), props[server.BLOCK_DEVICE_MAPPING_V2] or ()
     if old and new:
@@ -59,7 +62,7 @@ def _check_devices(server: Any, props: Any) -> bool:
     return bootable
 
 
-def _check_networks(server: Any, props: Any) -> None:
+def _check_networks(server: Server, props: Any) -> None:
     networks = props[server.NETWORKS] or ()
     for network in networks:
         server._validate_network(network)
@@ -72,7 +75,7 @@ def _check_networks(server: Any, props: Any) -> None:
             server.SECURITY_GROUPS, '/'.join([server.NETWORKS, server.NETWORK_PORT]))
 
 
-def _check_limits(server: Any, props: Any) -> None:
+def _check_limits(server: Server, props: Any) -> None:
     """How much metadata and how many files the service takes; asked only when there are any."""
     metadata, files = props[server.METADATA] or {}, props[server.PERSONALITY] or {}
     if not metadata and not files:

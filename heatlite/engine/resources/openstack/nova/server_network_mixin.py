@@ -8,6 +8,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine import resource
 from heatlite.engine.clients.os import http
 from heatlite.engine.resources.openstack.neutron.port import Port
 
@@ -18,12 +19,22 @@ Held = tuple[Network, NeutronPort | None]
 INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON
 
 
-class ServerNetworkMixin:
+class ServerNetworkMixin(resource.Resource):
     """Part of types that plug into networks. They name NETWORKS and its keys."""
+
+    NETWORKS: str
+    NETWORK_ID: str
+    NETWORK_FIXED_IP: str
+    NETWORK_PORT: str
+    NETWORK_SUBNET: str
+    NETWORK_PORT_EXTRA: str
+    NETWORK_FLOATING_IP: str
+    ALLOCATE_NETWORK: str
+    NIC_TAG: str
 
     # --- what the template must not say -------------------------------------------------------------------
 
-    def _validate_network(self: Any, network: Mapping[str, Any]) -> None:
+    def _validate_network(self, network: Mapping[str, object]) -> None:
         """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
         net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
         subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
@@ -39,7 +50,7 @@ class ServerNetworkMixin:
             raise exception.StackValidationFailed(message=_(
                 'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
 
-    def _validate_belonging_subnet_to_net(self: Any, network: Mapping[str, Any]) -> None:
+    def _validate_belonging_subnet_to_net(self, network: Mapping[str, object]) -> None:
         """Raises StackValidationFailed when the subnet is of another network."""
         subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
         if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
@@ -50,14 +61,14 @@ class ServerNetworkMixin:
                 'Specified subnet %(subnet)s does not belongs to network %(network)s.') % {
                     'subnet': subnet, 'network': wanted})
 
-    def _str_network(self: Any, networks: Sequence[Mapping[str, Any]]) -> str | None:
+    def _str_network(self, networks: Sequence[Mapping[str, object]]) -> str | None:
         """`auto` or `none`, when the template leaves the networks to the service."""
         return next((str(network[self.ALLOCATE_NETWORK]) for network in networks
                      if network.get(self.ALLOCATE_NETWORK)), None)
 
     # --- starting -----------------------------------------------------------------------------------------
 
-    def _build_nics(self: Any, networks: Sequence[Mapping[str, Any]] | None, security_groups: Any = None) -> Any:
+    def _build_nics(self, networks: Sequence[Mapping[str, Any]] | None, security_groups: Any = None) -> Any:
         """What Nova takes: a list, or the word for "as you like"."""
         if not networks:
             return 'auto'
@@ -83,15 +94,15 @@ class ServerNetworkMixin:
             nics.append(nic)
         return nics
 
-    def _needs_own_port(self: Any, network: Mapping[str, Any]) -> bool:
+    def _needs_own_port(self, network: Mapping[str, object]) -> bool:
         return any(network.get(name) for name in (self.NETWORK_SUBNET, self.NETWORK_PORT_EXTRA,
                                                   self.NETWORK_FLOATING_IP))
 
-    def _network_of(self: Any, network: Mapping[str, Any]) -> str:
+    def _network_of(self, network: Mapping[str, object]) -> str:
         found = network.get(self.NETWORK_ID)
         return str(found or self.client_plugin('neutron').network_id_from_subnet_id(network[self.NETWORK_SUBNET]))
 
-    def _internal_port_body(self: Any, network: Mapping[str, Any], security_groups: Any) -> dict[str, Any]:
+    def _internal_port_body(self, network: Mapping[str, Any], security_groups: Any) -> dict[str, Any]:
         """Fields that can be given at any time; the network is not among them."""
         body: dict[str, Any] = {}
         extra = network.get(self.NETWORK_PORT_EXTRA) or {}
@@ -118,7 +129,7 @@ class ServerNetworkMixin:
                     body[name] = value
         return body
 
-    def _create_internal_port(self: Any, network: Mapping[str, Any], place: int, security_groups: Any = None) -> str:
+    def _create_internal_port(self, network: Mapping[str, object], place: int, security_groups: object = None) -> str:
         """The id of a port of its own; one that an interrupted try has left is taken."""
         name = f'{self.physical_resource_name()}-port-{place}'
         neutron = self.client('neutron')
@@ -140,7 +151,7 @@ class ServerNetworkMixin:
         self._data_update_ports(port_id, 'add')
         return port_id
 
-    def _associate_floating_ip(self: Any, network: Mapping[str, Any], port_id: str) -> None:
+    def _associate_floating_ip(self, network: Mapping[str, Any], port_id: str) -> None:
         floating = network.get(self.NETWORK_FLOATING_IP)
         if floating:
             body = {'port_id': port_id}
@@ -148,7 +159,7 @@ class ServerNetworkMixin:
                 body['fixed_ip_address'] = network[self.NETWORK_FIXED_IP]
             self.client('neutron').update_floatingip(floating, {'floatingip': body})
 
-    def _dissociate_floating_ip(self: Any, network: Mapping[str, Any]) -> None:
+    def _dissociate_floating_ip(self, network: Mapping[str, object]) -> None:
         floating = network.get(self.NETWORK_FLOATING_IP)
         if floating:
             with self.client_plugin('neutron').ignore_not_found:
@@ -156,31 +167,31 @@ class ServerNetworkMixin:
 
     # --- ports in the resource's data ---------------------------------------------------------------------
 
-    def _data_get_ports(self: Any, port_type: str = INTERNAL) -> list[dict[str, str]]:
+    def _data_get_ports(self, port_type: str = INTERNAL) -> list[dict[str, str]]:
         found: list[dict[str, str]] = json.loads(self.data().get(port_type) or '[]')
         return found
 
-    def _data_update_ports(self: Any, port_id: str, action: str, port_type: str = INTERNAL) -> None:
+    def _data_update_ports(self, port_id: str, action: str, port_type: str = INTERNAL) -> None:
         ports = [port for port in self._data_get_ports(port_type) if port['id'] != port_id]
         if action == 'add':
             ports.append({'id': port_id})
         self.data_set(port_type, json.dumps(ports))
 
-    def _delete_internal_port(self: Any, port_id: str) -> None:
+    def _delete_internal_port(self, port_id: str) -> None:
         """Gone already is fine."""
         with self.client_plugin('neutron').ignore_not_found:
             self.client('neutron').delete_port(port_id)
         self._data_update_ports(port_id, 'delete')
 
-    def _delete_internal_ports(self: Any) -> None:
+    def _delete_internal_ports(self) -> None:
         for port in self._data_get_ports():
             self._delete_internal_port(port['id'])
         self.data_delete(INTERNAL)
 
     # --- moving between networks --------------------------------------------------------------------------
 
-    def _network_steps(self: Any, server: Any, before: Any, after: Any,
-                       security_groups: Any = None) -> list[dict[str, Any]]:
+    def _network_steps(self, server: Any, before: Any, after: Any,
+                       security_groups: object = None) -> list[dict[str, Any]]:
         """From the entries `before` to those `after`: attach what is new, detach what is gone.
 
         What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
@@ -197,7 +208,7 @@ class ServerNetworkMixin:
         waiting = [step for step in attach if {step['address'], step['port']} & (freed - {None})]
         return [*(step for step in attach if step not in waiting), *detach, *waiting]
 
-    def _held(self: Any, ports: Sequence[NeutronPort], networks: Sequence[Any]) -> list[Held]:
+    def _held(self, ports: Sequence[NeutronPort], networks: Sequence[Any]) -> list[Held]:
         """The port behind each entry of the networks. Entries that say most choose first."""
         entries = [_plain(network) for network in networks]
         found: list[NeutronPort | None] = [None] * len(entries)
@@ -214,7 +225,7 @@ class ServerNetworkMixin:
                 taken.add(port['id'])
         return list(zip(entries, found, strict=True))
 
-    def _kept(self: Any, old: list[Held], new: list[Any], is_kept: Callable[[Any, Any, Any], bool]) -> tuple[
+    def _kept(self, old: list[Held], new: list[Any], is_kept: Callable[[Any, Any, Any], bool]) -> tuple[
             list[Held], list[Any]]:
         """What is left when the ports of fitting entries stay; what can be changed on a port is changed at once."""
         rest_old = []
@@ -228,14 +239,14 @@ class ServerNetworkMixin:
                 self._change_port(port['id'], network, same[1])
         return rest_old, new
 
-    def _is_same_place(self: Any, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
+    def _is_same_place(self, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
         return port is not None and all(network.get(name) == wanted.get(name) for name in (
             self.NETWORK_ID, self.NETWORK_SUBNET, self.NETWORK_PORT, self.NETWORK_FIXED_IP, self.NIC_TAG))
 
-    def _is_fitting(self: Any, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
+    def _is_fitting(self, network: Network, port: NeutronPort | None, wanted: Network) -> bool:
         return port is not None and network.get(self.NIC_TAG) == wanted.get(self.NIC_TAG) and self._fits(port, wanted)
 
-    def _fits(self: Any, port: NeutronPort, network: Network) -> bool:
+    def _fits(self, port: NeutronPort, network: Network) -> bool:
         """Whether the entry may mean this port."""
         if network.get(self.NETWORK_PORT):
             return bool(port['id'] == network[self.NETWORK_PORT])
@@ -247,7 +258,7 @@ class ServerNetworkMixin:
             and (not address or any(entry.get('ip_address') == address for entry in fixed)) \
             and bool(wanted or subnet or address)
 
-    def _change_port(self: Any, port_id: str, network: Network, wanted: Network) -> None:
+    def _change_port(self, port_id: str, network: Network, wanted: Network) -> None:
         if network.get(self.NETWORK_FLOATING_IP) != wanted.get(self.NETWORK_FLOATING_IP):
             self._dissociate_floating_ip(network)
             self._associate_floating_ip(wanted, port_id)
@@ -257,8 +268,8 @@ class ServerNetworkMixin:
             body.pop('fixed_ips', None)
             self.client('neutron').update_port(port_id, {'port': body})
 
-    def _detachments(self: Any, ports: Sequence[NeutronPort], old: list[Held] | None,
-                     after: Any) -> list[dict[str, Any]]:
+    def _detachments(self, ports: Sequence[NeutronPort], old: list[Held] | None,
+                     after: object) -> list[dict[str, Any]]:
         """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
         internal = {port['id'] for port in self._data_get_ports()}
         if old is None:
@@ -271,7 +282,7 @@ class ServerNetworkMixin:
                     gone.append(port['id'] if port is not None else network[self.NETWORK_PORT])
         return [{'do': 'detach', 'port': port, 'internal': port in internal} for port in gone]
 
-    def _attachment(self: Any, network: Mapping[str, Any], place: int, security_groups: Any,
+    def _attachment(self, network: Mapping[str, Any], place: int, security_groups: Any,
                     after: Sequence[Any]) -> dict[str, Any]:
         port = network.get(self.NETWORK_PORT)
         if not port and self._needs_own_port(network):
@@ -284,13 +295,13 @@ class ServerNetworkMixin:
 
     # --- hand-over around a replacement -------------------------------------------------------------------
 
-    def _given_ports(self: Any) -> Iterator[str]:
+    def _given_ports(self) -> Iterator[str]:
         """Ports that the template names: only one server can have them."""
         for network in self.properties[self.NETWORKS] or ():
             if network.get(self.NETWORK_PORT):
                 yield network[self.NETWORK_PORT]
 
-    def prepare_ports_for_replace(self: Any) -> None:
+    def prepare_ports_for_replace(self) -> None:
         """Unplugs the ports that the replacement will need, and waits until they are free.
 
         Ports we made for a server that is gone or broken are deleted: they may hold an address it will ask for.
@@ -312,7 +323,7 @@ class ServerNetworkMixin:
                 plugin.interface_detach(self.resource_id, port)
         self._wait_until_free(self.resource_id, given)
 
-    def _status_now(self: Any) -> str | None:
+    def _status_now(self) -> str | None:
         """None: the server is gone."""
         try:
             return str(self.client('nova').servers.get(self.resource_id).status)
@@ -320,7 +331,7 @@ class ServerNetworkMixin:
             self.client_plugin('nova').ignore_not_found(error)
             return None
 
-    def _wait_until_free(self: Any, server_id: str, ports: Sequence[str]) -> None:
+    def _wait_until_free(self, server_id: str, ports: Sequence[str]) -> None:
         """Raises InterfaceDetachFailed."""
         plugin = self.client_plugin('nova')
         for port in ports:
@@ -331,7 +342,7 @@ class ServerNetworkMixin:
             else:
                 raise exception.InterfaceDetachFailed(port=port, server=server_id)
 
-    def restore_ports_after_rollback(self: Any, convergence: bool) -> None:
+    def restore_ports_after_rollback(self, convergence: bool) -> None:
         """Takes the ports back from the replacement."""
         kept = [port['id'] for port in self._data_get_ports(EXTERNAL)]
         if not kept or self.resource_id is None:
@@ -345,7 +356,7 @@ class ServerNetworkMixin:
                 plugin.interface_attach(self.resource_id, port)
         self.data_delete(EXTERNAL)
 
-    def _take_ports_from(self: Any, server_id: str, ports: Sequence[str]) -> None:
+    def _take_ports_from(self, server_id: str, ports: Sequence[str]) -> None:
         """From a replacement that is given up. One that never came up lets nothing go: it is deleted right here."""
         plugin = self.client_plugin('nova')
         for port in ports:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine import resource
 
 
-class Suspending:
+class Suspending(resource.Resource):
     """Part of types whose physical id is that of a server."""
 
-    def _found_for(self: Any, action: str) -> Any:
+    _delete_internal_port: Callable[[str], None]        # deletes a port that was made for the server
+
+    def _found_for(self, action: str) -> Any:
         """Raises Error, NotFound."""
         if self.resource_id is None:
             raise exception.Error(_('Cannot %(action)s %(name)s, resource_id not set')
@@ -23,25 +27,25 @@ class Suspending:
                 raise exception.NotFound(_('Failed to find server %s') % self.resource_id) from error
             raise
 
-    def handle_suspend(self: Any) -> str:
+    def handle_suspend(self) -> str:
         server = self._found_for('suspend')
         if self.client_plugin().get_status(server) != 'SUSPENDED':
             self.client().servers.suspend(self.resource_id)
         return str(self.resource_id)
 
-    def check_suspend_complete(self: Any, server_id: str) -> bool:
+    def check_suspend_complete(self, server_id: str) -> bool:
         return bool(self._is_on_its_way(server_id, 'SUSPENDED', 'ACTIVE', _('Suspend of server %s failed')))
 
-    def handle_resume(self: Any) -> str:
+    def handle_resume(self) -> str:
         server = self._found_for('resume')
         if self.client_plugin().get_status(server) != 'ACTIVE':
             self.client().servers.resume(self.resource_id)
         return str(self.resource_id)
 
-    def check_resume_complete(self: Any, server_id: str) -> bool:
+    def check_resume_complete(self, server_id: str) -> bool:
         return bool(self._is_on_its_way(server_id, 'ACTIVE', 'SUSPENDED', _('Resume of server %s failed')))
 
-    def _is_on_its_way(self: Any, server_id: str, wanted: str, before: str, failure: str) -> bool:
+    def _is_on_its_way(self, server_id: str, wanted: str, before: str, failure: str) -> bool:
         server = self.client_plugin().fetch_server(server_id)
         if server is None:
             return False

@@ -11,8 +11,10 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Trove::Instance'
 BROKEN = ('ERROR', 'FAILED')
@@ -37,7 +39,7 @@ class Instance(resource.Resource):
         'datastore_version', 'networks', 'replica_of', 'replica_count')
     ATTRIBUTES = (HOSTNAME, HREF) = ('hostname', 'href')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule = translation.TranslationRule
         return [rule(properties, rule.RESOLVE, [self.FLAVOR], client_plugin=self.client_plugin(),
                      finder='find_flavor_by_name_or_id')]
@@ -94,7 +96,7 @@ class Instance(resource.Resource):
         self.resource_id_set(instance_id)
         return instance_id
 
-    def _nic(self, nic: Mapping[str, Any]) -> dict[str, Any]:
+    def _nic(self, nic: Mapping[str, object]) -> dict[str, Any]:
         neutron = self.client_plugin('neutron')
         found: dict[str, Any] = {}
         if nic.get('network'):
@@ -121,7 +123,7 @@ class Instance(resource.Resource):
                 return None
             raise
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         return self._is_active()
 
     def _is_active(self) -> bool:
@@ -140,7 +142,8 @@ class Instance(resource.Resource):
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
         steps: list[dict[str, Any]] = []
         if self.NAME in prop_diff:
             steps.append({'do': 'rename', 'name': prop_diff[self.NAME] or self.physical_resource_name()})
@@ -177,7 +180,8 @@ class Instance(resource.Resource):
             return False
         return True
 
-    def parse_live_resource_data(self, resource_properties: Any, resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties,
+                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
         live: dict[str, Any] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
                                 self.SIZE: (resource_data.get('volume') or {}).get('size')}
         if resource_properties.get(self.NAME) is not None:

@@ -42,7 +42,7 @@ def _size(instance: Any, step: Mapping[str, Any]) -> None:
             raise
 
 
-def _inside(instance: Any, what: str) -> tuple[str, list[dict[str, Any]]]:
+def _inside(instance: Any, what: str) -> tuple[str, list[dict[str, object]]]:
     path = f'/instances/{instance.resource_id}/{what}'
     return path, list(instance.client().http.get(path).json()[what])
 

@@ -11,7 +11,9 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
+from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Zun::Container'
 SENT_AS_THEY_ARE = ('image', 'command', 'cpu', 'environment', 'workdir', 'labels', 'image_pull_policy', 'interactive',
@@ -33,7 +35,7 @@ class Container(resource.Resource):
     _NETWORK_KEYS = (NETWORK_ID, NETWORK_FIXED_IP, NETWORK_PORT) = ('network', 'fixed_ip', 'port')
     ATTRIBUTES = (NAME_ATTR, ADDRESSES) = ('name', 'addresses')
 
-    def translation_rules(self, properties: Any) -> list[translation.TranslationRule]:
+    def translation_rules(self, properties: Properties) -> list[translation.TranslationRule]:
         rule, neutron = translation.TranslationRule, self.client_plugin('neutron')
         return [rule(properties, rule.RESOLVE, [self.NETWORKS, key], client_plugin=neutron,
                      finder='find_resourceid_by_name_or_id', entity=key)
@@ -113,7 +115,7 @@ class Container(resource.Resource):
         name = self._name()
         return [{**each.to_dict(), 'id': each.uuid} for each in self.client().containers.list() if each.name == name]
 
-    def check_create_complete(self, *args: Any) -> bool:
+    def check_create_complete(self, *args: object) -> bool:
         container = self.client().containers.get(self.resource_id)
         match container.status:
             case 'Creating' | 'Created':
@@ -129,7 +131,8 @@ class Container(resource.Resource):
 
     # --- updating -----------------------------------------------------------------------------------------
 
-    def handle_update(self, json_snippet: Any, tmpl_diff: Any, prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+    def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
+                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         changes: dict[str, Any] = {}
         if self.NAME in prop_diff:
