@@ -17,6 +17,8 @@
 #   make catalogue      checks the catalogue of resource types, and packs it for the service
 #   make dist           the source distribution and the wheel, in dist/
 #   make deb            the Debian package, in build/deb/ (apt install debhelper python3-venv python3-sphinx)
+#   make deb-check      lintian, and the package installed on a bare Debian, used, removed and purged (apt install lintian
+#                       mmdebstrap, as root)
 #   make bom            the bill of materials in build/, as CycloneDX; make audit asks OSV for known vulnerabilities
 #   make clean          removes what these made
 
@@ -35,7 +37,7 @@ JOBS ?= auto
 SERVE ?=
 CLOUD ?= simulated
 
-.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist deb bom audit clean
+.PHONY: demo serve test test-all test-api test-cloud lint docs sample console console-check catalogue constraints dist deb deb-check bom audit clean
 
 demo: $(VENV)/.runtime
 	@$(BIN)/python tools/demo.py
@@ -113,6 +115,10 @@ deb: dist
 	@cp -r contrib/packaging/debian build/deb/heatlite-$(VERSION)/
 	@cd build/deb/heatlite-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
 	@ls build/deb/*.deb
+
+deb-check:
+	@lintian --allow-root --info --display-info --pedantic --fail-on error,warning,info,pedantic build/deb/heatlite_$(VERSION)-*.changes
+	@$(PYTHON) tools/bare_debian.py build/deb/heatlite_$(VERSION)-*.deb --root build/bare-debian
 
 bom: $(VENV)/.bom
 	@$(BIN)/python tools/bom.py build/heatlite-$(VERSION).cdx.json

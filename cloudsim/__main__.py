@@ -7,7 +7,10 @@ import signal
 import sys
 from typing import Any
 
+from heatlite.common.standard_output import ends_with_its_reader
 
+
+@ends_with_its_reader
 def main(arguments: list[str] | None = None) -> int:
     from heatlite.common import runtime
     runtime.patch()                           # before anything that has a lock or a socket

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from heatlite.common.standard_output import ends_with_its_reader
+
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
@@ -24,6 +26,7 @@ GRACE = 5.0             # seconds for running requests after Ctrl-C
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     from heatlite.common import runtime

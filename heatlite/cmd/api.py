@@ -6,8 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from heatlite.cmd import serving
+from heatlite.common.standard_output import ends_with_its_reader
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     return serving.main('heatlite-api', 'heatlite.cmd.api', 'heat_api', 'heatlite.api.deploy', arguments,

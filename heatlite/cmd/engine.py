@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd.workers import Worker, log_file, supervise
+from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -25,6 +26,7 @@ PROGRAM = 'heatlite-engine'
 GRACE = 10.0        # seconds a worker gets to end, beyond [engine] stop_timeout, before it is killed
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments

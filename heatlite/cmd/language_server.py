@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from typing import Final
 
 from heatlite.common.i18n import _
+from heatlite.common.standard_output import ends_with_its_reader
 
 PROGRAM: Final = 'heatlite-language-server'
 LIBRARY: Final = 'pygls'
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     try:

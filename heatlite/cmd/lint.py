@@ -14,12 +14,14 @@ from heatlite.authoring import checking, explaining, json_schema
 from heatlite.authoring.findings import WRITERS, Finding
 from heatlite.authoring.reading import Reading
 from heatlite.common.i18n import _
+from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.language import rules
 
 PROGRAM = 'heatlite-lint'
 STDIN, STDIN_NAME = '-', '<stdin>'
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     parser = options()

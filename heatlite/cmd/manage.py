@@ -17,6 +17,7 @@ from heatlite.cmd.doctor import command as doctor
 from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception, runtime
 from heatlite.common.i18n import _
+from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
 from heatlite.db.connection import Database
 from heatlite.engine.alarms.settings import Settings
@@ -26,6 +27,7 @@ UNITS = ('days', 'hours', 'minutes', 'seconds')
 OLDEST = datetime(1970, 1, 1)
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments

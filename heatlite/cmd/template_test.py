@@ -19,6 +19,7 @@ from typing import Final
 from heatlite.authoring import junit, suites
 from heatlite.authoring.running import Result, Runner
 from heatlite.common.i18n import _
+from heatlite.common.standard_output import ends_with_its_reader
 
 PROGRAM: Final = 'heatlite-test'
 ADDRESS: Final = re.compile(r'^(heatlite|A simulated cloud) listens on (http://[^;\s]+)')
@@ -27,6 +28,7 @@ RETRIES: Final = 0                      # of a failed create: with more, a fault
 SETTINGS: Final = {'boot': 0.05, 'work': 0.02}          # seconds that servers and other changes take in the cloud
 
 
+@ends_with_its_reader
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     try:

@@ -81,6 +81,7 @@ def _read(conf: ConfigOpts, ids: Sequence[str]) -> list[str]:
     try:
         from castellan import key_manager
         from castellan.common import utils
+        from castellan.key_manager.vault_key_manager import VaultKeyManager
     except ImportError:
         raise exception.Error(_('The option %s is set, and the extra "key-manager" of heatlite is not installed.') % (
             _option(conf, ids[0]))) from None
@@ -88,7 +89,9 @@ def _read(conf: ConfigOpts, ids: Sequence[str]) -> list[str]:
     for secret_id in ids:
         try:
             manager = key_manager.API(conf)
-            text = manager.get(utils.credential_factory(conf=conf), secret_id).get_encoded()
+            # Vault's login is in [vault], and [key_manager] has none for it.
+            login = None if isinstance(manager, VaultKeyManager) else utils.credential_factory(conf=conf)
+            text = manager.get(login, secret_id).get_encoded()
         except Exception as error:                  # of castellan, its back ends and their clients
             raise exception.Error(
                 _('The secret %(id)s (option %(option)s) could not be read from the key manager (option [key_manager] '

@@ -1,12 +1,11 @@
 """The bill of materials is valid, has what the service needs, and nothing of what only its makers need."""
 
 import configparser
-import http.server
 import json
-import threading
 
 import pytest
 
+from tests.answering import answering
 from tests.architecture.source import ROOT
 from tests.architecture.test_requirements import normal, required
 from tools import audit, bom
@@ -91,30 +90,18 @@ def test_every_extra_is_either_part_of_it_or_for_makers():
 
 # --- the audit ---------------------------------------------------------------------------------------------
 
-class Vulnerabilities(http.server.BaseHTTPRequestHandler):
+def vulnerabilities(asked):
     """A database that knows one vulnerability, of `six`."""
-
-    def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers['Content-Length'])))
-        known = {'vulns': [{'id': 'OSV-1', 'affected': [{
-            'package': {'name': 'six', 'ecosystem': 'PyPI'}, 'ranges': [{
-                'type': 'ECOSYSTEM', 'events': [{'introduced': '0'}, {'fixed': '9.0'}]}]}]}]}
-        body = json.dumps(known if asked['package']['name'] == 'six' else {}).encode()
-        self.send_response(200)
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_what):
-        pass
+    known = {'vulns': [{'id': 'OSV-1', 'affected': [{
+        'package': {'name': 'six', 'ecosystem': 'PyPI'}, 'ranges': [{
+            'type': 'ECOSYSTEM', 'events': [{'introduced': '0'}, {'fixed': '9.0'}]}]}]}]}
+    return 200, {}, known if asked['package']['name'] == 'six' else {}
 
 
 @pytest.fixture
 def database():
-    with http.server.ThreadingHTTPServer(('127.0.0.1', 0), Vulnerabilities) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f'http://127.0.0.1:{server.server_port}/'
-        server.shutdown()
+    with answering(vulnerabilities) as url:
+        yield f'{url}/'
 
 
 @pytest.mark.parametrize('lines, code, words', [

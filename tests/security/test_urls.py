@@ -1,11 +1,10 @@
 """Every URL in a request: nothing inside the network of the service is asked, and no answer says anything about it."""
 
-import http.server
 import json
 import logging
 import re
 import socket
-import threading
+from dataclasses import dataclass
 from urllib.parse import urlencode
 
 import pytest
@@ -17,6 +16,7 @@ from heatlite.api import openapi
 from heatlite.common import config, exception
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import remote_cloud
+from tests.answering import answering
 from tests.isolation import here
 from tests.security import table
 from tests.security.doors import DOORS, FORM, Api, Asked, asked, ids, usual
@@ -129,51 +129,43 @@ def test_every_possible_login_exists():
     assert set(loading.get_available_plugin_names()) >= remote_cloud.LOGINS
 
 
-class Elsewhere(http.server.BaseHTTPRequestHandler):
+@dataclass
+class Elsewhere:
     """A Keystone of the attacker, whose catalogue, or whose redirects, lead into the network of the service."""
 
-    def do_POST(self):
-        self.rfile.read(int(self.headers['Content-Length']))
-        if self.server.moves:
-            self.send_response(307)
-            self.send_header('Location', f'http://127.0.0.9:{self.server.target}/v3/auth/tokens')
-            self.end_headers()
-            return
-        body = json.dumps({'token': {
+    target: int                 # the port that it leads to
+    moves: bool = False
+    url: str = ''
+
+    def answer(self, _asked):
+        if self.moves:
+            return 307, {'Location': f'http://127.0.0.9:{self.target}/v3/auth/tokens'}, None
+        return 201, {'X-Subject-Token': 't'}, {'token': {
             'methods': ['password'], 'expires_at': '2099-01-01T00:00:00.000000Z',
             'issued_at': '2020-01-01T00:00:00.000000Z',
             'user': {'id': 'u', 'name': 'u', 'domain': {'id': 'default', 'name': 'Default'}},
             'project': {'id': 'p', 'name': 'p', 'domain': {'id': 'default', 'name': 'Default'}}, 'roles': [],
             'catalog': [{'type': 'orchestration', 'name': 'heat', 'id': 'i', 'endpoints': [{
                 'interface': 'public', 'region': 'r', 'region_id': 'r', 'id': 'e',
-                'url': f'http://127.0.0.9:{self.server.target}/v1'}]}]}}).encode()
-        self.send_response(201)
-        self.send_header('X-Subject-Token', 't')
-        self.send_header('Content-Length', str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_what):
-        pass
+                'url': f'http://127.0.0.9:{self.target}/v1'}]}]}}
 
 
 @pytest.fixture
 def elsewhere():
-    """(its URL, the port that it leads to, the server). The address of it may be asked, that of the target not."""
-    with socket.create_server(('127.0.0.9', 0)) as listening, http.server.ThreadingHTTPServer(
-            ('127.0.0.1', 0), Elsewhere) as server:
+    """The address of it may be asked, that of the target not."""
+    with socket.create_server(('127.0.0.9', 0)) as listening:
         listening.setblocking(False)
-        server.target, server.moves = listening.getsockname()[1], False
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f'http://127.0.0.1:{server.server_port}/v3', server
-        server.shutdown()
+        keystone = Elsewhere(listening.getsockname()[1])
+        with answering(keystone.answer) as url:
+            keystone.url = f'{url}/v3'
+            yield keystone
         with pytest.raises(BlockingIOError):
             listening.accept()
 
 
 def test_a_catalogue_that_leads_inside(elsewhere, caller):
     cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
-    made = remote_cloud.context(caller, 'r', login=login(elsewhere[0]))
+    made = remote_cloud.context(caller, 'r', login=login(elsewhere.url))
     assert made.project_id == 'p'                       # the address that is allowed is asked
     with pytest.raises(ClientException, match='the host cannot be reached'):
         made.keystone_session.get('/stacks', endpoint_filter={'service_type': 'orchestration', 'region_name': 'r'})
@@ -181,13 +173,13 @@ def test_a_catalogue_that_leads_inside(elsewhere, caller):
 
 def test_a_redirect_that_leads_inside(elsewhere, caller):
     cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
-    elsewhere[1].moves = True
+    elsewhere.moves = True
     with pytest.raises(ClientException, match='the host cannot be reached'):
-        remote_cloud.context(caller, 'r', login=login(elsewhere[0]))
+        remote_cloud.context(caller, 'r', login=login(elsewhere.url))
 
 
 def test_a_proxy_is_not_used(elsewhere, caller, monkeypatch):
     """It would look up names by itself."""
     monkeypatch.setenv('http_proxy', 'http://127.0.0.1:1')
     cfg.CONF.set_override('template_fetch_allow', ['127.0.0.1'])
-    assert remote_cloud.context(caller, 'r', login=login(elsewhere[0])).project_id == 'p'
+    assert remote_cloud.context(caller, 'r', login=login(elsewhere.url)).project_id == 'p'

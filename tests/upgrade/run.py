@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.system import logs
-from tests.system.chaos.records import Ledger, Rows, Things
-from tests.system.chaos.users import User
+from tests.system.chaos.records import Ledger, reckon
 from tests.system.cluster import Cluster
 from tests.system.processes import ROOT, answers
 from tests.upgrade import commits, users
@@ -189,7 +188,13 @@ def _under_load(fleet: Fleet, phases: list[tuple[str, Callable[[], None]]], seco
         report.repeated += person.repeated
         for name, count in person.requests.items():
             report.requests[name] = report.requests.get(name, 0) + count
-    _reckon(report, fleet, [person for person in people if not person.problems])
+    found = reckon(Ledger(fleet.ledger), [fleet.database_url], [person for person in people if not person.problems],
+                   bool(report.stuck))
+    report.things, report.orphaned = found.things, found.orphaned
+    report.twice += found.duplicated
+    report.lost += found.lost
+    report.stuck += found.stuck
+    report.wrong += found.wrong
     for person in people:
         if isinstance(person, users.Signaller):
             report.lost += person.lost
@@ -205,35 +210,3 @@ def _ending(over: threading.Event, killer: Killer) -> Iterator[None]:
         if killer.ident is not None:
             killer.join()
         over.set()
-
-
-def _reckon(report: Report, fleet: Fleet, people: list[User]) -> None:
-    """What is there is what was wished; afterwards everything can be deleted, and nothing is left."""
-    ledger = Ledger(fleet.ledger)
-    there = Things.of(ledger.lines())
-    known: set[str] = set()
-    for person in people:
-        listed = person.things()
-        known.update(each['physical_resource_id'] for each in listed)
-        notes = sorted(there.notes.get(each['physical_resource_id'], '?') for each in listed)
-        if person.wish is not None and notes != person.wish.notes():
-            report.lost.append(f'{person.stack_url}: has {notes}, wished {person.wish.notes()}')
-        if odd := [each for each in listed if each['physical_resource_id'] not in there.live]:
-            report.lost.append(f'{person.stack_url}: {odd[:2]}')
-    report.things = len(there.made)
-    report.twice += there.duplicated
-    if report.stuck:
-        return
-    report.orphaned = sorted(there.live - known)
-    for person in people:
-        if person.wish is not None:
-            try:
-                person.delete()
-            except Exception as error:
-                report.stuck.append(f'{person.stack_url}: {error}')
-    if not report.stuck:
-        left = Things.of(ledger.lines()).live
-        report.orphaned += sorted(left - set(report.orphaned))
-        rows = Rows(fleet.database_url)
-        report.wrong += [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
-        rows.close()

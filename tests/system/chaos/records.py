@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -111,3 +113,58 @@ class Rows:
     def close(self) -> None:
         for engine in self._engines:
             engine.dispose()
+
+
+class User(Protocol):
+    """Who owned a stack in the run."""
+
+    wish: Any                   # the last accepted request; None: no stack
+    stack_url: str
+
+    def things(self) -> list[dict[str, Any]]: ...
+
+    def delete(self) -> None: ...
+
+
+@dataclass
+class Reckoning:
+    """What was found in the end. `lost`: not as the last accepted request wanted it; `orphaned`: no stack knows it."""
+
+    things: int
+    duplicated: list[str]
+    lost: list[str] = field(default_factory=list)
+    stuck: list[str] = field(default_factory=list)
+    orphaned: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+
+def reckon(ledger: Ledger, database_urls: Sequence[str], users: Sequence[User], is_stuck: bool) -> Reckoning:
+    """What is there is what was wished; afterwards everything can be deleted, and nothing is left.
+
+    `users`: those without problems. `is_stuck`: others had some, so that things without a stack may be theirs.
+    """
+    there = Things.of(ledger.lines())
+    found, known = Reckoning(len(there.made), there.duplicated), set[str]()
+    for user in users:
+        listed = user.things()
+        known.update(each['physical_resource_id'] for each in listed)
+        if odd := [each for each in listed if not each['resource_status'].endswith('COMPLETE')
+                   or each['physical_resource_id'] not in there.live]:
+            found.lost.append(f'{user.stack_url}: {odd[:2]}')
+        notes = sorted(there.notes.get(each['physical_resource_id'], '?') for each in listed)
+        if user.wish is not None and notes != user.wish.notes():
+            found.lost.append(f'{user.stack_url}: has {notes}, wished {user.wish.notes()}')
+    if not is_stuck:
+        found.orphaned = sorted(there.live - known)
+    for user in users:
+        if user.wish is not None:
+            try:
+                user.delete()
+            except Exception as error:
+                found.stuck.append(f'{user.stack_url}: {error}')
+    if not is_stuck and not found.stuck:
+        found.orphaned += sorted(Things.of(ledger.lines()).live - set(found.orphaned))
+        rows = Rows(*database_urls)
+        found.wrong = [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
+        rows.close()
+    return found

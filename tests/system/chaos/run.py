@@ -14,7 +14,7 @@ from tests.system import logs
 from tests.system.chaos.faults import Event, Faults
 from tests.system.chaos.history import History
 from tests.system.chaos.node_faults import NodeFaults
-from tests.system.chaos.records import Ledger, Rows, Things
+from tests.system.chaos.records import Ledger, reckon
 from tests.system.chaos.servers import Servers
 from tests.system.chaos.users import Answers, Reader, User
 from tests.system.cluster import Cluster
@@ -129,37 +129,10 @@ def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
         report.repeated += user.repeated
         for name, count in user.requests.items():
             report.requests[name] = report.requests.get(name, 0) + count
-    _reckon(report, cluster, [user for user in users if not user.problems])
+    found = reckon(Ledger(cluster.ledger), cluster.database_urls, [user for user in users if not user.problems],
+                   bool(report.stuck))
+    report.things, report.duplicated, report.orphaned = found.things, found.duplicated, found.orphaned
+    report.lost += found.lost
+    report.stuck += found.stuck
+    report.wrong += found.wrong
     return report
-
-
-def _reckon(report: Report, cluster: Cluster, users: list[User]) -> None:
-    """What is there is what was wished; afterwards everything can be deleted and nothing is left."""
-    ledger, rows = Ledger(cluster.ledger), Rows(*cluster.database_urls)
-    there = Things.of(ledger.lines())
-    known: set[str] = set()
-    for user in users:
-        listed = user.things()
-        known.update(each['physical_resource_id'] for each in listed)
-        odd = [each for each in listed if not each['resource_status'].endswith('COMPLETE')
-               or each['physical_resource_id'] not in there.live]
-        if odd:
-            report.lost.append(f'{user.stack_url}: {odd[:2]}')
-        notes = sorted(there.notes.get(each['physical_resource_id'], '?') for each in listed)
-        if user.wish is not None and notes != user.wish.notes():
-            report.lost.append(f'{user.stack_url}: has {notes}, wished {user.wish.notes()}')
-    report.things = len(there.made)
-    report.duplicated = there.duplicated
-    if not report.stuck:
-        report.orphaned = sorted(there.live - known)
-    for user in users:
-        if user.wish is not None:
-            try:
-                user.delete()
-            except Exception as error:
-                report.stuck.append(f'{user.stack_url}: {error}')
-    if not report.stuck:
-        left = Things.of(ledger.lines()).live
-        report.orphaned += sorted(left - set(report.orphaned))
-        report.wrong += [f'{count} rows of {table} are left' for table, count in rows.leftovers().items() if count]
-    rows.close()
