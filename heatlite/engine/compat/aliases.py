@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from importlib import abc, machinery
 from typing import Any
 
-from heatlite.engine.compat import old_names
+from heatlite.engine.compat import old_names, type_modules
 
 OLD, NEW = 'heat', 'heatlite'
 PLUGINS = f'{NEW}.engine.plugins'
@@ -124,17 +124,20 @@ def _of_heat(rest: str) -> types.ModuleType | None:
     """Return the module for `heat.<rest>`; None if there is none. Errors of its import pass through."""
     if rest in old_names.MADE:
         return _made(rest)
+    if rest in type_modules.MODULES:
+        return _of_types(rest)
     moved = next((old for old in (rest, *_parents(rest)) if old in old_names.MOVED), None)
     if moved is not None:
         return _import(old_names.MOVED[moved] + rest[len(moved):])
     if rest in old_names.PACKAGES:
         return _package(f'{OLD}.{rest}')
-    return _import(f'{NEW}.{rest}' if rest else NEW)
+    found = _import(f'{NEW}.{rest}' if rest else NEW)
+    return _package(f'{OLD}.{rest}') if found is None and rest in type_modules.PACKAGES else found
 
 
 def _is_former(rest: str) -> bool:
     """Whether a module without its first name exists for plug-ins only."""
-    return (rest in old_names.MADE or rest in old_names.PACKAGES
+    return (rest in old_names.MADE or rest in old_names.PACKAGES or rest in type_modules.MODULES
             or any(old in old_names.MOVED for old in (rest, *_parents(rest))))
 
 
@@ -182,6 +185,22 @@ def _made(rest: str) -> types.ModuleType:
         if base is not None and not name.startswith('__'):
             return getattr(base, name)
         raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
+
+    module.__getattr__ = lookup             # type: ignore[method-assign]
+    return module
+
+
+def _of_types(rest: str) -> types.ModuleType:
+    classes = type_modules.MODULES[rest]
+    module = types.ModuleType(f'{OLD}.{rest}', 'A module with built-in types.')
+
+    def lookup(name: str) -> Any:
+        """Make a class when it is used."""
+        if name not in classes:
+            raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
+        value = type_modules.class_of(classes[name])
+        setattr(module, name, value)
+        return value
 
     module.__getattr__ = lookup             # type: ignore[method-assign]
     return module

@@ -21,6 +21,7 @@ MOVED: dict[str, str] = {
     'openstack.common.excutils': 'oslo_utils.excutils',
     'openstack.common.uuidutils': 'oslo_utils.uuidutils',
     'openstack.common.strutils': 'oslo_utils.strutils',
+    'openstack.common.versionutils': 'oslo_log.versionutils',
     'openstack.common.processutils': 'oslo_concurrency.processutils',
     'engine.parameters': 'heatlite.language.parameters',
     'engine.conditions': 'heatlite.language.conditions',

@@ -27,7 +27,7 @@ from heatlite.language.translation import REPLACE, TranslationRule
 from heatlite.language.unknown import UNKNOWN
 
 SNAPSHOT_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume', 'OS::Nova::Server', 'OS::Heat::DeployedServer'})
-ANYTHING = 'OS::Heat::None'
+PLACEHOLDER = 'placeholder'                 # the family of types that take everything
 VALUE_TYPES = {'string': Schema.STRING, 'number': Schema.NUMBER, 'comma_delimited_list': Schema.LIST,
                'json': Schema.MAP, 'boolean': Schema.BOOLEAN}
 
@@ -100,7 +100,7 @@ def facts_of(name: str) -> TypeFacts:
         deletion_policies=SNAPSHOTS if name in SNAPSHOT_TYPES else NO_SNAPSHOTS,
         strict_dependency=known.get('class_flags', {}).get('strict_dependency', True),
         own_check=OWN_CHECKS.get(name), nested=GROUPS.get(name), rules=_rules(known.get('translation_rules', ())))
-    if name == ANYTHING:
+    if known.get('family') == PLACEHOLDER:
         return replace(found, accepts_any_property=True, accepts_any_attribute=True)
     if known.get('family', '').startswith('stack_resource'):
         return replace(found, accepts_any_attribute=True)

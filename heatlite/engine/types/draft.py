@@ -13,6 +13,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.unknown import is_known
 
 
 class Draft:
@@ -49,13 +50,16 @@ class Draft:
         return int(cfg.CONF.stack_action_timeout)
 
     def make(self, kind: type[Resource], wanted: ResourceDefinition) -> Resource:
-        """Make an object of the type for queries only. Values that depend on other resources are deferred."""
+        """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are
+        deferred."""
         if wanted.owner is not self.definition:
             return self._of(wanted.owner).make(kind, wanted)
+        given = wanted.guessed_properties()
+        deferred = frozenset(wanted.referring) | {name for name, value in given.items() if not is_known(value)}
         return kind(wanted.name, rsrc_defn.ResourceDefinition(
-            wanted.name, wanted.type, wanted.guessed_properties(), _guessed(wanted.metadata, {}),
+            wanted.name, wanted.type, given, _guessed(wanted.metadata, {}),
             list(wanted.depends_on), wanted.deletion_policy, _guessed(wanted.update_policy, {}), wanted.description,
-            _guessed(wanted.external_id, None), requires=wanted.requires, deferred=frozenset(wanted.referring)), self)
+            _guessed(wanted.external_id, None), requires=wanted.requires, deferred=deferred), self)
 
     def _of(self, definition: StackDefinition) -> Draft:
         if id(definition) not in self._nested:

@@ -9,7 +9,7 @@ import yaml
 
 from heatlite.authoring import checking
 from heatlite.engine.requests import offline_types
-from heatlite.engine.resources import packed_types
+from heatlite.engine.resources import packed, packed_types
 from heatlite.language import lint, rules
 from tests.language import run_cases
 
@@ -108,3 +108,25 @@ def test_no_template_of_ours_is_refused_for_what_is_not_known(monkeypatch):
     own = {path: checking.check(str(path)) for path in TEMPLATES}
     monkeypatch.setattr(checking.offline_types, 'OfflineTypes', packed_types.PackedTypes)
     assert own == {path: checking.check(str(path)) for path in TEMPLATES}
+
+
+@pytest.mark.parametrize('type_name', sorted(
+    name for name in packed.names() if packed.facts(name).get('family') == 'placeholder'))
+def test_a_type_whose_service_is_gone_takes_everything_as_in_the_service(tmp_path, type_name):
+    file = tmp_path / 't.yaml'
+    file.write_text(yaml.safe_dump({
+        'heat_template_version': '2018-08-31', 'resources': {'r': {'type': type_name, 'properties': {'anything': 1}}},
+        'outputs': {'o': {'value': {'get_attr': ['r', 'anything']}}}}))
+    assert [each for each in checking.check(str(file)) if each.level == rules.ERROR] == []
+
+
+def test_a_parameter_without_value_is_no_wrong_value(tmp_path):
+    """A type that looks at the value itself does not see it."""
+    file = tmp_path / 't.yaml'
+    file.write_text(yaml.safe_dump({
+        'heat_template_version': '2018-08-31', 'parameters': {'gateway': {'type': 'string'}},
+        'resources': {'r': {'type': 'OS::Neutron::Subnet', 'properties': {
+            'network': 'n', 'cidr': '10.0.0.0/24', 'gateway_ip': {'get_param': 'gateway'}}}}}))
+    assert checking.check(str(file)) == []
+    [found] = checking.check(str(file), parameters={'gateway': 'x'})
+    assert found.message == 'Gateway IP address "x" is in invalid format.'

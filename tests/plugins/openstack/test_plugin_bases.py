@@ -113,11 +113,34 @@ def test_a_server_of_a_vendor(cloud: Cloud):
             found = self.client_plugin().fetch_server(server_id)
             return found.metadata.get('managed') == 'yes' and bool(found.addresses) and found.id == server_id
 
+        def get_attribute(self, key, *path):
+            if key != 'owner':
+                return super().get_attribute(key, *path)
+            found, data = self.get_live_resource_data()
+            return found.id, data['metadata']['managed']
+
     registry.current().register('Vendor::Server', VendorServer)
     life = Life(cloud, 'Vendor::Server', {
         'image': 'cirros', 'flavor': 'm1.tiny', 'networks': [{'network': 'private'}], 'metadata': {'managed': 'yes'},
         VendorServer.USER_DATA_FORMAT: VendorServer.RAW})
     life.create()
+    assert life.attribute('owner') == (life.physical_id, 'yes')
+    assert life.fresh('CREATE', 'COMPLETE').get_live_state({'name': None})['metadata'] == {'managed': 'yes'}
+    life.delete()
+
+
+def test_a_machine_of_a_vendor(cloud: Cloud):
+    from heat.engine.resources import instance
+
+    class VendorMachine(instance.Instance):
+        def handle_create(self):
+            self.data_set('groups', ','.join(self._get_security_groups()))
+            return super().handle_create()
+
+    registry.current().register('Vendor::Machine', VendorMachine)
+    life = Life(cloud, 'Vendor::Machine', {
+        'ImageId': 'cirros', 'InstanceType': 'm1.tiny', 'SecurityGroups': ['default']})
+    assert life.create().data()['groups'] == 'default'
     life.delete()
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from heatlite.engine.resources import packed_types
 from heatlite.engine.resources.openstack.heat import none_resource
 
-FAMILY = 'placeholder'                      # of an entry of the catalogue
+FAMILY = packed_types.PLACEHOLDER           # of an entry of the catalogue
 
 
 class Placeholder(none_resource.NoneResource):

@@ -58,7 +58,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     def handle_create(self) -> dict[str, Any]:
         props, plugin = self.properties, self.client_plugin()
-        groups = self._security_groups()
+        groups = self._get_security_groups()
         arguments = {
             'image': self.client_plugin('glance').find_image_by_name_or_id(props[self.IMAGE_ID]),
             'flavor': plugin.find_flavor_by_name_or_id(props[self.INSTANCE_TYPE]), 'key_name': props[self.KEY_NAME],
@@ -78,7 +78,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         servers = [server.to_dict() for server in self.client().servers.list(search_opts={'name': f'^{name}$'})]
         return existing.choose(self, [entry for entry in servers if entry['name'] == name], own_name=True)
 
-    def _security_groups(self) -> list[str] | None:
+    def _get_security_groups(self) -> list[str] | None:
         """By name and by id."""
         found = [*(self.properties[self.SECURITY_GROUPS] or ()), *(self.properties[self.SECURITY_GROUP_IDS] or ())]
         return found or None
@@ -200,7 +200,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         there = [port['id'] for port in self.client('neutron').list_ports(device_id=self.resource_id)['ports']]
         own = self.data().get('port_id')
         wanted = [nic['port'] for nic in self._build_nics(
-            after[self.NETWORK_INTERFACES], after[self.SUBNET_ID], self._security_groups()) or ()]
+            after[self.NETWORK_INTERFACES], after[self.SUBNET_ID], self._get_security_groups()) or ()]
         attach = [{'do': 'attach', 'port': port, 'network': None, 'address': None}
                   for port in wanted if port not in there]
         if not wanted:                      # as it was at the start without any: the service chooses

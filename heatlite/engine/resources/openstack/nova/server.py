@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -377,7 +376,8 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def get_live_resource_data(self) -> Any:
+    def get_live_resource_data(self) -> tuple[Any, dict[str, Any]]:
+        """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
         try:
             server = self.client().servers.get(self.resource_id)
         except Exception as error:
@@ -386,22 +386,22 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             raise
         if server.status in ('DELETED', 'SOFT_DELETED'):
             raise exception.EntityNotFound(entity='Resource', name=self.name)
-        return server.to_dict()
+        return server, server.to_dict()
 
-    def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
         """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
-        live: dict[str, Any] = {self.METADATA: resource_data.get('metadata')}
-        flavor = resource_data.get('flavor') or {}
+        _server, found = resource_data
+        live: dict[str, Any] = {self.METADATA: found.get('metadata')}
+        flavor = found.get('flavor') or {}
         if 'id' in flavor:
             live[self.FLAVOR] = flavor['id']
         elif flavor.get('original_name'):
             live[self.FLAVOR] = self.client_plugin().find_flavor_by_name_or_id(flavor['original_name'])
-        image = resource_data.get('image')
+        image = found.get('image')
         if resource_properties.get(self.IMAGE) and isinstance(image, dict) and image.get('id'):
             live[self.IMAGE] = image['id']
         if resource_properties.get(self.NAME) is not None:
-            live[self.NAME] = resource_data.get('name')
+            live[self.NAME] = found.get('name')
         return live
 
     # --- replacing ----------------------------------------------------------------------------------------
