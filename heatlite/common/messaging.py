@@ -23,6 +23,7 @@ EXCHANGE = 'heat'
 PORT = 5672                     # of a broker, where the URL has none
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
+HEARTBEAT_SECONDS = 15          # a connection that is silent for twice as long is closed; the library's default is 60
 RABBIT = 'oslo_messaging_rabbit'
 NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
@@ -44,6 +45,7 @@ def transport(conf: ConfigOpts, process: str) -> Any:
         if str(group) == RABBIT:
             conf.register_opts(found, group=RABBIT)
     conf.set_default('rabbit_interval_max', RECONNECT_SECONDS, group=RABBIT)
+    conf.set_default('heartbeat_timeout_threshold', HEARTBEAT_SECONDS, group=RABBIT)
     conf.set_default('processname', process, group=RABBIT)
     return oslo_messaging.get_rpc_transport(conf)
 

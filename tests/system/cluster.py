@@ -98,8 +98,8 @@ class Cluster:
     def restart_api(self, number):
         """Another process in the place of an API that has ended."""
         self.apis[number].kill()
-        self.apis[number] = self._start(f'{self.apis[number].log.stem}-again', 'heatlite.cmd.api',
-                                        *self._api_options[number])
+        name, _, times = self.apis[number].log.stem.partition('-')
+        self.apis[number] = self._start(f'{name}-{int(times or 1) + 1}', 'heatlite.cmd.api', *self._api_options[number])
         if number == 0:
             self.api = self.apis[0]
 

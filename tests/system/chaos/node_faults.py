@@ -66,7 +66,9 @@ class NodeFaults(Faults):
         self._without_a_broker_node(event, self._servers.stop)
 
     def stop_a_broker_node_for_a_while(self, event: Event) -> None:
-        self._stand_still(event, self._dice.choice(BROKERS))
+        name = self._dice.choice(BROKERS)
+        self._stand_still(event, name)
+        self._until(event, lambda: self._servers.is_broker_whole(name), 'the node is back')
 
     def fill_the_disk_of_a_database_node(self, event: Event) -> None:
         """It ends when it cannot write what the others have accepted."""

@@ -108,13 +108,25 @@ class Servers:
 
     def fill_broker(self, server: str, is_full: bool) -> None:
         """Makes a node of the broker find less room on its disk than it needs, or enough again."""
+        self._ask_broker(server, 'set_disk_free_limit', '1000GB' if is_full else '10MB')
+
+    def is_broker_whole(self, server: str) -> bool:
+        """Whether a node of the broker serves, and sees all others."""
+        try:
+            self._ask_broker(server, 'await_online_nodes', str(len(self.rabbits_url.split(','))), '--timeout', '1')
+        except subprocess.SubprocessError:
+            return False
+        return True
+
+    def _ask_broker(self, server: str, *words: str) -> str:
+        """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes ten seconds."""
         url = self.rabbits_url.split(',')[int(server[-1]) - 1]
         offset = int(self._environment['HEATLITE_PORT_OFFSET'])
         environment = {**self._environment, 'HOME': str(self._folder / 'services' / 'rabbit-home'),
                        'ERL_EPMD_PORT': str(EPMD_PORT + offset), 'RABBITMQ_CONF_ENV_FILE': '/none'}
         node = f"heatlite{url.rstrip('/').rpartition(':')[2]}@localhost"
-        subprocess.run([RABBITMQCTL, '-n', node, 'set_disk_free_limit', '1000GB' if is_full else '10MB'],
-                       env=environment, check=True, capture_output=True)
+        return subprocess.run([RABBITMQCTL, '-n', node, *words], env=environment, check=True, capture_output=True,
+                              text=True, timeout=10).stdout
 
     def close(self) -> None:
         if self.on_small_disk:
