@@ -80,10 +80,10 @@ def main(arguments: list[str]) -> int:
     if not (folder / 'var/lib/dpkg/status').exists():
         measured('bare Debian', lambda: bootstrap(folder))
     measured('packages that it needs', lambda: requirements(debian, package))
-    target = folder / 'root' / package.name
+    target = folder / 'srv' / package.name
     target.write_bytes(package.read_bytes())
     before, began = debian.files(), time.monotonic()
-    measured('dpkg -i', lambda: debian.run(f'dpkg -i /root/{package.name}'))
+    measured('dpkg -i', lambda: debian.run(f'dpkg -i /srv/{package.name}'))
     made = debian.files()
     stack = measured('first stack', lambda: first_stack(debian))
     print(f'{"from dpkg -i to CREATE_COMPLETE":<34} {time.monotonic() - began:6.1f} s   {stack}')
@@ -92,7 +92,7 @@ def main(arguments: list[str]) -> int:
             {path for path in made if path.startswith('/usr/')},
             {path for path in debian.files() if path.startswith('/usr/')})):
         failures.append('usr')
-    for name, act in (('a reinstallation keeps what was changed', lambda: reinstalled(debian, f'/root/{package.name}')),
+    for name, act in (('a reinstallation keeps what was changed', lambda: reinstalled(debian, f'/srv/{package.name}')),
                       ('dpkg -r keeps configuration and data', lambda: removed(debian)),
                       ('dpkg -P leaves nothing', lambda: purged(debian, before))):
         if not passed(name, act):

@@ -10,7 +10,10 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 READER_GONE: Final = 141            # exit code; that of a shell for a program that SIGPIPE ended
 
@@ -22,7 +25,7 @@ def ends_with_its_reader(main: Callable[..., int]) -> Callable[..., int]:
     Callers that have replaced `sys.stdout`, such as tests, keep their own.
     """
     @functools.wraps(main)
-    def wrapped(*arguments: Any, **named: Any) -> int:
+    def wrapped(*arguments: object, **named: object) -> int:
         former = sys.stdout
         if not isinstance(former, io.TextIOWrapper) or former is not sys.__stdout__:
             return main(*arguments, **named)
@@ -34,14 +37,15 @@ def ends_with_its_reader(main: Callable[..., int]) -> Callable[..., int]:
         try:
             return main(*arguments, **named)
         finally:
-            output.flush()              # here, and not when the interpreter ends: that would print a message
+            if not output.closed:       # the library of the language server closes it
+                output.flush()          # here, and not when the interpreter ends: that would print a message
             sys.stdout = former
 
     return wrapped
 
 
 class _Output(io.FileIO):
-    def write(self, data: Any) -> int | None:       # type: ignore[override]
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:

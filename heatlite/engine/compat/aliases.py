@@ -15,7 +15,6 @@ import sys
 import types
 from collections.abc import Mapping, Sequence
 from importlib import abc, machinery
-from typing import Any
 
 from heatlite.engine.compat import old_names, type_modules
 
@@ -174,7 +173,7 @@ def _made(rest: str) -> types.ModuleType:
     module = types.ModuleType(f'{OLD}.{rest}', 'A module of former years.')
     base = importlib.import_module(base_name) if base_name else None
 
-    def lookup(name: str) -> Any:
+    def lookup(name: str) -> object:
         """Look up a name when it is used: a plug-in seldom needs all of them."""
         if name in names:
             value = names[name]
@@ -186,7 +185,7 @@ def _made(rest: str) -> types.ModuleType:
             return getattr(base, name)
         raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
 
-    module.__getattr__ = lookup             # type: ignore[method-assign]
+    vars(module)['__getattr__'] = lookup
     return module
 
 
@@ -194,7 +193,7 @@ def _of_types(rest: str) -> types.ModuleType:
     classes = type_modules.MODULES[rest]
     module = types.ModuleType(f'{OLD}.{rest}', 'A module with built-in types.')
 
-    def lookup(name: str) -> Any:
+    def lookup(name: str) -> object:
         """Make a class when it is used."""
         if name not in classes:
             raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
@@ -202,7 +201,7 @@ def _of_types(rest: str) -> types.ModuleType:
         setattr(module, name, value)
         return value
 
-    module.__getattr__ = lookup             # type: ignore[method-assign]
+    vars(module)['__getattr__'] = lookup
     return module
 
 

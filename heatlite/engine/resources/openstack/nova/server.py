@@ -376,7 +376,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def get_live_resource_data(self) -> tuple[Any, dict[str, Any]]:
+    def get_live_resource_data(self) -> tuple[object, dict[str, Any]]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
         try:
             server = self.client().servers.get(self.resource_id)
