@@ -1,4 +1,5 @@
-"""Every property of our own types that an update can change, changed behind the engine's back: is it found?
+"""Every property of our own types that an update can change, changed behind the engine's back: is it found, and does an
+update with `--converge` put it right?
 
 `python -m tests.plugins.drifting [NAME ...]` prints what differs from what `unseen_drift.yaml` says; with `--page` it
 writes docs/users/drift-types.rst from that file instead.
@@ -35,6 +36,8 @@ ALSO = {                            # what else a change of a property changes i
     ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'}),
     ('OS::Designate::Zone', 'primaries'): frozenset({'masters'}),
     ('OS::Octavia::L7Rule', 'type'): frozenset({'key'})}
+NOT_MENDED = frozenset({                     # a volume never shrinks; a protected image could not be deleted afterwards
+    ('OS::Cinder::Volume', 'size'), ('OS::Glance::WebImage', 'protected')})
 KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of the row as before the change
 
 
@@ -92,7 +95,7 @@ def _is_uncompared(report: Mapping[str, Any], scenario: ResourceScenario) -> boo
 
 def _try(trial: changes.Trial, change: Change, result: Drifted) -> None:
     try:
-        scenario = _spoiled(trial, change)
+        scenario, before = _spoiled(trial, change)
         report = look(scenario)
         noticed = {each['path'][0] for found in report['resources'] if found['path'] == [IT]
                 for each in found['properties']}
@@ -101,13 +104,23 @@ def _try(trial: changes.Trial, change: Change, result: Drifted) -> None:
         if others or more:
             result.wrong[change.name] = f'also found: {sorted(more)} {others}'
         (result.seen if change.name in noticed else result.unseen).append(change.name)
+        if noticed and (trial.type_name, change.name) not in NOT_MENDED:
+            _put_right(scenario, change.name, before, result)
     except Exception as error:
         trial.close()
         result.wrong[change.name] = f'{type(error).__name__}: {error}'
 
 
-def _spoiled(trial: changes.Trial, change: Change) -> ResourceScenario:
-    """The scenario with a resource of which the engine does not know that it was changed."""
+def _put_right(scenario: ResourceScenario, name: str, before: Mapping[str, Any], result: Drifted) -> None:
+    failure = scenario.put(before, converge=True)
+    left = look(scenario)['resources'] if failure is None else failure
+    if left:
+        result.wrong[name] = f'after an update that converges: {left}'
+
+
+def _spoiled(trial: changes.Trial, change: Change) -> tuple[ResourceScenario, Mapping[str, Any]]:
+    """The scenario with a resource of which the engine does not know that it was changed, and its properties as far as
+    the engine knows."""
     failure: str | None = ''
     for before, after in _values(trial, change):
         scenario = trial._made(before, change.extra)
@@ -119,7 +132,7 @@ def _spoiled(trial: changes.Trial, change: Change) -> ResourceScenario:
             failure = str(error)
         if failure is None:
             _restore(scenario, kept)
-            return scenario
+            return scenario, before
     raise changes.Broken(str(failure))
 
 

@@ -184,12 +184,21 @@ class Described(resource.Resource):
         self.translate_properties(wanted)
         scope = self.scope(wanted, old=self.properties, changed=prop_diff)
         calls = plans.update(self.description, scope, prop_diff, self)
-        calls += plans.follow(self.description, scope, wanted, self.properties, self.read, set(prop_diff))
+        calls += plans.follow(self.description, scope, wanted, self._before(), self.read, set(prop_diff))
         if self.description.retry.get('update'):
             return {'calls': [call.stored() for call in calls]}
         for call in calls:
             self.send(call)
         return {'calls': []}
+
+    def _before(self) -> Mapping[str, Any]:
+        """The properties before an update: what the service says of them, if it was asked, or else what was applied.
+
+        What somebody has added to a list since then must be taken away, though it was never applied.
+        """
+        if self.observed is None:
+            return self.properties
+        return {**{name: self.properties[name] for name in self.properties}, **self.observed.values}
 
     def check_update_complete(self, handle: Any) -> bool:
         if handle is None:
