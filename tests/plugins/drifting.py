@@ -27,6 +27,7 @@ from tests.plugins import checking
 from tests.plugins.own_types import HERE
 
 UNSEEN = HERE / 'unseen_drift.yaml'
+IN_A_CLOUD = HERE.parent / 'cloud' / 'drifted.yaml'     # written by tests.cloud.drifted
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'drift-types.rst'
 WIDTH = 100                         # characters of a line of the page
 # They change ports, which the engine cannot delete if it does not know of them; the type reads nothing back.
@@ -36,8 +37,9 @@ ALSO = {                            # what else a change of a property changes i
     ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'}),
     ('OS::Designate::Zone', 'primaries'): frozenset({'masters'}),
     ('OS::Octavia::L7Rule', 'type'): frozenset({'key'})}
-NOT_MENDED = frozenset({                     # a volume never shrinks; a protected image could not be deleted afterwards
-    ('OS::Cinder::Volume', 'size'), ('OS::Glance::WebImage', 'protected')})
+# A volume never shrinks; the other address keeps the port; a protected image could not be deleted afterwards.
+NOT_MENDED = frozenset({('OS::Cinder::Volume', 'size'), ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'),
+                        ('OS::Glance::WebImage', 'protected')})
 KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of the row as before the change
 
 
@@ -194,7 +196,8 @@ def page() -> Iterator[str]:
         'Written by ``python -m tests.plugins.drifting --page`` and checked by ``tests/plugins/test_drift.py``, which',
         'changes each property that an update can change behind the engine in the simulated cloud. All are found, but',
         'for those of the properties below. That an object is gone is found for every type that has one and can be',
-        'read.',
+        'read. An update with ``--converge`` puts each change right, but a volume does not shrink, and a floating address',
+        'does not take a port from another one.',
         '`drift.rst <drift.rst>`_ says how values are compared.', '',
         '.. list-table::', '   :header-rows: 1', '   :widths: 30 30 40', '', '   * - Type', '     - Property',
         '     - Why its change is not found')
@@ -207,6 +210,24 @@ def page() -> Iterator[str]:
             yield from textwrap.wrap(', '.join(properties), WIDTH, initial_indent='     - ',
                                      subsequent_indent='       ', break_long_words=False)
             yield f'     - {reason}'
+    yield ''
+    yield from _in_a_cloud()
+
+
+def _in_a_cloud() -> Iterator[str]:
+    found: Mapping[str, Mapping[str, Any]] = yaml.safe_load(IN_A_CLOUD.read_text())
+    yield from (
+        'In a real cloud', '---------------',
+        f'``python -m tests.cloud.drifted CLOUD`` makes an object of each of {len(found)} types in a cloud of real services,',
+        "changes it by the service's API, imports it with a definition that differs, and deletes it. Each difference was",
+        'found and nothing else was; an update with ``--converge`` put it right.', '',
+        '.. list-table::', '   :header-rows: 1', '   :widths: 40 45 15', '',
+        '   * - Type', '     - Properties whose difference was found', '     - Loss found')
+    for name, entry in found.items():
+        yield f'   * - ``{name}``'
+        yield from textwrap.wrap(', '.join(f'``{each}``' for each in entry['properties']) or '-', WIDTH,
+                                 initial_indent='     - ', subsequent_indent='       ', break_long_words=False)
+        yield f"     - {'yes' if entry['gone'] else '-'}"
     yield ''
 
 

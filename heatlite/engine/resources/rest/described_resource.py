@@ -182,16 +182,17 @@ class Described(resource.Resource):
         self._forget_progress()             # of whatever was interrupted before
         wanted = json_snippet.properties(self._schemata(), self.context)
         self.translate_properties(wanted)
-        scope = self.scope(wanted, old=self.properties, changed=prop_diff)
+        before = self.before()
+        scope = self.scope(wanted, old=before, changed=prop_diff)
         calls = plans.update(self.description, scope, prop_diff, self)
-        calls += plans.follow(self.description, scope, wanted, self._before(), self.read, set(prop_diff))
+        calls += plans.follow(self.description, scope, wanted, before, self.read, set(prop_diff))
         if self.description.retry.get('update'):
             return {'calls': [call.stored() for call in calls]}
         for call in calls:
             self.send(call)
         return {'calls': []}
 
-    def _before(self) -> Mapping[str, Any]:
+    def before(self) -> Mapping[str, Any]:
         """The properties before an update: what the service says of them, if it was asked, or else what was applied.
 
         What somebody has added to a list since then must be taken away, though it was never applied.
