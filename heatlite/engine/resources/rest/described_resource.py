@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from keystoneauth1.exceptions import HttpError
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -278,7 +280,16 @@ class Described(resource.Resource):
         call = plans.versioned(what, what.delete.fill(scope), scope.properties)
         with self._gone_is_fine():
             for each in hooks.changed(what, 'delete', [call], self):
-                self.send(each)
+                self._send_delete(each)
+
+    def _send_delete(self, call: Call) -> None:
+        """Also if it is being deleted already: a request whose answer was lost is sent again, and may be refused."""
+        try:
+            self.send(call)
+        except HttpError:
+            gone = self.description.gone
+            if gone is None or not gone.is_under_way(self.shown(fresh=True, properties=self.last_known())):
+                raise
 
     @contextlib.contextmanager
     def _gone_is_fine(self) -> Any:
