@@ -221,8 +221,10 @@ def identity(entry: dict[str, Any]) -> str:
 
 
 def is_by_itself(path: str, entry: dict[str, Any]) -> bool:
-    """The default security group of a project, and its rules: the network service makes it when first asked."""
-    return (path == '/security-groups' and entry['name'] == 'default') or bool(entry.get('belongs_to_default_sg'))
+    """What services make for themselves: the default security group of a project with its rules, when the network
+    service is first asked, and trusts of the message service. Those end some day; trusts of stacks do not."""
+    return ((path == '/security-groups' and entry['name'] == 'default') or bool(entry.get('belongs_to_default_sg'))
+            or (path == '/OS-TRUST/trusts' and entry['expires_at'] is not None))
 
 
 def own_names(names: dict[str, Any]) -> dict[str, Any]:

@@ -189,8 +189,8 @@ def page() -> Iterator[str]:
             entry['types'], entry['seconds'], len(entry['failed']), len(entry['late'])))
     yield from (
         '', 'What was left is in the list of the stack, with a reason for each; in no case was something left and',
-        'nothing listed. Types leave nothing under one of the first five faults if they have no object that is deleted, or if',
-        'the fault does not concern them: an object that is deleted at once never ends in an error.', '')
+        'nothing listed. Types leave nothing under one of the first five faults if they have no object that is',
+        'deleted, or if the fault does not concern them: an object that is deleted at once never ends in an error.', '')
 
 
 def shown(result: Mapping[str, Forced]) -> str:

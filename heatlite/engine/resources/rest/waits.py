@@ -28,7 +28,6 @@ class Wait:
     busy: tuple[str, ...] | str = ()
     error: tuple[str, ...] = ()
     reason: str = ''
-    busy: tuple[str, ...] = ()
 
     def is_over(self, found: Mapping[str, Any]) -> bool:
         """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
@@ -53,8 +52,8 @@ def _has(statuses: tuple[str, ...] | str, status: object) -> bool:
 
 @dataclass(frozen=True)
 class Gone:
-    """When something deleted is gone, beyond 404: a field with one of `values`. `error`: it will never be. `busy`: it is
-    being deleted, and the service refuses another request to delete it."""
+    """When something deleted is gone, beyond 404: a field with one of `values`. `error`: it will never be. `busy`: it
+    is being deleted, and the service refuses another request to delete it."""
 
     field: str | None = None
     values: tuple[str, ...] = ()
