@@ -142,8 +142,6 @@ class Exchange:
     def changed(self) -> int:
         def update(name: str) -> str:
             entry, life = self.stacks[name], lives()[name]
-            if 'error' in entry or life.update is None:
-                return ''
             before = self._service.resource(entry['stack'], IT)['physical_resource_id']
             status = self._service.update(entry['stack'], filled(life.template(life.update), entry['names']))
             after = self._service.resource(entry['stack'], IT)
@@ -151,7 +149,8 @@ class Exchange:
                 after['physical_resource_id'] == before or name in ANOTHER_ID)
             return '' if status == 'UPDATE_COMPLETE' and in_place else f'{status} {self._why(name)}'
 
-        return self._each('updated in place', self._made(), str, update)
+        wanted = [name for name in self._made() if 'error' not in self.stacks[name] and lives()[name].update]
+        return self._each('updated in place', wanted, str, update)
 
     def delete(self) -> int:
         def remove(name: str) -> str:
