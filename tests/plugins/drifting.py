@@ -37,9 +37,10 @@ ALSO = {                            # what else a change of a property changes i
     ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'): frozenset({'port_id'}),
     ('OS::Designate::Zone', 'primaries'): frozenset({'masters'}),
     ('OS::Octavia::L7Rule', 'type'): frozenset({'key'})}
-# A volume never shrinks; the other address keeps the port; a protected image could not be deleted afterwards.
-NOT_MENDED = frozenset({('OS::Cinder::Volume', 'size'), ('OS::Neutron::FloatingIPAssociation', 'floatingip_id'),
-                        ('OS::Glance::WebImage', 'protected')})
+# Volumes and pools never shrink; the other address keeps the port; a protected image could not be deleted afterwards.
+NOT_MENDED = frozenset({('OS::Cinder::Volume', 'size'), ('OS::Trove::Instance', 'size'),
+                        ('OS::Neutron::SubnetPool', 'prefixes'), ('OS::Glance::WebImage', 'protected'),
+                        ('OS::Neutron::FloatingIPAssociation', 'floatingip_id')})
 KEPT = ('properties', 'definition', 'fingerprint', 'metadata')      # columns of the row as before the change
 
 
@@ -196,8 +197,8 @@ def page() -> Iterator[str]:
         'Written by ``python -m tests.plugins.drifting --page`` and checked by ``tests/plugins/test_drift.py``, which',
         'changes each property that an update can change behind the engine in the simulated cloud. All are found, but',
         'for those of the properties below. That an object is gone is found for every type that has one and can be',
-        'read. An update with ``--converge`` puts each change right, but a volume does not shrink, and a floating address',
-        'does not take a port from another one.',
+        'read. An update with ``--converge`` puts each change right; but volumes and pools of subnets do not shrink,',
+        'and a floating address does not take a port from another one.',
         '`drift.rst <drift.rst>`_ says how values are compared.', '',
         '.. list-table::', '   :header-rows: 1', '   :widths: 30 30 40', '', '   * - Type', '     - Property',
         '     - Why its change is not found')
@@ -218,9 +219,10 @@ def _in_a_cloud() -> Iterator[str]:
     found: Mapping[str, Mapping[str, Any]] = yaml.safe_load(IN_A_CLOUD.read_text())
     yield from (
         'In a real cloud', '---------------',
-        f'``python -m tests.cloud.drifted CLOUD`` makes an object of each of {len(found)} types in a cloud of real services,',
-        "changes it by the service's API, imports it with a definition that differs, and deletes it. Each difference was",
-        'found and nothing else was; an update with ``--converge`` put it right.', '',
+        f'``python -m tests.cloud.drifted CLOUD`` makes an object of each of {len(found)} types in a cloud of real',
+        "services, changes it by the service's API, imports it with a definition that differs, and deletes it. Each",
+        'difference was found and nothing else was; an update with ``--converge`` put it right. Not found is the',
+        '``os_distro`` of an image that has none: the service leaves it out.', '',
         '.. list-table::', '   :header-rows: 1', '   :widths: 40 45 15', '',
         '   * - Type', '     - Properties whose difference was found', '     - Loss found')
     for name, entry in found.items():
