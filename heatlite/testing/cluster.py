@@ -274,6 +274,19 @@ class Cluster:
         assert self.universe.run(is_settled, limit), f'stuck: {self.row(stack_id)} {self.states(stack_id)}'
         return self.row(stack_id)
 
+    def until_deleted(self, stack_id: str, limit: float = 4000.0) -> None:
+        """Runs until the stack is deleted. Looks only when something was committed: most steps commit nothing."""
+        seen = -1
+
+        def is_deleted() -> bool:
+            nonlocal seen
+            if seen == self.universe.commits:
+                return False
+            seen = self.universe.commits
+            return self.row(stack_id).deleted_at is not None
+
+        assert self.universe.run(is_deleted, limit), f'not deleted: {self.row(stack_id)} {self.states(stack_id)}'
+
     def states(self, stack_id: str) -> dict[str, list[tuple[str, str, str | None]]]:
         with self.database.reader() as tx:
             found: dict[str, list[tuple[str, str, str | None]]] = {}

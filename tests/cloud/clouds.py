@@ -12,7 +12,7 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -44,7 +44,7 @@ COLLECTIONS: dict[str, dict[str, str]] = {  # service -> path of a list -> the k
     'image': {'/images': 'images'},
     'identity': {f'/{name}': name for name in (
         'projects', 'users', 'groups', 'roles', 'domains', 'regions', 'services', 'endpoints', 'role_assignments',
-        'credentials')},
+        'credentials')} | {'/OS-TRUST/trusts': 'trusts'},
     'load-balancer': {f'/lbaas/{name}': name for name in (
         'loadbalancers', 'listeners', 'pools', 'healthmonitors', 'l7policies')} | {
         '/lbaas/flavors': 'flavors', '/lbaas/flavorprofiles': 'flavorprofiles',
@@ -151,6 +151,13 @@ class Cloud:
                    'physical_network': os.environ.get('HEATLITE_TEST_PHYSICAL_NETWORK', 'physnet1'),
                    'balancer_provider': self._balancer_provider(), 'machine': machine}
 
+    def clear_furniture(self, names: Mapping[str, Any]) -> None:
+        """Takes away what `furnished` made for these names, if that did not end."""
+        for image in self.get('image', f'/images?name={names["other_image"]}')['images']:
+            self.ask('image', 'DELETE', f'/images/{image["id"]}')
+        if names['machine']:
+            self.ask('baremetal', 'DELETE', f'/nodes/{names["machine"]}')
+
     def _balancer_provider(self) -> str | None:
         if 'load-balancer' not in self.abilities:
             return None
@@ -214,8 +221,10 @@ def identity(entry: dict[str, Any]) -> str:
 
 
 def is_by_itself(path: str, entry: dict[str, Any]) -> bool:
-    """The default security group of a project, and its rules: the network service makes it when first asked."""
-    return (path == '/security-groups' and entry['name'] == 'default') or bool(entry.get('belongs_to_default_sg'))
+    """What services make for themselves: the default security group of a project with its rules, when the network
+    service is first asked, and trusts of the message service. Those end some day; trusts of stacks do not."""
+    return ((path == '/security-groups' and entry['name'] == 'default') or bool(entry.get('belongs_to_default_sg'))
+            or (path == '/OS-TRUST/trusts' and entry['expires_at'] is not None))
 
 
 def own_names(names: dict[str, Any]) -> dict[str, Any]:

@@ -143,24 +143,27 @@ class Living:
 
     def drift(self) -> None:
         """Changed by somebody; a converging update puts it right."""
+        before, now = self.moved()
+        self._expect('drift', self._deployment.update(self._stack, self._template(), converge=True), 'UPDATE_COMPLETE')
+        assert now() == before, 'it was not put right'
+
+    def moved(self) -> tuple[dict[str, Any], Callable[[], dict[str, Any]]]:
+        """Changes the object as the life says. The values before, and a function that reads them now."""
         assert self._life.drift is not None
         service, path = self._place()
         sent = filled(self._life.drift.send, self._names)
         (key, fields), = sent.items()
 
-        def now() -> Any:
+        def now() -> dict[str, Any]:
             found = self._cloud.get(service, path)
-            return found[key] if key else found
+            return {name: (found[key] if key else found)[name] for name in fields}
 
         before = now()
         answer = self._cloud.ask(service, self._life.drift.how, path, json=sent if key else fields)
         assert answer.status_code < 300, f'drift: {answer.status_code} {answer.text}'
-        moved = now()
-        assert {name: moved[name] for name in fields} == fields, 'nothing drifted'
-        assert {name: before[name] for name in fields} != fields, 'it was like this before'
-        self._expect('drift', self._deployment.update(self._stack, self._template(), converge=True), 'UPDATE_COMPLETE')
-        back = now()
-        assert {name: back[name] for name in fields} == {name: before[name] for name in fields}, 'it was not put right'
+        assert now() == fields, 'nothing drifted'
+        assert before != fields, 'it was like this before'
+        return before, now
 
     def act(self, action: str) -> None:
         self._expect(action, self._deployment.act(self._stack, action), f'{action.upper()}_COMPLETE')

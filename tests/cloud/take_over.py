@@ -137,13 +137,11 @@ class Exchange:
             status = self._service.update(entry['stack'], entry['template'])
             return '' if status == 'UPDATE_COMPLETE' and not changed else f'{changed} {self._why(name)}'
 
-        return self._each('unchanged', sorted(self.stacks), str, update)
+        return self._each('unchanged', self._made(), str, update)
 
     def changed(self) -> int:
         def update(name: str) -> str:
             entry, life = self.stacks[name], lives()[name]
-            if 'error' in entry or life.update is None:
-                return ''
             before = self._service.resource(entry['stack'], IT)['physical_resource_id']
             status = self._service.update(entry['stack'], filled(life.template(life.update), entry['names']))
             after = self._service.resource(entry['stack'], IT)
@@ -151,23 +149,31 @@ class Exchange:
                 after['physical_resource_id'] == before or name in ANOTHER_ID)
             return '' if status == 'UPDATE_COMPLETE' and in_place else f'{status} {self._why(name)}'
 
-        return self._each('updated in place', sorted(self.stacks), str, update)
+        wanted = [name for name in self._made() if 'error' not in self.stacks[name] and lives()[name].update]
+        return self._each('updated in place', wanted, str, update)
 
     def delete(self) -> int:
         def remove(name: str) -> str:
             status = self._service.delete(self.stacks[name]['stack'])
             return '' if status == deployment.GONE else f'{status} {self._why(name)}'
 
-        wrong = self._each('deleted', [name for name in sorted(self.stacks) if self.stacks[name]['stack']], str, remove)
-        before = json.loads((self._folder / 'listing.json').read_text())
-        left = {kind: ids - set(before[kind]) for kind, ids in self._cloud.listing().items() if ids - set(before[kind])}
-        print(f'left in the cloud: {left}')         # among it what was made for all lives: an image
-        return wrong
+        wrong = self._each('deleted', self._made(), str, remove)
+        self._cloud.clear_furniture(next(iter(self.stacks.values()))['names'])
+        before, now = json.loads((self._folder / 'listing.json').read_text()), self._cloud.listing()
+        kept = {kind for life in lives().values() for kind in life.leaves}
+        left = {kind: sorted(ids - set(before[kind])) for kind, ids in now.items()
+                if ids - set(before[kind]) and kind not in kept}
+        print(f'{len(now)} kinds of objects listed; left in the cloud: {left or "nothing"}')
+        return wrong + len(left)
 
     # --- parts ------------------------------------------------------------------------------------------
 
+    def _made(self) -> list[str]:
+        """Lives of which there is a stack: Heat refuses some templates."""
+        return [name for name in sorted(self.stacks) if self.stacks[name]['stack']]
+
     def _about(self) -> dict[str, answers.Answers]:
-        made = [name for name in sorted(self.stacks) if self.stacks[name]['stack']]
+        made = self._made()
         with ThreadPoolExecutor(AT_ONCE) as pool:
             return dict(zip(made, pool.map(
                 lambda name: answers.about(self._service, self.stacks[name]['stack']), made), strict=True))

@@ -63,7 +63,7 @@ def forced(place, stack_id):
     """How long a forced delete takes, in seconds, and what it leaves: {path: reason}."""
     began = place.universe.time
     place.ask(messages.ForceDeleteStack(stack_id))
-    assert place.universe.run(lambda: place.row(stack_id).deleted_at is not None, limit=20 * TIMEOUT)
+    place.until_deleted(stack_id, 20 * TIMEOUT)
     return place.universe.time - began, left(place, stack_id)
 
 
@@ -130,7 +130,7 @@ def test_what_is_released_stays():
         stack_id = made(place, 'refuse')
         objects = dict(place.cloud.objects)
         place.ask(messages.ReleaseStack(stack_id))
-        assert place.universe.run(lambda: place.row(stack_id).deleted_at is not None, limit=TIMEOUT)
+        place.until_deleted(stack_id, TIMEOUT)
         assert place.cloud.objects == objects
         assert left(place, stack_id) == dict.fromkeys(('it', 'well', 'group/0', 'group/1'), 'It was released.')
         assert not any(kind in ('update', 'delete') for kind, _name in place.cloud.calls)
@@ -161,5 +161,5 @@ def test_a_stack_that_is_being_deleted_is_not_released():
         place.ask(messages.ForceDeleteStack(stack_id))
         refused = place.ask(messages.ReleaseStack(stack_id), (exception.ActionInProgress,))
         assert isinstance(refused, exception.ActionInProgress)
-        assert place.universe.run(lambda: place.row(stack_id).deleted_at is not None, limit=20 * TIMEOUT)
+        place.until_deleted(stack_id, 20 * TIMEOUT)
         assert set(left(place, stack_id).values()) == {WHY['never']}

@@ -322,6 +322,19 @@ def test_work_that_only_heat_can_end(heat, take, action):
     assert f'{action} is under way' in report.problems[0].reason
 
 
+def test_properties_of_older_releases(heat, ours, take):
+    """They are in the row of the resource, encrypted or not."""
+    heat.stack('s1')
+    for secret in (False, True):
+        value = ['cryptography_decrypt_v1', encrypted('9')] if secret else 9
+        heat.resource('s1', rsrc_prop_data_id=None, properties_data=json.dumps({'length': value}),
+                      properties_data_encrypted=secret)
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert [each['properties'] for each in resources.columns(tx, 's1', None, ('properties',)).values()] == [
+            {'length': 9}, {'length': 9}]
+
+
 # --- rows that make no sense -------------------------------------------------------------------------------
 
 def broken(heat):
@@ -348,6 +361,14 @@ def broken(heat):
         'damaged data': lambda: (heat.stack('s1'), heat.add(
             schema.resource_data, id=1, resource_id=heat.resource('s1'), key='a', value='x', redact=True,
             decrypt_method='rot13')),
+        'damaged property': lambda: (heat.stack('s1'), heat.resource('s1', rsrc_prop_data_id=heat.add(
+            schema.resource_properties_data, id=10 ** 6, encrypted=True,
+            data=json.dumps({'length': ['cryptography_decrypt_v1', 'no token']}))['id'])),
+        'damaged parameter': lambda: heat.stack('s1', template=heat.template(None, {
+            'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('no JSON')]},
+            'encrypted_param_names': ['secret']})),
+        'no pair': lambda: (heat.stack('s1'), heat.resource(
+            's1', rsrc_prop_data_id=None, properties_data='{"length": 8}', properties_data_encrypted=True)),
     }
 
 
@@ -357,7 +378,9 @@ CASES = {
     'no map': 'template is no map', 'no version': 'version', 'no parent': 'in no resource',
     'another project': 'another project', 'no type': 'the type of nobody', 'no properties': 'properties are gone',
     'no requirements': 'no list of numbers', 'no credentials': 'gone', 'no files': 'files are gone',
-    'no uuid': 'no name or no uuid', 'no event': 'no uuid', 'damaged data': '"rot13" is no method'}
+    'no uuid': 'no name or no uuid', 'no event': 'no uuid', 'damaged data': '"rot13" is no method',
+    'damaged property': 'cannot be decrypted', 'damaged parameter': 'cannot be decrypted',
+    'no pair': 'cannot be decrypted'}
 
 
 @pytest.mark.parametrize('case', CASES)

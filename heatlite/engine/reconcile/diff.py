@@ -27,11 +27,12 @@ UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
 
 @dataclass(frozen=True)
 class UpdateArguments:
-    """The arguments of `handle_update`."""
+    """The arguments of `handle_update`, and what was observed before, if anything was."""
 
     definition: ResourceDefinition
     template: ResourceDefinitionDiff
     properties: dict[str, Any]          # types may change it
+    observed: Observed | None = None
 
 
 def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
@@ -87,7 +88,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         template_diff, property_diff = resource.changes(comparison)
     except exception.UpdateReplace as replaced:
         return Verdict(changed=True, replace=str(replaced), announced=True), None
-    return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff)
+    return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff, resource.observed)
 
 
 def _was_never_made(row: ResourceState) -> bool:

@@ -207,6 +207,7 @@ class StepExecutor:
                 change = work.difference
                 if change is None:
                     return None, ()
+                resource.observed = change.observed
                 return resource.handler(action), (change.definition, change.template, change.properties)
             case Action.DELETE if exports.is_abandoned(self._leased.row):
                 return self._abandonment(resource), ()

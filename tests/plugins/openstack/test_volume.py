@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from keystoneauth1 import exceptions
 
 from heatlite.common import exception
 from tests.plugins.openstack.cloud import Cloud, Life
@@ -135,3 +136,30 @@ def test_drift(cloud: Cloud):
     cloud.client('cinder').volumes.update(made.resource_id, name='other')
     assert life.drift(wanted) == {'name': 'disk'}
     life.delete()
+
+
+@pytest.fixture
+def slow(cloud: Cloud):
+    """Changes of state take 5 seconds."""
+    usual = cloud._sim('GET', 'settings')['work']
+    cloud._sim('PUT', 'settings', json={'work': 5.0})
+    yield
+    cloud._sim('PUT', 'settings', json={'work': usual})
+
+
+@pytest.mark.parametrize('kind', ['volume_snapshots', 'backups', 'volumes'])
+def test_a_delete_whose_answer_is_lost_is_sent_again(cloud: Cloud, slow: None, kind: str):
+    """The service refuses the second request, because it still works on the first."""
+    disk = Life(cloud, VOLUME, {'size': 1})
+    collection = getattr(cloud.client('cinder'), kind)
+    disk.create()
+    thing = disk.physical_id if kind == 'volumes' else collection.create(volume_id=disk.physical_id).id
+    cloud.advance(10)
+    cloud.fault(kind='lost', service='volume', method='DELETE', path='*')
+    cloud.forget_requests()
+    collection.delete(thing)
+    assert [status for _service, method, _path, status in cloud.requests() if method == 'DELETE'] == [0, 400]
+    cloud.advance(10)
+    with pytest.raises(exceptions.NotFound):
+        collection.get(thing)
+    disk.delete()

@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from keystoneauth1 import exceptions
+
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
@@ -20,7 +22,19 @@ LOG = logging.getLogger(__name__)
 CLIENT_NAME = 'cinder'
 
 
-class Volumes(collection.Collection):
+class Deletable(collection.Collection):
+    """Objects whose deletion takes the service a while."""
+
+    def delete(self, what: collection.EntityOrId) -> None:
+        """Also if it is being deleted already: a request whose answer was lost is sent again, and refused (400)."""
+        try:
+            super().delete(what)
+        except exceptions.BadRequest:
+            if self.get(what).status != 'deleting':
+                raise
+
+
+class Volumes(Deletable):
     path, key, plural, detail = '/volumes', 'volume', 'volumes', '/detail'
 
     def create(self, size: int | None = None, scheduler_hints: Mapping[str, object] | None = None,
@@ -62,7 +76,11 @@ class Volumes(collection.Collection):
             self.http.delete(self._url(volume, 'metadata', key))
 
 
-class Backups(collection.Collection):
+class Snapshots(Deletable):
+    path, key, plural = '/snapshots', 'snapshot', 'snapshots'
+
+
+class Backups(Deletable):
     path, key, plural, detail = '/backups', 'backup', 'backups', '/detail'
 
     def create(self, volume_id: str, **fields: Any) -> Any:     # type: ignore[override]
@@ -89,7 +107,7 @@ class VolumeTypes(collection.Collection):
 class VolumeClient(collection.Client):
     COLLECTIONS = {
         'volumes': Volumes, 'backups': Backups, 'restores': Restores, 'volume_types': VolumeTypes,
-        'volume_snapshots': ('/snapshots', 'snapshot', 'snapshots'),
+        'volume_snapshots': Snapshots,
         'qos_specs': ('/qos-specs', 'qos_specs', 'qos_specs'),
         'quotas': ('/os-quota-sets', 'quota_set', None),
     }

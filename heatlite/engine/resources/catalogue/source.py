@@ -176,7 +176,7 @@ class _Entry:
     name: str
     body: Any
 
-    def error(self, path: Path, expected: str, *found: Any) -> CatalogueError:
+    def error(self, path: Path, expected: str, *found: object) -> CatalogueError:
         where = f'{self.name}, {".".join(map(str, path))}' if path else self.name
         text = f', found {found[0]!r}' if found else ''
         return self._error(path, f'{where}: expected {expected}{text}')

@@ -90,7 +90,7 @@ class Rules:
         return True, value
 
 
-def place(body: dict[str, Any], field: str | None, value: Any) -> None:
+def place(body: dict[str, Any], field: str | None, value: object) -> None:
     *holders, last = str(field).split('.')
     for holder in holders:
         body = body.setdefault(holder, {})

@@ -25,7 +25,7 @@ def public_has_two_names(resource: Described, body: dict[str, object], given: Ma
 
 @hook
 def removed_specs(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
-    gone = sorted(set(resource.properties['specs'] or ()) - set(changed.get('specs') or ()))
+    gone = sorted(set(resource.before()['specs'] or ()) - set(changed.get('specs') or ()))
     if 'specs' not in changed or not gone:
         return calls
     return [*calls, Call('PUT', f'/qos-specs/{resource.resource_id}/delete_keys', {'keys': gone})]

@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
+from keystoneauth1.exceptions import HttpError
+
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -187,14 +189,24 @@ class Described(resource.Resource):
         self._forget_progress()             # of whatever was interrupted before
         wanted = json_snippet.properties(self._schemata(), self.context)
         self.translate_properties(wanted)
-        scope = self.scope(wanted, old=self.properties, changed=prop_diff)
+        before = self.before()
+        scope = self.scope(wanted, old=before, changed=prop_diff)
         calls = plans.update(self.description, scope, prop_diff, self)
-        calls += plans.follow(self.description, scope, wanted, self.properties, self.read, set(prop_diff))
+        calls += plans.follow(self.description, scope, wanted, before, self.read, set(prop_diff))
         if self.description.retry.get('update'):
             return {'calls': [call.stored() for call in calls]}
         for call in calls:
             self.send(call)
         return {'calls': []}
+
+    def before(self) -> Mapping[str, Any]:
+        """The properties before an update: what the service says of them, if it was asked, or else what was applied.
+
+        What somebody has added to a list since then must be taken away, though it was never applied.
+        """
+        if self.observed is None:
+            return self.properties
+        return {**{name: self.properties[name] for name in self.properties}, **self.observed.values}
 
     def check_update_complete(self, handle: Any) -> bool:
         if handle is None:
@@ -273,7 +285,16 @@ class Described(resource.Resource):
         call = plans.versioned(what, what.delete.fill(scope), scope.properties)
         with self._gone_is_fine():
             for each in hooks.changed(what, 'delete', [call], self):
-                self.send(each)
+                self._send_delete(each)
+
+    def _send_delete(self, call: Call) -> None:
+        """Also if it is being deleted already: a request whose answer was lost is sent again, and may be refused."""
+        try:
+            self.send(call)
+        except HttpError:
+            gone = self.description.gone
+            if gone is None or not gone.is_under_way(self.shown(fresh=True, properties=self.last_known())):
+                raise
 
     @contextlib.contextmanager
     def _gone_is_fine(self) -> Any:

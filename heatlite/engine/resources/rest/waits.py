@@ -11,7 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.templating import pick
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
-GONE_KEYS = frozenset({'field', 'values', 'error', 'reason'})
+GONE_KEYS = frozenset({'field', 'values', 'error', 'reason', 'busy'})
 OTHER = 'other'                             # every status that is not named
 
 
@@ -52,12 +52,14 @@ def _has(statuses: tuple[str, ...] | str, status: object) -> bool:
 
 @dataclass(frozen=True)
 class Gone:
-    """When something deleted is gone, beyond 404: a field with one of `values`. `error`: it will never be."""
+    """When something deleted is gone, beyond 404: a field with one of `values`. `error`: it will never be. `busy`: it
+    is being deleted, and the service refuses another request to delete it."""
 
     field: str | None = None
     values: tuple[str, ...] = ()
     error: tuple[str, ...] = ()
     reason: str = ''
+    busy: tuple[str, ...] = ()
 
     def is_over(self, found: Mapping[str, object]) -> bool:
         """`found`: the thing as it still is. Raises ResourceInError."""
@@ -69,6 +71,9 @@ class Gone:
                 resource_status=status,
                 status_reason=(pick(found, self.reason) if self.reason else None) or _('Unknown'))
         return status in self.values
+
+    def is_under_way(self, found: Mapping[str, object]) -> bool:
+        return self.field is not None and pick(found, self.field) in self.busy
 
 
 def waits(written: Any) -> dict[str, Wait]:
@@ -101,4 +106,4 @@ def gone(written: Any) -> Gone | None:
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: not known here')
     return Gone(written.get('field'), tuple(written.get('values', ())), tuple(written.get('error', ())),
-                written.get('reason', ''))
+                written.get('reason', ''), tuple(written.get('busy', ())))

@@ -25,7 +25,7 @@ MESSAGE = '$zaqar_message$'                 # the service puts the message there
 
 @hook
 def metadata_patch(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
-    before, after = resource.properties['metadata'] or {}, changed.get('metadata') or {}
+    before, after = resource.before()['metadata'] or {}, changed.get('metadata') or {}
     changes = [{'op': 'remove', 'path': f'/metadata/{key}'} for key in sorted(before) if key not in after]
     changes += [{'op': 'replace' if key in before else 'add', 'path': f'/metadata/{key}', 'value': value}
                 for key, value in after.items() if before.get(key) != value]
