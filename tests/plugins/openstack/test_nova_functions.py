@@ -33,9 +33,10 @@ def test_names_are_found(cloud, nova_utils):
 def test_the_life_of_a_server(cloud, nova_utils):
     runtime.use(cloud.runtime)
     nova = cloud.client('nova')
-    server = nova.servers.create('s', nova_utils.get_image_id(
-        nova, cloud.client('glance').images.list()[0].id), nova_utils.get_flavor_id(nova, 'm1.tiny'),
-        nics=[{'net-id': cloud.network()}])
+    image = next(image for image in cloud.client('glance').images.list() if image.status == 'active')
+    server = nova.servers.create('s', nova_utils.get_image_id(nova, image.id),
+                                 nova_utils.get_flavor_id(nova, 'm1.tiny'),
+                                 nics=[{'net-id': cloud.network()}])      # other tests leave images without data
     assert server.id
     for _second in range(60):
         nova_utils.refresh_server(server)
