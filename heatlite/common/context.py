@@ -62,7 +62,7 @@ class RequestContext(context.RequestContext):
     FROM_DICT_EXTRA_KEYS = ['username', 'password', 'aws_creds', 'auth_url', 'trust_id', 'trustor_user_id',
                             'auth_token_info', 'region_name', 'is_admin']
 
-    def __init__(self, username: str | None = None, password: str | None = None, aws_creds: Any = None,
+    def __init__(self, username: str | None = None, password: str | None = None, aws_creds: object = None,
                  auth_url: str | None = None, trust_id: str | None = None, trustor_user_id: str | None = None,
                  auth_token_info: Any = None, region_name: str | None = None, is_admin: bool = False,
                  trace: SpanContext | None = None, overwrite: bool = True, **kwargs: Any) -> None:

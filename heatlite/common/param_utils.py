@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common.i18n import _
 
 TRUE, FALSE = 'true', 'false'
@@ -24,7 +22,7 @@ def extract_bool(name: str, value: object) -> bool:
     return str(value).lower() == TRUE
 
 
-def extract_int(name: str, value: Any, allow_zero: bool = True, allow_negative: bool = False) -> int | None:
+def extract_int(name: str, value: object, allow_zero: bool = True, allow_negative: bool = False) -> int | None:
     """Converts a text to an integer; None stays None."""
     if value is None:
         return None
@@ -32,7 +30,7 @@ def extract_int(name: str, value: Any, allow_zero: bool = True, allow_negative: 
                        % {'name': name, 'value': value})
     if isinstance(value, bool) or not str(value).lstrip('-').isdigit():
         raise wrong
-    number = int(value)
+    number = int(str(value))
     if (number == 0 and not allow_zero) or (number < 0 and not allow_negative):
         raise ValueError(_("Value '%(value)s' is invalid for '%(name)s'")
                          % {'name': name, 'value': value})
