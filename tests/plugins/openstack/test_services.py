@@ -87,16 +87,30 @@ def test_making_is_not_repeated_when_nobody_knows(cloud: Cloud, neutron, kind, m
     neutron.delete_port(neutron.list_ports(name='once')['ports'][0]['id'])
 
 
-def test_a_service_that_never_answers_is_given_up(cloud: Cloud):
+@pytest.fixture
+def impatient(cloud: Cloud):
+    """The cloud for a caller that waits one second for a byte."""
     cfg.CONF.set_override('timeout', 1.0, group='clients')
-    try:
-        context = RequestContext.from_dict(cloud.context.to_dict())
-        cloud.fault(kind='hang', service='network', method='POST', path='*/ports', seconds=5)
-        with pytest.raises(exceptions.ConnectTimeout) as failed:
-            clients.of(context).client('neutron').create_port({'port': {'network_id': 'x'}})
-        assert http.reply_was_lost(failed.value)
-    finally:
-        cfg.CONF.clear_override('timeout', group='clients')
+    cloud.context = RequestContext.from_dict(cloud.context.to_dict())       # with clients of its own
+    yield cloud
+    cfg.CONF.clear_override('timeout', group='clients')
+
+
+def test_a_service_that_never_answers_is_given_up(impatient):
+    impatient.fault(kind='hang', service='network', method='POST', path='*/ports', seconds=5)
+    with pytest.raises(exceptions.ConnectTimeout) as failed:
+        impatient.client('neutron').create_port({'port': {'network_id': 'x'}})
+    assert http.reply_was_lost(failed.value)
+
+
+def test_a_service_that_never_answers_is_read_from_twice(impatient):
+    impatient.fault(kind='hang', service='network', method='GET', path='*/networks', seconds=5)
+    networks = impatient.client('neutron').list_networks
+    assert networks(name='private')['networks'], 'one lost connection is no outage'
+    impatient.fault(kind='hang', service='network', method='GET', path='*/networks', seconds=5, count=2)
+    with pytest.raises(exceptions.ConnectTimeout):
+        networks(name='private')
+    assert networks(name='private')['networks'], 'two requests have hung'
 
 
 def test_nobody_at_home_is_known_not_to_have_done_it(cloud: Cloud):

@@ -7,6 +7,7 @@ case, where the thing may exist although no answer says so.
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import threading
 from collections.abc import Iterator, Mapping
@@ -21,7 +22,8 @@ from heatlite.engine.clients import answers, looking
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
-RETRIES = 4                                 # further tries by the library, with pauses of 0.5, 1, 2, 4 seconds
+RETRIES = 4                                 # further tries of a busy service, with pauses of 0.5, 1, 2, 4 seconds
+TIMEOUTS = 2                                # so often [clients] timeout passes; one time-out may be a lost connection
 BUSY = [429, 503]                           # the service has not even begun
 BROKEN_ON_THE_WAY = [502, 504]              # it may have done it
 ONCE = ('/add_router_interface',)           # a PUT, and yet the second one is refused
@@ -51,10 +53,16 @@ class ServiceAdapter(adapter.Adapter):
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
         kwargs.setdefault('rate_semaphore', limit(str(self.service_type)))
-        kwargs.setdefault('connect_retries', RETRIES if repeatable else 0)
+        may_repeat = kwargs.pop('connect_retries', RETRIES) != 0
+        timeouts = itertools.count(1)
+
+        def gives_up(error: BaseException) -> bool:
+            if isinstance(error, exceptions.ConnectTimeout) and next(timeouts) >= TIMEOUTS:
+                return True
+            return not ((may_repeat and repeatable) or never_arrived(error))
+
         return retries.call(lambda: self._sent(url, method, kwargs), retries.CONNECTION,
-                            exceptions.RetriableConnectionFailure,
-                            gives_up=lambda error: repeatable or not never_arrived(error))
+                            exceptions.RetriableConnectionFailure, gives_up=gives_up)
 
     @functools.cached_property
     def _endpoint(self) -> str | None:
