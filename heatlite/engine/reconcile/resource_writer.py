@@ -34,7 +34,8 @@ class NothingStored:
 
 class JournalWriter:
     """Stores the writes of a resource type. A write is durable when it returns, except in a create that is safe to
-    repeat (`idempotent_create`). Data are stored with the next change."""
+    repeat (`idempotent_create`): its physical id is stored when the call returns. Data are stored with the next change.
+    """
 
     def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
                  records: StoredResourceCache) -> None:
@@ -46,7 +47,10 @@ class JournalWriter:
 
     def physical_id(self, resource: State, value: str | None) -> None:
         row = self._row(resource)._replace(physical_id=value)
-        self._store(resource, row)
+        if row.in_progress and _is_repeatable(resource, row):
+            self._take(resource, row)
+        else:
+            self._store(resource, row)
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self._work.data.append(Datum(key, value, redact))
@@ -77,15 +81,22 @@ class JournalWriter:
         return row
 
     def _store(self, resource: State, row: ResourceState, columns: Mapping[str, object] | None = None) -> None:
-        self._leased.record(row)
-        resource.take_state(row)
+        self._take(resource, row)
         change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns or {},
                         data=self._work.take_data())
-        self._records.forget(row.id)
-        if row.action is Action.CREATE and resource.idempotent_create:
+        if _is_repeatable(resource, row):
             self._journal.submit(change)
         else:
             self._journal.write(change)
+
+    def _take(self, resource: State, row: ResourceState) -> None:
+        self._leased.record(row)
+        resource.take_state(row)
+        self._records.forget(row.id)
+
+
+def _is_repeatable(resource: State, row: ResourceState) -> bool:
+    return row.action is Action.CREATE and resource.idempotent_create
 
 
 def stored_number(resource: State) -> int:
