@@ -37,7 +37,7 @@ Then = Callable[[BaseException | None], None]           # None: durable; else wh
 
 
 class Journal:
-    LINGER = 0.02                                   # seconds that a change without a waiter may be delayed
+    LINGER = 0.05                                   # seconds that a change without a waiter may be delayed
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
     def __init__(self, runtime: Runtime, database: Database, largest: int = 2000,
