@@ -80,7 +80,7 @@ def _checked(template_file: str, environment_files: Sequence[str], parameters: M
 
     definition = built()
     try:
-        diagnostics = lint.check(definition, offline_types.OfflineTypes(), known=reading.templates)
+        diagnostics = lint.check(definition, offline_types.OfflineTypes(unread=reading.unread), known=reading.templates)
     except FAILURES as error:
         reading.last = template_file
         return [reading.failed(error, rules.SECTION)]
@@ -97,7 +97,8 @@ def _notes(fresh: StackDefinition, checked: StackDefinition, reading: Reading, n
             line, column = checked.template.position((key, parameter)) or (None, None)
             yield Finding(rules.NO_VALUE, 'Advice', _('The parameter "%s" needs a value') % parameter, name, line,
                           column, (key, parameter))
-    for diagnostic in lint.check(fresh, offline_types.OfflineTypes(ask=True), known=reading.templates):
+    types = offline_types.OfflineTypes(ask=True, unread=reading.unread)
+    for diagnostic in lint.check(fresh, types, known=reading.templates):
         if offline_types.needs_cloud(diagnostic.error):
             yield _of_complaint(diagnostic, reading, rules.CLOUD)
 

@@ -26,6 +26,7 @@ from heatlite.language.template import Template
 
 LIMITS: Final = Limits(max_size=10_000_000)
 MOST_FILE_BYTES: Final = 4 * LIMITS.max_size            # of a file that a template names; a character has up to four
+REMOTE: Final = ('http', 'https')        # files there are fetched by the client or the service
 FAILURES: Final = (exception.HeatException, DocumentError, EnvironmentError_)
 RULES: Final = ((exception.RequestLimitExceeded, rules.LIMIT), (exception.InvalidTemplateVersion, rules.VERSION),
                 (EnvironmentError_, rules.ENVIRONMENT), (OSError, rules.FILE), (DocumentError, rules.SYNTAX))
@@ -49,6 +50,7 @@ class Reading:
         self.templates: dict[str, Template] = {}
         self.names: dict[str, str] = {}             # URL -> name of the file in findings
         self.texts: dict[str, str] = {}             # the same name -> text
+        self.unread: set[str] = set()               # URLs of files of which `problems` tell
         self.problems: list[Finding] = []
         self.last = ''
 
@@ -84,19 +86,21 @@ class Reading:
         self.texts[self.names[url]] = text
         return text
 
-    def _resolved(self, value: object, base: str, key: str | None = None) -> Any:
+    def _resolved(self, value: object, base: str, path: tuple[Any, ...] = ()) -> Any:
         if isinstance(value, Mapping):
-            return {name: self._resolved(item, base, name) for name, item in value.items()}
+            return {name: self._resolved(item, base, (*path, name)) for name, item in value.items()}
         if isinstance(value, list):
-            return [self._resolved(item, base) for item in value]
+            return [self._resolved(item, base, (*path, number)) for number, item in enumerate(value)]
+        key = path[-1] if path else None
         if isinstance(value, str) and key == 'get_file':
-            return self._use(urljoin(base, value), is_template=False)
+            return self._use(urljoin(base, value), path, is_template=False)
         if isinstance(value, str) and key in ('type', 'Type') and templates.is_template_name(value):
-            return self._use(urljoin(base, value), is_template=True)
+            return self._use(urljoin(base, value), path, is_template=True)
         return value
 
-    def _use(self, url: str, *, is_template: bool) -> str:
-        if url in self.files:
+    def _use(self, url: str, path: tuple[Any, ...], *, is_template: bool) -> str:
+        """Reads a file that the last one names at `path`. Returns its URL."""
+        if url in self.files or urlparse(url).scheme in REMOTE:
             return url
         self.files[url] = ''                        # a template may use itself; the check reports that
         asking = self.last
@@ -105,12 +109,17 @@ class Reading:
             self.files[url] = json.dumps(self.template(url).document) if is_template else self._text(url)
         except (OSError, *FAILURES) as error:
             del self.files[url]
-            if isinstance(error, OSError):
-                self.last = asking
-            self.problems.append(self.failed(error, rules.SYNTAX))
+            self.unread.add(url)
+            self.problems.append(self._not_read(error, asking, path) if isinstance(error, OSError)
+                                 else self.failed(error, rules.SYNTAX))
         finally:
             self.last = asking
         return url
+
+    def _not_read(self, error: OSError, asking: str, path: tuple[Any, ...]) -> Finding:
+        """The finding for a file that the file `asking` names at `path`."""
+        line, column = Positions(self.texts[asking]).find(path) or (None, None)
+        return Finding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
 
     def _check_size(self, url: str) -> None:
         """Refuses a file without an end, such as a device, and one that is too large. Raises OSError."""
@@ -141,16 +150,18 @@ class Reading:
                         kinds[parameter] = parameter_definitions.schema_of(parameter, body, each.edition).kind
         return merging.merge_files(list(texts), texts, parameters or {}, kinds, LIMITS)
 
-    def _registry(self, entries: Mapping[str, object], base: str) -> dict[str, object]:
+    def _registry(self, entries: Mapping[str, object], base: str,
+                  path: tuple[str, ...] = ('resource_registry',)) -> dict[str, object]:
         given = entries.get(BASE_URL)
         if isinstance(given, str):
             base = given if given.endswith('/') else f'{given}/'
         resolved: dict[str, Any] = {}
         for key, value in entries.items():
             if isinstance(value, Mapping):
-                resolved[key] = self._registry(value, base)
+                resolved[key] = self._registry(value, base, (*path, key))
             elif isinstance(value, str) and '::' not in value and key not in (BASE_URL, DRIFT, HOOKS, RESTRICTED):
-                resolved[key] = self._use(urljoin(base, value), is_template=templates.is_template_name(value))
+                resolved[key] = self._use(urljoin(base, value), (*path, key),
+                                          is_template=templates.is_template_name(value))
             else:
                 resolved[key] = value
         return resolved

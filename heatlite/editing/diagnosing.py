@@ -96,9 +96,12 @@ def _placed(found: Sequence[Finding], text: Text, outline: Outline, url: str, re
 
 
 def _span(finding: Finding, text: Text, outline: Outline, uses: Sequence[files.FileUse]) -> Span:
-    if finding.line is None:
+    if finding.rule == rules.FILE:
         named = next((use.node.span for use in uses if use.path is not None and str(use.path) in finding.message), None)
-        return named or text.line(0)
+        if named is not None:
+            return named
+    if finding.line is None:
+        return text.line(0)
     start = text.found_at(finding.line, finding.column or 1)
     line = text.line(text.line_of(start))
     found = outline.tree.find(start)

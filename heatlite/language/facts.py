@@ -24,6 +24,10 @@ Nested = Callable[['ResourceDefinition', Mapping[str, Any]], 'Mapping[str, Any] 
 NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mapping[str, Any]] | None']
 
 
+class NotAtHand(exception.StackValidationFailed):
+    """A template is not at hand, which is no fault of the resource that uses it: nothing is said of the resource."""
+
+
 @dataclass(frozen=True)
 class TypeFacts:
     """The facts of one type that checks of templates need.
@@ -80,4 +84,4 @@ class TypeCatalog(Protocol):
         """Facts of a type that is not a template. Raises StackValidationFailed for an unknown type."""
 
     def fetch(self, template_name: str, is_user: bool) -> str:
-        """Fetches the text of a template that is not among the files. Raises StackValidationFailed."""
+        """Fetches the text of a template that is not among the files. Raises StackValidationFailed, NotAtHand."""

@@ -24,7 +24,7 @@ from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefini
 from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first, ruled
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
 from heatlite.language.expression import ABSENT, PLACEHOLDERS, UNKNOWNS, evaluate
-from heatlite.language.facts import TypeCatalog, TypeFacts
+from heatlite.language.facts import NotAtHand, TypeCatalog, TypeFacts
 from heatlite.language.registry import RESOURCES, Found
 from heatlite.language.schema import FAILED, NOT_ASSIGNED, Failed, Reader
 from heatlite.language.template import Template
@@ -121,6 +121,8 @@ class Checker(DocumentChecks):
                 self.facts[name] = self._facts_of(resource)
                 if name in self.right:
                     known[resource.type] = self.facts[name], self.found[name]
+            except NotAtHand:
+                self.broken.add(name)
             except CLIENT_ERRORS as error:
                 self.broken.add(name)
                 yield Diagnostic(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
@@ -505,6 +507,8 @@ class Checker(DocumentChecks):
             limit = self.definition.limits.max_nested_depth
             if self.depth >= limit:
                 raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
+        except NotAtHand:
+            return
         except (*CLIENT_ERRORS, TypeError, ValueError) as error:
             rule = rules.LIMIT if isinstance(error, exception.RequestLimitExceeded) else rules.FILE
             yield Diagnostic(self._from_inside(resource, error), resource.path, rule=rule)

@@ -92,6 +92,33 @@ def test_what_is_no_file_is_not_read(lint, name):
     assert code == 1 and line.endswith(' is not a file [HL004]')
 
 
+def test_a_file_that_cannot_be_read_is_one_finding_where_it_is_used(lint):
+    code, lines = lint(
+        'a.yaml', '-e', 'env.yaml', '--format', 'short', env='resource_registry:\n  My::Type: none.yaml\n',
+        nested=HEAD + 'resources:\n  inside: {type: gone.yaml}\n',
+        group=HEAD + 'resources:\n'
+                     '  group: {type: OS::Heat::ResourceGroup, properties: {resource_def: {type: away.yaml}}}\n',
+        a=HEAD + 'resources:\n  one: {type: nested.yaml}\n  two: {type: group.yaml}\n  three: {type: My::Type}\n'
+                 'outputs:\n  o: {value: {get_file: lost.txt}}\n')
+    assert code == 1
+    assert [(line.split(':')[:3], line.rpartition('/')[2]) for line in lines] == [
+        (['nested.yaml', '3', '12'], "gone.yaml' [HL004]"),
+        (['group.yaml', '3', '70'], "away.yaml' [HL004]"),
+        (['a.yaml', '7', '15'], "lost.txt' [HL004]"),
+        (['env.yaml', '2', '3'], "none.yaml' [HL004]")]
+
+
+def test_what_the_service_fetches_is_no_error(lint):
+    text = HEAD + 'resources:\n  there: {type: "https://example.org/there.yaml"}\n' \
+        '  stack: {type: AWS::CloudFormation::Stack, properties: {TemplateURL: "https://example.org/there.yaml"}}\n' \
+        'outputs:\n  text: {value: {get_file: "http://example.org/text"}}\n'
+    assert lint('a.yaml', '--format', 'short', a=text) == (0, [])
+    code, lines = lint('a.yaml', '--format', 'short', '--notes', a=text)
+    assert code == 0
+    assert [line.partition(': note: ')[0] for line in lines] == ['a.yaml:3:11']
+    assert all(line.endswith('only the cloud can check this [HL901]') for line in lines)
+
+
 def test_huge_files_are_not_read(lint, tmp_path):
     with (tmp_path / 'huge').open('wb') as sparse:
         sparse.truncate(reading.MOST_FILE_BYTES + 1)

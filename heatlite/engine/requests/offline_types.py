@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -17,13 +17,14 @@ from heatlite.engine.resources import packed_types
 from heatlite.language import custom_constraints
 from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.environment import Environment
-from heatlite.language.facts import TypeFacts
+from heatlite.language.facts import NotAtHand, TypeFacts
 from heatlite.language.translation import RESOLVE, TranslationRule
 
 LOG = logging.getLogger(__name__)
 
 
 CLOUD = _('only the cloud can check this')
+REMOTE = ('http://', 'https://')           # the service fetches such templates, and so does the client
 
 
 def needs_cloud(error: exception.HeatException) -> bool:
@@ -36,11 +37,13 @@ def _ask(name: str, value: object) -> None:
 
 
 class OfflineTypes(packed_types.PackedTypes):
-    """A `language.facts.TypeCatalog`. `ask`: whatever needs a service is an error (`needs_cloud`), and passes else."""
+    """A `language.facts.TypeCatalog`. `ask`: whatever needs a service is an error (`needs_cloud`), and passes else;
+    `unread`: URLs of templates whose errors are reported elsewhere."""
 
-    def __init__(self, *, ask: bool = False) -> None:
+    def __init__(self, *, ask: bool = False, unread: Container[str] = ()) -> None:
         super().__init__()
         self.ask = ask
+        self._unread = unread
         self._offline: Any = None
         self._kinds: dict[Any, Any] = {}
         self._drafts: dict[int, tuple[StackDefinition, Any]] = {}
@@ -49,6 +52,13 @@ class OfflineTypes(packed_types.PackedTypes):
         if self.ask and not self.is_pure(name):
             return custom_constraints.PureConstraint(functools.partial(_ask, name))
         return super().lookup(name)
+
+    def fetch(self, template_name: str, is_user: bool) -> str:
+        if template_name in self._unread:
+            raise NotAtHand(message=template_name)
+        if template_name.startswith(REMOTE):
+            raise (exception.StackValidationFailed if self.ask else NotAtHand)(message=f'{template_name}: {CLOUD}')
+        return super().fetch(template_name, is_user)
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         found = super().facts(type_name, resource_name, environment)
