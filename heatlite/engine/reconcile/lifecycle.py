@@ -105,6 +105,7 @@ class StackLifecycle:
             self._use_cases().snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
         if definition is None:
             definition = self._definition(row)
+        permissions = self._permissions(row)
         self._take_row(leased, row)
         leased.definition, leased.unread = definition, None
         runner.executor.objects.use_types(self._registry.frozen())
@@ -113,7 +114,7 @@ class StackLifecycle:
         return leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
-            hooks=loading.hooks(definition), permissions=self._permissions(row), tolerance=tolerance(row),
+            hooks=loading.hooks(definition), permissions=permissions, tolerance=tolerance(row),
             abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited(),
             uuid=loading.new_uuid(row))
 
