@@ -13,10 +13,13 @@ import os
 import pkgutil
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import abc, machinery
+from typing import TypeVar
 
 from heatlite.engine.compat import old_names, type_modules
+
+T = TypeVar('T')
 
 OLD, NEW = 'heat', 'heatlite'
 PLUGINS = f'{NEW}.engine.plugins'
@@ -170,36 +173,33 @@ def _package(name: str) -> types.ModuleType:
 
 def _made(rest: str) -> types.ModuleType:
     base_name, names = old_names.MADE[rest]
-    module = types.ModuleType(f'{OLD}.{rest}', 'A module of former years.')
-    base = importlib.import_module(base_name) if base_name else None
+    return _lazy(rest, 'A module of former years.', names, _resolved,
+                 importlib.import_module(base_name) if base_name else None)
+
+
+def _resolved(value: object) -> object:
+    return pkgutil.resolve_name(value) if isinstance(value, str) and ':' in value else value
+
+
+def _of_types(rest: str) -> types.ModuleType:
+    return _lazy(rest, 'A module with built-in types.', type_modules.MODULES[rest], type_modules.class_of)
+
+
+def _lazy(rest: str, purpose: str, names: Mapping[str, T], value_of: Callable[[T], object],
+          base: types.ModuleType | None = None) -> types.ModuleType:
+    """Return the module `heat.<rest>`, which looks a name up when it is used: a plug-in seldom needs all of them.
+
+    `value_of(entry)`: the value for an entry of `names`; `base`: has all other names."""
+    module = types.ModuleType(f'{OLD}.{rest}', purpose)
 
     def lookup(name: str) -> object:
-        """Look up a name when it is used: a plug-in seldom needs all of them."""
         if name in names:
-            value = names[name]
-            if isinstance(value, str) and ':' in value:
-                value = pkgutil.resolve_name(value)
+            value = value_of(names[name])
             setattr(module, name, value)
             return value
         if base is not None and not name.startswith('__'):
             return getattr(base, name)
         raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
-
-    vars(module)['__getattr__'] = lookup
-    return module
-
-
-def _of_types(rest: str) -> types.ModuleType:
-    classes = type_modules.MODULES[rest]
-    module = types.ModuleType(f'{OLD}.{rest}', 'A module with built-in types.')
-
-    def lookup(name: str) -> object:
-        """Make a class when it is used."""
-        if name not in classes:
-            raise AttributeError(f'module {module.__name__!r} has no attribute {name!r}')
-        value = type_modules.class_of(classes[name])
-        setattr(module, name, value)
-        return value
 
     vars(module)['__getattr__'] = lookup
     return module
