@@ -1,4 +1,4 @@
-"""`python -m tests.system.chaos.frozen_broker [--trials N] [--pauses S ...] [--set GROUP__NAME=VALUE ...]`
+"""`python -m tests.system.chaos.frozen_broker [--trials N] [--still S] [--pauses S ...] [--set GROUP__NAME=VALUE ...]`
 
 How long no request that needs an engine is answered while a node of the broker's cluster stands still, as a virtual
 machine that is paused, and how long when another one does so soon after the first has come back.
@@ -23,7 +23,6 @@ from tests.system.chaos.servers import Servers
 from tests.system.cluster import Cluster
 from tests.system.processes import ask
 
-STANDS_STILL = 30.0             # seconds
 AFTERWARDS = 40.0               # seconds that are looked at after the last node has come back
 BREATH = 2.0                    # seconds between two answers that are not counted as silence
 TEMPLATE = {'template': {'heat_template_version': '2018-08-31'}}
@@ -54,9 +53,9 @@ class Asker(threading.Thread):
                 self.answered.append(time.monotonic())
 
 
-def trial(pauses: Sequence[float], settings: dict[str, str]) -> list[float]:
-    """In a new cluster, one node after the other stands still, with these pauses between; for each, the seconds of
-    silence of the API that was silent for longest, until the next one stands still."""
+def trial(still: float, pauses: Sequence[float], settings: dict[str, str]) -> list[float]:
+    """In a new cluster, one node after the other stands still for so many seconds, with these pauses between; for each,
+    the seconds of silence of the API that was silent for longest, until the next one stands still."""
     servers = Servers('mariadb', 'rabbits')
     try:
         with tempfile.TemporaryDirectory() as name:
@@ -65,14 +64,14 @@ def trial(pauses: Sequence[float], settings: dict[str, str]) -> list[float]:
                               **{**QUORUM, **settings})
             try:
                 cluster.start_api(cluster.database_url)
-                return _freeze(servers, [Asker(url) for url in cluster.urls], pauses)
+                return _freeze(servers, [Asker(url) for url in cluster.urls], still, pauses)
             finally:
                 cluster.stop()
     finally:
         servers.close()
 
 
-def _freeze(servers: Servers, askers: Sequence[Asker], pauses: Sequence[float]) -> list[float]:
+def _freeze(servers: Servers, askers: Sequence[Asker], still: float, pauses: Sequence[float]) -> list[float]:
     for asker in askers:
         asker.start()
     time.sleep(10)                              # all processes are connected
@@ -80,7 +79,7 @@ def _freeze(servers: Servers, askers: Sequence[Asker], pauses: Sequence[float]) 
     for node, pause in zip(itertools.cycle(BROKERS), [*pauses, AFTERWARDS], strict=False):
         began = time.monotonic()
         servers.signal(node, signal.SIGSTOP)
-        time.sleep(STANDS_STILL)
+        time.sleep(still)
         servers.signal(node, signal.SIGCONT)
         time.sleep(pause)
         ended = time.monotonic()
@@ -93,13 +92,14 @@ def _freeze(servers: Servers, askers: Sequence[Asker], pauses: Sequence[float]) 
 def main() -> int:
     parser = argparse.ArgumentParser(prog='python -m tests.system.chaos.frozen_broker')
     parser.add_argument('--trials', type=int, default=3)
+    parser.add_argument('--still', type=float, default=30.0, metavar='S', help='how long a node stands still')
     parser.add_argument('--pauses', type=float, nargs='*', default=[20.0, 60.0, 120.0], metavar='S')
     parser.add_argument('--set', nargs='*', default=[], metavar='GROUP__NAME=VALUE', help='options of heatlite')
     chosen = parser.parse_args()
     settings = dict(each.split('=', 1) for each in chosen.set)
     print('seconds without answers:', 'first', *(f'{pause:.0f} s later' for pause in chosen.pauses), sep='  ')
     for number in range(chosen.trials):
-        found = trial(chosen.pauses, settings)
+        found = trial(chosen.still, chosen.pauses, settings)
         print(f'trial {number + 1}:', *(f'{each:.1f}' for each in found), f'load {os.getloadavg()[0]:.1f}',
               sep='  ', flush=True)
     return 0
