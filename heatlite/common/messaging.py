@@ -23,7 +23,10 @@ EXCHANGE = 'heat'
 PORT = 5672                     # of a broker, where the URL has none
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
-HEARTBEAT_SECONDS = 15          # a connection that is silent for twice as long is closed; the library's default is 60
+HEARTBEAT_SECONDS = 5           # a connection that is silent for twice as long is closed; the library's default is 60
+# The next host is chosen by chance. In turn, a connection that waits for messages would return to a silent host for
+# ever: oslo.messaging and kombu together move it on by three hosts each time, and a cluster has three.
+FAILOVER = 'shuffle'
 RABBIT = 'oslo_messaging_rabbit'
 NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
@@ -46,6 +49,7 @@ def transport(conf: ConfigOpts, process: str) -> Any:
             conf.register_opts(found, group=RABBIT)
     conf.set_default('rabbit_interval_max', RECONNECT_SECONDS, group=RABBIT)
     conf.set_default('heartbeat_timeout_threshold', HEARTBEAT_SECONDS, group=RABBIT)
+    conf.set_default('kombu_failover_strategy', FAILOVER, group=RABBIT)
     conf.set_default('processname', process, group=RABBIT)
     return oslo_messaging.get_rpc_transport(conf)
 

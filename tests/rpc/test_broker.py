@@ -97,6 +97,11 @@ def test_an_answer_that_finds_no_broker_is_not_waited_for():
         'first': 'AnswerLost', 'second': 'BrokerUnavailable', 'received': 1, 'silent': 'MessagingTimeout'}
 
 
+@pytest.mark.service
+def test_an_engine_leaves_a_host_that_has_gone_silent():
+    assert found_by('silent_host', 200) == {'before': 'answer', 'meanwhile': 'answer'}
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))

@@ -15,8 +15,15 @@ class Relay:
         self._server = server
         self._open = []
         self._listening = None
+        self._moves = threading.Event()         # what passes on
+        self._moves.set()
         self.port = 0
         self.mend()
+
+    @property
+    def is_used(self):
+        """Whether there are connections."""
+        return bool(self._open)
 
     def mend(self):
         """Accept connections, on the same port as before, and pass everything on."""
@@ -34,6 +41,10 @@ class Relay:
         """End all connections, accept new ones, and answer nothing."""
         self.cut()
         self._listen(self._open.append)
+
+    def freeze(self):
+        """Keep all connections, accept new ones, and pass nothing on: a server that stands still."""
+        self._moves.clear()
 
     def answer(self, content=UNAVAILABLE):
         """End all connections, and answer to each new one the same."""
@@ -65,12 +76,13 @@ class Relay:
             return
         self._open += [near, far]
         for ends in ((near, far), (far, near)):
-            threading.Thread(target=_pass_on, args=ends, daemon=True).start()
+            threading.Thread(target=_pass_on, args=(*ends, self._moves), daemon=True).start()
 
 
-def _pass_on(source, target):
+def _pass_on(source, target, moves):
     with contextlib.suppress(OSError):
         while data := source.recv(65536):
+            moves.wait()
             target.sendall(data)
     for each in (source, target):
         with contextlib.suppress(OSError):

@@ -202,11 +202,11 @@ class Faults(threading.Thread):
         if left:
             event.wrong.append(f'nobody took {len(left)} stacks of {gone}: {sorted(left)[:3]}')
 
-    def _until(self, event: Event, done: Callable[[], bool], what: str) -> None:
+    def _until(self, event: Event, done: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
         began = time.monotonic()
         while not done():
-            if time.monotonic() > began + PATIENCE:
-                event.wrong.append(f'not within {PATIENCE:.0f} s: {what}')
+            if time.monotonic() > began + patience:
+                event.wrong.append(f'not within {patience:.0f} s: {what}')
                 return
             time.sleep(0.05)
         event.moved.append(time.monotonic() - began)

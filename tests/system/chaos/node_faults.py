@@ -15,6 +15,7 @@ from tests.system.chaos.faults import PATIENCE, TTL, Event, Faults
 DATABASES = ('galera1', 'galera2', 'galera3')
 BROKERS = ('rabbit1', 'rabbit2', 'rabbit3')
 STANDS_STILL = (2.0, 8.0, 30.0)         # seconds; the other nodes evict one after five
+JOINS = 180.0                           # a node of RabbitMQ may wait for sixty until it tries again to join
 
 
 class NodeFaults(Faults):
@@ -68,7 +69,7 @@ class NodeFaults(Faults):
     def stop_a_broker_node_for_a_while(self, event: Event) -> None:
         name = self._dice.choice(BROKERS)
         self._stand_still(event, name)
-        self._until(event, lambda: self._servers.is_broker_whole(name), 'the node is back')
+        self._until(event, lambda: self._servers.is_broker_whole(name), 'the node is back', JOINS)
 
     def fill_the_disk_of_a_database_node(self, event: Event) -> None:
         """It ends when it cannot write what the others have accepted."""

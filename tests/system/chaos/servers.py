@@ -111,12 +111,12 @@ class Servers:
         self._ask_broker(server, 'set_disk_free_limit', '1000GB' if is_full else '10MB')
 
     def is_broker_whole(self, server: str) -> bool:
-        """Whether a node of the broker serves, and sees all others."""
+        """Whether a node of the broker serves, sees all others, and does not have a database of its own."""
         try:
             self._ask_broker(server, 'await_online_nodes', str(len(self.rabbits_url.split(','))), '--timeout', '1')
+            return self._ask_broker(server, 'eval', 'rabbit_node_monitor:partitions().').strip() == '[]'
         except subprocess.SubprocessError:
             return False
-        return True
 
     def _ask_broker(self, server: str, *words: str) -> str:
         """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes ten seconds."""
