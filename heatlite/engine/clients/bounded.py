@@ -114,7 +114,7 @@ class Adapter(HTTPAdapter):
             'https': type('EncryptedPool', (HTTPSConnectionPool,), {'ConnectionCls': self.encrypted})}
 
 
-def read(response: requests.Response, *, stream: bool = False, **_of_the_request: Any) -> None:
+def read(response: requests.Response, *, stream: bool = False, **_of_the_request: object) -> None:
     """A response hook of requests: reads the body, unless the caller wants to read it in pieces.
 
     Raises AnswerRefused beyond `[clients] max_answer_size` (what it expands to) or the time of the answer, and

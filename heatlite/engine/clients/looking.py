@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1.exceptions import ClientException
 from requests import Response
@@ -22,6 +22,9 @@ from requests import Response
 from heatlite.common import metrics, repeats, turns
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients.os.collection import next_page
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
 
 LOG = logging.getLogger(__name__)
 
@@ -88,8 +91,8 @@ class Look:
         self.sent: Counter[str] = Counter()                 # service -> requests
         self._runtime = runtime
         self._asked: Counter[Collection] = Counter()        # objects that were asked for alone
-        self._lists: dict[Any, tuple[float, Mapping[str, Any]]] = {}
-        self._answers: dict[Any, tuple[float, Response]] = {}
+        self._lists: dict[object, tuple[float, Mapping[str, Any]]] = {}
+        self._answers: dict[object, tuple[float, Response]] = {}
 
     def before(self, service: str) -> None:
         """Wait until a request may be sent; call it right before."""
@@ -97,7 +100,7 @@ class Look:
         self.sent[service] += 1
         metrics.drift_requests.labels(metrics.service_label(service)).inc()
 
-    def get(self, adapter: Any, url: str, arguments: Mapping[str, Any],
+    def get(self, adapter: Adapter, url: str, arguments: Mapping[str, Any],
             ask: Callable[[str, Mapping[str, Any]], Response]) -> Response:
         """Return the answer to a GET. `ask(url, params)`: sends one with these parameters."""
         params = arguments.get('params') or {}
@@ -118,7 +121,7 @@ class Look:
             self._answers[key] = now, answer
         return answer
 
-    def _list(self, adapter: Any, collection: Collection, microversion: Any,
+    def _list(self, adapter: Adapter, collection: Collection, microversion: object,
               ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
         """Return id -> object of a collection; empty if the service does not list it."""
         key = _caller(adapter), str(adapter.service_type), collection, microversion
@@ -136,7 +139,7 @@ class Look:
             self._lists[key] = now, found
         return found
 
-    def _pages(self, adapter: Any, collection: Collection,
+    def _pages(self, adapter: Adapter, collection: Collection,
                ask: Callable[[str, Mapping[str, Any]], Response]) -> Iterator[list[Any]]:
         params: dict[str, Any] = {'limit': PAGE}
         if collection.by_project:
@@ -169,7 +172,7 @@ def within(look: Look) -> Iterator[Look]:
         _current.reset(token)
 
 
-def _caller(adapter: Any) -> object:
+def _caller(adapter: Adapter) -> object:
     """Return whose answers these are: stacks of one user in one project share them, each has a session of its own."""
     who = adapter.get_project_id(), adapter.get_user_id()
     return (*who, adapter.get_endpoint()) if all(who) else adapter.session

@@ -122,7 +122,7 @@ class Group(StackResource):
         """{member: reference}, {} while there are none."""
         return dict(self.get_output(REFS_MAP) or {}) if self.has_output(REFS_MAP) else {}
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         match name:

@@ -189,7 +189,7 @@ class ScaledGroup(members.Group):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name == 'current_size':
             return grouputils.get_size(self)
         return super()._resolve_attribute(name)

@@ -32,7 +32,7 @@ class SignalResponder(stack_user.StackUser):
         'CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'HEAT_SIGNAL', 'NO_SIGNAL', 'ZAQAR_SIGNAL', 'TOKEN_SIGNAL', 'AUTO')
     requires_deferred_auth = True
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         self._delete_signals()
         return super().handle_delete()
 

@@ -138,16 +138,16 @@ class StackResource(resource.Resource):
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         return self.delete_nested()
 
-    def handle_suspend(self) -> Any:
+    def handle_suspend(self) -> object:
         return self._pass_down(self.SUSPEND, _('Cannot suspend %s, stack not created'))
 
-    def handle_resume(self) -> Any:
+    def handle_resume(self) -> object:
         return self._pass_down(self.RESUME, _('Cannot resume %s, stack not created'))
 
-    def handle_check(self) -> Any:
+    def handle_check(self) -> object:
         return self._pass_down(self.CHECK, _('Cannot check %s, stack not created'))
 
     def handle_snapshot(self) -> object:
@@ -161,31 +161,31 @@ class StackResource(resource.Resource):
             pass
         raise exception.Error(without % self.name)
 
-    def check_create_complete(self, cookie: Any = None) -> bool:
+    def check_create_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_adopt_complete(self, cookie: Any = None) -> bool:
+    def check_adopt_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_update_complete(self, cookie: Any = None) -> bool:
+    def check_update_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_delete_complete(self, cookie: Any = None) -> bool:
+    def check_delete_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return cookie is None or self.is_nested_done(cookie)
 
-    def check_suspend_complete(self, cookie: Any = None) -> bool:
+    def check_suspend_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_resume_complete(self, cookie: Any = None) -> bool:
+    def check_resume_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_check_complete(self, cookie: Any = None) -> bool:
+    def check_check_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_snapshot_complete(self, cookie: Any = None) -> bool:
+    def check_snapshot_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def is_nested_done(self, cookie: Mapping[str, Any]) -> bool:
+    def is_nested_done(self, cookie: Mapping[str, object]) -> bool:
         """Raises what the nested stack failed of."""
         done = bool(self.stack.nesting.is_done(self, cookie))
         if done:
@@ -303,7 +303,7 @@ class StackResource(resource.Resource):
             return super().get_attribute(key, *path)
         return attributes.select_from_attribute(self.get_output(key), path)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         return self.get_output(name) if self.resource_id is not None else None
 
 

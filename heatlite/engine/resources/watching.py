@@ -46,7 +46,7 @@ class Alarm(resource.Resource):
 
     # --- the rule -----------------------------------------------------------------------------------------
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Raises StackValidationFailed for a rule that cannot be evaluated, as far as its values are known."""
         found = super().validate()
         if all(_is_known(self.properties[name]) for name in self.PROPERTIES):

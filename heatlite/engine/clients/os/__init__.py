@@ -6,7 +6,7 @@ May not come in: stacks, resources, rows.
 from __future__ import annotations
 
 import abc
-from typing import Any
+from collections.abc import Collection
 
 from heatlite.engine.clients.caching import MEMOIZE_EXTENSIONS, MEMOIZE_FINDER
 
@@ -17,7 +17,7 @@ class ExtensionMixin(metaclass=abc.ABCMeta):
     """For services whose API has optional parts. Subclasses define `_list_extensions`."""
 
     @abc.abstractmethod
-    def _list_extensions(self) -> Any:
+    def _list_extensions(self) -> Collection[str]:
         """Aliases of the extensions the service has."""
 
     def has_extension(self, alias: str) -> bool:

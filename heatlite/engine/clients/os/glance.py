@@ -68,7 +68,7 @@ class GlanceClientPlugin(service.ServicePlugin):
 class EntityMatchNotFound(exception.EntityNotFound):
     msg_fmt = 'No %(entity)s matching %(args)s.'
 
-    def __init__(self, entity: str = '', args: Any = None) -> None:
+    def __init__(self, entity: str = '', args: object = None) -> None:
         exception.HeatException.__init__(self, entity=entity, args=args)
 
 

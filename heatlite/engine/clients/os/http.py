@@ -15,6 +15,7 @@ from typing import Any
 
 from keystoneauth1 import adapter, exceptions
 from oslo_config import cfg
+from requests import Response
 from requests import exceptions as transport
 
 from heatlite.common import retries
@@ -42,13 +43,13 @@ def limit(service: str) -> threading.BoundedSemaphore:
 class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
-    def request(self, url: str, method: str, **kwargs: Any) -> Any:
+    def request(self, url: str, method: str, **kwargs: Any) -> Response:
         look = looking.current()
         if look is None or method.upper() != 'GET':
             return self._answered(url, method, kwargs)
         return look.get(self, url, kwargs, lambda at, params: self._answered(at, method, {**kwargs, 'params': params}))
 
-    def _answered(self, url: str, method: str, kwargs: dict[str, object]) -> Any:
+    def _answered(self, url: str, method: str, kwargs: dict[str, object]) -> Response:
         repeatable = _is_repeatable(url, method, kwargs)
         kwargs.setdefault('status_code_retries', RETRIES)
         kwargs.setdefault('retriable_status_codes', BUSY + BROKEN_ON_THE_WAY if method.upper() == 'GET' else BUSY)
@@ -70,7 +71,7 @@ class ServiceAdapter(adapter.Adapter):
         found = self.get_endpoint()
         return found.replace('%', '%%') if found else None
 
-    def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> object:
+    def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> Response:
         fence.pass_through()
         look = looking.current()
         if look is not None:
@@ -108,7 +109,7 @@ def say_it_in_the_services_words(error: exceptions.HttpError) -> None:
         error.args = (f'{text} (Request-ID: {error.request_id})' if error.request_id else text,)
 
 
-def messages(response: Any) -> Iterator[str]:
+def messages(response: Response) -> Iterator[str]:
     """What an answer says of an error, the best first."""
     try:
         body = response.json()
@@ -161,7 +162,7 @@ def status_of(error: BaseException) -> int | None:
     return None
 
 
-def new_id(answer: Any, key: str | None = None, field: str = 'id') -> str:
+def new_id(answer: Response, key: str | None = None, field: str = 'id') -> str:
     """The id in the body of an answer."""
     body = answer.json()
     return str((body[key] if key else body)[field])

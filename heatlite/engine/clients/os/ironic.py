@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import http, service
 
 CLIENT_NAME = 'ironic'
 
@@ -20,7 +18,7 @@ class IronicClientPlugin(service.ServicePlugin):
     service_types = [BAREMETAL] = ['baremetal']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
 
-    def adapter(self, service_type: str | None = None, **given: object) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('default_microversion', self.get_max_microversion())
         return super().adapter(service_type, **given)
 

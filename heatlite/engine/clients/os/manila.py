@@ -7,7 +7,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import collection, service
+from heatlite.engine.clients.os import collection, http, service
 
 CLIENT_NAME = 'manila'
 
@@ -47,7 +47,7 @@ class ManilaClientPlugin(service.ServicePlugin):
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     client_class = ShareClient
 
-    def adapter(self, service_type: str | None = None, **given: object) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('additional_headers', {HEADER: MICROVERSION})
         return super().adapter(service_type, **given)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
 from keystoneauth1 import exceptions as keystone_exceptions
@@ -258,7 +258,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def rename(self, server: object, name: str) -> None:
         self.client().servers.update(server, name=name)
 
-    def _act(self, server_id: str, act: Callable[[Any], Any]) -> bool:
+    def _act(self, server_id: str, act: Callable[[Any], object]) -> bool:
         """False when the service could not even look; the caller tries again."""
         server = self.fetch_server(server_id)
         if server is None:
@@ -425,7 +425,7 @@ class ConsoleUrls(Mapping[str, Any]):
     TYPES = {'novnc': ('vnc', 'novnc'), 'xvpvnc': ('vnc', 'xvpvnc'), 'spice-html5': ('spice', 'spice-html5'),
              'rdp-html5': ('rdp', 'rdp-html5'), 'serial': ('serial', 'serial'), 'webmks': ('mks', 'webmks')}
 
-    def __init__(self, plugin: Any, server: Any) -> None:
+    def __init__(self, plugin: NovaClientPlugin, server: object) -> None:
         self._plugin = plugin
         self._server = server
 
@@ -440,7 +440,7 @@ class ConsoleUrls(Mapping[str, Any]):
                 return _('Cannot get console url: %s') % error
             raise
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.TYPES)
 
     def __len__(self) -> int:

@@ -6,14 +6,19 @@ import hashlib
 import hmac
 import json
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from heatlite.common import password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.engine.clients.os import service
+
+if TYPE_CHECKING:
+    from keystoneauth1.adapter import Adapter
+    from requests import Response
 
 CLIENT_NAME = 'swift'
 IN_PROGRESS = 'in progress'
@@ -26,7 +31,7 @@ ONE_DAY = 86400
 class ObjectClient:
     """The calls of Swift's library. Headers come back with lower-case names."""
 
-    def __init__(self, http: Any, context: Any = None) -> None:
+    def __init__(self, http: Adapter, context: object = None) -> None:
         self.http = http
         self.context = context
 
@@ -39,29 +44,29 @@ class ObjectClient:
     def _path(*parts: str) -> str:
         return '/' + '/'.join(quote(part, safe='') for part in parts) if parts else ''
 
-    def _headers(self, answer: Any) -> dict[str, str]:
+    def _headers(self, answer: Response) -> dict[str, str]:
         return {name.lower(): value for name, value in answer.headers.items()}
 
     def head_account(self) -> dict[str, str]:
         return self._headers(self.http.head(self.url))
 
-    def post_account(self, headers: Any) -> None:
+    def post_account(self, headers: Mapping[str, str]) -> None:
         self.http.post(self.url, headers=headers)
 
-    def get_account(self, **params: Any) -> tuple[dict[str, str], list[dict[str, object]]]:
+    def get_account(self, **params: object) -> tuple[dict[str, str], list[dict[str, object]]]:
         answer = self.http.get(self.url, params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []
 
-    def put_container(self, container: str, headers: Any = None) -> None:
+    def put_container(self, container: str, headers: Mapping[str, str] | None = None) -> None:
         self.http.put(self._path(container), headers=headers or {})
 
-    def post_container(self, container: str, headers: Any) -> None:
+    def post_container(self, container: str, headers: Mapping[str, str]) -> None:
         self.http.post(self._path(container), headers=headers)
 
     def head_container(self, container: str) -> dict[str, str]:
         return self._headers(self.http.head(self._path(container)))
 
-    def get_container(self, container: str, **params: Any) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    def get_container(self, container: str, **params: object) -> tuple[dict[str, str], list[dict[str, Any]]]:
         params = {name: value for name, value in params.items() if value is not None and name != 'full_listing'}
         answer = self.http.get(self._path(container), params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []
@@ -69,7 +74,7 @@ class ObjectClient:
     def delete_container(self, container: str) -> None:
         self.http.delete(self._path(container))
 
-    def put_object(self, container: str, name: str, contents: object = b'', headers: Any = None,
+    def put_object(self, container: str, name: str, contents: object = b'', headers: Mapping[str, str] | None = None,
                    content_type: str | None = None) -> str | None:
         data = contents.encode() if isinstance(contents, str) else contents
         headers = {'Content-Type': content_type or 'application/octet-stream', **(headers or {})}
@@ -84,7 +89,7 @@ class ObjectClient:
     def head_object(self, container: str, name: str) -> dict[str, str]:
         return self._headers(self.http.head(self._path(container, name)))
 
-    def post_object(self, container: str, name: str, headers: Any) -> None:
+    def post_object(self, container: str, name: str, headers: Mapping[str, str]) -> None:
         self.http.post(self._path(container, name), headers=headers)
 
     def delete_object(self, container: str, name: str) -> None:

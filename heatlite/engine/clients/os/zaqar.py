@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import http, service
 from heatlite.engine.clients.os.collection import Collection
 
 if TYPE_CHECKING:
@@ -54,14 +54,14 @@ class Queue:
         entries = messages if isinstance(messages, list) else [messages]
         return self._http.post(self._path('messages'), json={'messages': entries}).json()
 
-    def pop(self, count: int = 1) -> list[Any]:
+    def pop(self, count: int = 1) -> list[Message]:
         answer = self._http.delete(self._path('messages'), params={'pop': count})
         return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
 
     def signed_url(self, paths: object = None, ttl_seconds: int | None = None,
                    methods: object = None) -> dict[str, object]:
         """Signature, expiry, paths, methods and project, good without a login."""
-        body: dict[str, Any] = {}
+        body: dict[str, object] = {}
         if paths:
             body['paths'] = paths
         if methods:
@@ -76,14 +76,14 @@ class Queue:
 
 
 class Message:
-    def __init__(self, info: dict[str, Any]) -> None:
+    def __init__(self, info: dict[str, object]) -> None:
         self.body = info.get('body')
         self.id = info.get('id')
         self.ttl = info.get('ttl')
 
 
 class MessageClient:
-    def __init__(self, http: Adapter, context: Any = None) -> None:
+    def __init__(self, http: Adapter, context: object = None) -> None:
         self.http = http
 
     @property
@@ -100,18 +100,17 @@ class ZaqarClientPlugin(service.ServicePlugin):
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     DEFAULT_TTL = 3600                      # seconds
 
-    def adapter(self, service_type: str | None = None, **given: object) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('additional_headers', {CLIENT_ID: runtimes.current().uuid()})
         return super().adapter(service_type, **given)
 
-    def _create(self, version: str | None = None) -> Any:
+    def _create(self, version: str | None = None) -> MessageClient:
         return MessageClient(self.adapter(), self.context)
 
     def create_for_tenant(self, tenant_id: str, token: str) -> MessageClient:
         """A client in another project, with a token of it."""
         from keystoneauth1 import token_endpoint
 
-        from heatlite.engine.clients.os import http
         auth = token_endpoint.Token(self.url_for(service_type=self.MESSAGING, interface=self.interface()), token)
         return MessageClient(http.ServiceAdapter(
             self.context.keystone_session, service_type=self.MESSAGING, auth=auth,
@@ -122,7 +121,6 @@ class ZaqarClientPlugin(service.ServicePlugin):
         """A client that may only do what the signature covers."""
         from keystoneauth1 import noauth
 
-        from heatlite.engine.clients.os import http
         base = self.url_for(service_type=self.MESSAGING, interface=self.interface())
         headers = {CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': project_id, 'URL-Signature': signature,
                    'URL-Expires': expires, 'URL-Paths': ','.join(paths), 'URL-Methods': ','.join(methods)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.engine.clients.os import collection, service
+from heatlite.engine.clients.os import collection, http, service
 
 CLIENT_NAME = 'zun'
 
@@ -49,7 +49,7 @@ class ZunClientPlugin(service.ServicePlugin):
     service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']
     client_class = ContainerClient
 
-    def adapter(self, service_type: str | None = None, **given: object) -> Any:
+    def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('additional_headers', {'OpenStack-API-Version': MICROVERSION})
         return super().adapter(service_type, **given)
 

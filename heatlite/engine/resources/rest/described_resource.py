@@ -458,7 +458,7 @@ class Described(resource.Resource):
                 raise
             return None
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         what = self.description
@@ -485,7 +485,7 @@ class Described(resource.Resource):
 
     # --- checking -----------------------------------------------------------------------------------------
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         what = self.description
         if self.external_id is None:

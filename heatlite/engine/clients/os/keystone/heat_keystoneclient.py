@@ -21,6 +21,7 @@ from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients import sessions
 from heatlite.engine.clients.os import http
+from heatlite.engine.clients.os.collection import Collection
 from heatlite.engine.clients.os.keystone.client import IdentityClient
 
 LOG = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ class KeystoneClient:
         return self.context.keystone_session
 
     @functools.cached_property
-    def client(self) -> Any:
+    def client(self) -> IdentityClient:
         """In the caller's name."""
         return IdentityClient(self._adapter(self.session), self.context)
 
@@ -121,11 +122,11 @@ class KeystoneClient:
             LOG.debug('Trust %s is gone', trust_id)
 
     @functools.cached_property
-    def _service(self) -> Any:
+    def _service(self) -> keystone_session.Session:
         return keystone_session.Session(auth=sessions.service_plugin(), session=sessions._transport(),
                                         timeout=cfg.CONF.clients.timeout, **config.get_ssl_options('keystone'))
 
-    def _service_session(self) -> Any:
+    def _service_session(self) -> keystone_session.Session:
         return self._service
 
     # --- the domain of stacks -----------------------------------------------------------------------------
@@ -148,7 +149,7 @@ class KeystoneClient:
         return IdentityClient(self._adapter(self._session_of(auth)), self.context)
 
     @staticmethod
-    def _session_of(auth: Any) -> Any:
+    def _session_of(auth: v3.Password) -> keystone_session.Session:
         return keystone_session.Session(auth=auth, session=sessions._transport(), timeout=cfg.CONF.clients.timeout,
                                         **config.get_ssl_options('keystone'))
 
@@ -159,7 +160,7 @@ class KeystoneClient:
         return str(self.domain_admin_client.http.session.auth.get_access(
             self.domain_admin_client.http.session).domain_id)
 
-    def _role_of_stack_users(self, client: Any) -> str:
+    def _role_of_stack_users(self, client: IdentityClient) -> str:
         found = client.roles.list(name=cfg.CONF.heat_stack_user_role)
         if len(found) != 1:
             raise exception.Error(_("Can't find role %s") % cfg.CONF.heat_stack_user_role)
@@ -208,7 +209,7 @@ class KeystoneClient:
         return self._create_user(self.domain_admin_client, username, password, project_id,
                                  domain=self.stack_domain_id)
 
-    def _create_user(self, client: Any, username: str, password: str | None, project_id: str | None,
+    def _create_user(self, client: IdentityClient, username: str, password: str | None, project_id: str | None,
                      **where: Any) -> str:
         role = self._role_of_stack_users(client)
         name, secret = username[-LONGEST_USER_NAME:], password or password_gen.generate_openstack_password()
@@ -293,7 +294,7 @@ class KeystoneClient:
         return self._create_keypair(self.domain_admin_client, user_id, project_id)
 
     @staticmethod
-    def _create_keypair(client: Any, user_id: str, project_id: str) -> AccessKey:
+    def _create_keypair(client: IdentityClient, user_id: str, project_id: str) -> AccessKey:
         access = runtimes.current().uuid().replace('-', '')
         secret = password_gen.generate_openstack_password()
         made = client.credentials.create(user_id=user_id, type='ec2', project_id=project_id,
@@ -344,7 +345,7 @@ KsClientWrapper = KeystoneClient            # the name plug-ins know
 __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
 
 
-def _deleted(collection: Any, what: str) -> None:
+def _deleted(collection: Collection, what: str) -> None:
     """Deletes it; raises as the last try. A Keystone that answers several requests at once takes the scope of another
     one for that of this one at times ("requires a scope of project, request was made with domain scope"): the same
     request is fine a moment later, and what is left would stay for ever."""

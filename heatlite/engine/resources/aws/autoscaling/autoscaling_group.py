@@ -42,7 +42,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
     # From here down is what the two kinds of groups do differently; sizes are a matter of the bounds.
     get_size = scaled.AdjustedGroup.get_size
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         least, most, wanted = self.bounds()
         if isinstance(least, int) and isinstance(most, int):

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -28,7 +27,7 @@ class LaunchConfiguration(resource.Resource):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         given = self.properties.data
         if given.get(self.INSTANCE_ID) is None and (

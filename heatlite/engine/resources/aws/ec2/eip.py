@@ -80,7 +80,7 @@ class ElasticIp(resource.Resource):
             with self.client_plugin('neutron').ignore_not_found:
                 self.client('neutron').delete_floatingip(self.resource_id)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         return self.resource_id if name == self.ALLOCATION_ID else None
 
 
@@ -98,7 +98,7 @@ class ElasticIpAssociation(resource.Resource):
     def get_reference_id(self) -> str:
         return self.physical_resource_name() or str(self.name)
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency."""
         super().validate()
         deferred = self.t.deferred

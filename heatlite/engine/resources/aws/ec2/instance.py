@@ -40,7 +40,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     # Names the steps of a server use.
     FLAVOR = INSTANCE_TYPE
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises ResourcePropertyConflict, StackValidationFailed."""
         super().validate()
         if self.properties[self.SECURITY_GROUPS] and self.properties[self.NETWORK_INTERFACES]:
@@ -163,7 +163,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name != self.AVAILABILITY_ZONE_ATTR:
             found = self.client_plugin().server_to_ipaddress(self.resource_id) if self.resource_id else None
             return found or NO_ADDRESS

@@ -53,7 +53,7 @@ class NetworkInterface(resource.Resource):
             with self.client_plugin().ignore_not_found:
                 self.client().delete_port(self.resource_id)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name != self.PRIVATE_IP_ADDRESS or self.resource_id is None:
             return None
         fixed = self.client().show_port(self.resource_id)['port']['fixed_ips']

@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.aws.ec2 import vpc
@@ -58,7 +56,7 @@ class Subnet(resource.Resource):
         with self.client_plugin().ignore_not_found:
             self.client().delete_subnet(self.resource_id)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         return self.properties[name] if name == self.AVAILABILITY_ZONE else None
 
 

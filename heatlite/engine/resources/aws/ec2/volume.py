@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -26,7 +24,7 @@ class Volume(volume_base.BaseVolume):
     _TAG_KEYS = (TAG_KEY, TAG_VALUE) = ('Key', 'Value')
     NAME_PROPERTY = None
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         super().validate()
         if not self.properties[self.SIZE] and not self.properties[self.BACKUP_ID] \
                 and not {self.SIZE, self.BACKUP_ID} & set(self.t.deferred):

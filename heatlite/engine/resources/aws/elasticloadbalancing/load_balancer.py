@@ -41,7 +41,7 @@ class LoadBalancer(stack_resource.StackResource):
         'CanonicalHostedZoneName', 'CanonicalHostedZoneNameID', 'DNSName', 'SourceSecurityGroup.GroupName',
         'SourceSecurityGroup.OwnerAlias')
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Raises StackValidationFailed."""
         found = super().validate()
         listeners = [each for each in self._known(self.LISTENERS, ()) if isinstance(each, Mapping)]
@@ -185,7 +185,7 @@ class LoadBalancer(stack_resource.StackResource):
     def get_reference_id(self) -> str:
         return str(self.name)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name in (self.DNS_NAME, self.ZONE_NAME):
             return super()._resolve_attribute(balancing.ADDRESS)
         return ''                               # nothing here has zones or owners of groups

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 import logging
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -93,7 +92,7 @@ class AccessKey(resource.Resource):
                 user_id=kept[self.OWNER], project_id=self.stack.stack_user_project_id,
                 credential_id=kept[self.CREDENTIAL])
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         match name:
             case self.USER_NAME:
                 return self.properties[self.USER_NAME]

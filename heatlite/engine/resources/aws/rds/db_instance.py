@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, stack_resource
@@ -36,7 +34,7 @@ class DBInstance(stack_resource.StackResource):
         'MasterUsername', 'Port')
     ATTRIBUTES = (ADDRESS, ENDPOINT_PORT) = ('Endpoint.Address', 'Endpoint.Port')
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Raises StackValidationFailed for what Trove cannot do."""
         found = super().validate()
         if _is_known(self.properties[self.GROUPS]) and self.properties[self.GROUPS]:
@@ -71,7 +69,7 @@ class DBInstance(stack_resource.StackResource):
             return given.removeprefix(CLASS_PREFIX)
         return given
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         if name == self.ENDPOINT_PORT:

@@ -67,7 +67,7 @@ class S3Bucket(resource.Resource):
     def get_reference_id(self) -> str:
         return str(self.resource_id)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         at = urlsplit(self.client().url)
         if name == self.DOMAIN_NAME:
             return at.netloc.partition(':')[0]

@@ -48,7 +48,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         rule = translation.TranslationRule
         return [rule(properties, rule.REPLACE, [self.IMAGE], value_path=[self.IMAGE_REF])]
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Where the content comes from, and that there is a size unless it tells."""
         super().validate()
         given = [name for name in (self.SNAPSHOT_ID, self.SOURCE_VOLID, self.IMAGE) if self.properties[name]]
@@ -98,7 +98,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         volume = self.client().volumes.get(self.resource_id).to_dict()
@@ -211,7 +211,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             return True
         return False
 
-    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> Any:
+    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> object:
         """The definition whose volume is made of the saved backup, whatever it was made of before."""
         backup_id = (restore_data.get('resource_data') or {})['backup_id']
         ignored = (self.IMAGE_REF, self.IMAGE, self.SOURCE_VOLID, self.SNAPSHOT_ID)

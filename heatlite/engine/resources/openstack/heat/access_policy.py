@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -28,7 +26,7 @@ class AccessPolicy(resource.Resource):
     def handle_create(self) -> None:
         self.resource_id_set(self.physical_resource_name())
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         allowed = self.properties[self.ALLOWED_RESOURCES]
         for name in allowed if isinstance(allowed, list) else ():       # else it is not known yet

@@ -37,7 +37,7 @@ class InstanceGroup(balanced.BalancedGroup):
     update_policy_schema = catalogue.update_policy(NAME)
     support_status = catalogue.status(NAME)
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         self._check_policy()
         return found
@@ -110,7 +110,7 @@ class InstanceGroup(balanced.BalancedGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name != self.INSTANCE_LIST or self.resource_id is None:
             return super()._resolve_attribute(name)
         found = self.get_output(name) if self.has_output(name) else self._addresses()

@@ -159,7 +159,7 @@ class RemoteStack(resource.Resource):
         made = self.heat().stacks.snapshot(self.resource_id)
         self.data_set('snapshot_id', made['id'])
 
-    def handle_restore(self, definition: ResourceDefinition, restore_data: Mapping[str, Any]) -> Any:
+    def handle_restore(self, definition: ResourceDefinition, restore_data: Mapping[str, Any]) -> object:
         saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
         if saved:
             self.heat().stacks.restore(self.resource_id, saved)
@@ -241,7 +241,7 @@ class RemoteStack(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         found = self.heat().stacks.get(self.resource_id)
         match name:
             case 'stack_name':

@@ -215,7 +215,7 @@ class ResourceGroup(members.Group):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name == self.REMOVED_RSRC_LIST:
             return sorted(self._removed(), key=lambda each: (len(each), each))
         return super()._resolve_attribute(name)

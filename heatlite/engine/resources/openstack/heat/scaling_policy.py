@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from oslo_log import log
 
@@ -36,7 +35,7 @@ class AutoScalingPolicy(signal_responder.SignalResponder):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         kind = self.properties[self.ADJUSTMENT_TYPE]
         if self.properties[self.MIN_ADJUSTMENT_STEP] is not None and isinstance(kind, str) and (

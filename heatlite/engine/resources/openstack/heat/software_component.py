@@ -26,7 +26,7 @@ class SoftwareComponent(software_config.SoftwareConfig):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         found = super().validate()
         seen: set[Any] = set()
         configs = self.properties[self.CONFIGS]
@@ -46,7 +46,7 @@ class SoftwareComponent(software_config.SoftwareConfig):
                 'outputs': self.declared_outputs(),
                 'config': {self.CONFIGS: [dict(entry) for entry in self.properties[self.CONFIGS]]}}
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         stored = self._stored()
         return stored['config'].get(self.CONFIGS) if stored is not None else None
 

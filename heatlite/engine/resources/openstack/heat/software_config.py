@@ -89,7 +89,7 @@ class SoftwareConfig(resource.Resource):
             return found
         return None
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         stored = self._stored()
         return stored['config'] if stored is not None and name == self.CONFIG_ATTR else None
 

@@ -151,21 +151,21 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             return str(self.rpc_client().show_software_deployment(self.context, str(self.uuid))['id'])
         return None
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         return self._handle_action(CREATE)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
         return self._handle_action(UPDATE)
 
-    def handle_suspend(self) -> Any:
+    def handle_suspend(self) -> object:
         return self._handle_action(SUSPEND)
 
-    def handle_resume(self) -> Any:
+    def handle_resume(self) -> object:
         return self._handle_action(RESUME)
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         waiting = None
         if self.resource_id is not None:
             with self.rpc_client().ignore_error_by_name('NotFound'):
@@ -321,7 +321,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- checks -------------------------------------------------------------------------------------------
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """A server of the same stack must be one whose agents fetch what is deployed."""
         found = super().validate()
         for name in self.t.requires or ():

@@ -225,7 +225,7 @@ class StackSet(members.Group):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name == self.STATES:
             return {row.name: f'{row.action}_{row.status}' for row in self.member_rows() if row.replaced_by is None}
         return super()._resolve_attribute(name)

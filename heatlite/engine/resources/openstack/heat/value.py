@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.engine import properties, resource
 from heatlite.engine.resources import catalogue
@@ -41,7 +40,7 @@ class Value(resource.Resource):
                 self._typed(kind), self.properties.data, self.properties.resolve, self.name, self.context,
                 deferred=self.properties.deferred)
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         self.reparse()
         return super().validate()
 

@@ -124,7 +124,7 @@ class MistralExternalResource(resource.Resource):
             return True
         return super()._needs_update(after, before, after_props, before_props, prev_resource, check_init_complete)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
 
     def parse_live_resource_data(self, resource_properties: Properties,

@@ -46,7 +46,7 @@ class Workflow(signal_responder.SignalResponder):
                  for name in FORMER_POLICIES if _has_policy(properties, self.TASKS, name)]
         return [*rules, rule(properties, rule.DELETE, [self.TASKS, 'policies'])]
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises StackValidationFailed."""
         super().validate()
         if self.TASKS in self.t.deferred:
@@ -123,7 +123,7 @@ class Workflow(signal_responder.SignalResponder):
             self.translate_properties(after)
             self.client().workflows.update(self.definition_of(after))
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         """Its executions go first, then it, then its user."""
         for execution in self._executions():
             with self.client_plugin().ignore_not_found:
@@ -167,7 +167,7 @@ class Workflow(signal_responder.SignalResponder):
             workflow_name=self._workflow_name(), input=json.dumps(inputs), params=json.dumps(params))
         self.data_set('executions', json.dumps([*self._executions(), made.id]))
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         match name:
             case self.EXECUTIONS if self.resource_id is not None:
                 return [self._execution(each) for each in self._executions()]

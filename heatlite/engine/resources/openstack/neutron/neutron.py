@@ -23,7 +23,7 @@ class NeutronResource(resource.Resource):
 
     # --- checking -----------------------------------------------------------------------------------------
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Raises StackValidationFailed."""
         result = super().validate()
         if result is not None:
@@ -109,7 +109,7 @@ class NeutronResource(resource.Resource):
         shown = getattr(self.client(), f'show_{self.entity}')(*self._res_get_args())
         return shown[self.res_info_key or self.entity]
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         return self._show_resource()[name] if self.resource_id and self.entity else None
 
     def get_resource_plural(self) -> str:

@@ -68,7 +68,7 @@ class Port(neutron.NeutronResource):
             if network is not None and edges.value(subnet, 'network') == network:
                 deps += (self, subnet)
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         super().validate()
         if self.properties[self.NO_FIXED_IPS] is True and self.properties[self.FIXED_IPS]:
             raise exception.ResourcePropertyConflict(self.NO_FIXED_IPS, self.FIXED_IPS)
@@ -145,7 +145,7 @@ class Port(neutron.NeutronResource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if not self.resource_id:
             return None
         shown = self._show_resource()

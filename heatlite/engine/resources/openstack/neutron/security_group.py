@@ -41,7 +41,7 @@ class SecurityGroup(neutron.NeutronResource):
         'direction', 'ethertype', 'port_range_min', 'port_range_max', 'protocol', 'remote_mode', 'remote_group_id',
         'remote_ip_prefix', 'description')
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         super().validate()
         if self.properties[self.NAME] == 'default':
             raise exception.StackValidationFailed(message=_(

@@ -5,8 +5,6 @@ The built-in type is a description; this says the same for those who subclass.
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
@@ -36,7 +34,7 @@ class Segment(neutron.NeutronResource):
         return [rule(properties, rule.RESOLVE, [self.NETWORK], client_plugin=self.client_plugin('neutron'),
                      finder='find_resourceid_by_name_or_id', entity='network')]
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises StackValidationFailed: numbers and physical networks go with some kinds only."""
         super().validate()
         kind = self.properties[self.NETWORK_TYPE]

@@ -104,7 +104,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                     deps += (self, subnet)
                     break
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         super().validate()
         server_checks.check(self)
 
@@ -268,7 +268,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def FnGetAtt(self, key: str, *path: object) -> Any:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return self._server_name() if name == self.NAME_ATTR and self.id is not None else None
         match name:
@@ -466,7 +466,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             with self.client_plugin('glance').ignore_not_found:
                 self.client('glance').images.delete(image_id)
 
-    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> Any:
+    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> object:
         """The definition whose server is made of the saved image, and of nothing else."""
         image_id = (restore_data.get('resource_data') or {})['snapshot_image_id']
         given = defn.freeze()._properties or {}

@@ -44,7 +44,7 @@ class Instance(resource.Resource):
         return [rule(properties, rule.RESOLVE, [self.FLAVOR], client_plugin=self.client_plugin(),
                      finder='find_flavor_by_name_or_id')]
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises StackValidationFailed."""
         super().validate()
         deferred = self.t.deferred
@@ -206,7 +206,7 @@ class Instance(resource.Resource):
             return True
         return False
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:
             return None
         instance = self.client().instances.get(self.resource_id)

@@ -41,7 +41,7 @@ class Container(resource.Resource):
                      finder='find_resourceid_by_name_or_id', entity=key)
                 for key in (self.NETWORK_ID, self.NETWORK_PORT)]
 
-    def validate(self) -> Any:
+    def validate(self) -> None:
         """Raises StackValidationFailed, ResourcePropertyConflict."""
         super().validate()
         policy = self.properties[self.RESTART_POLICY]
@@ -206,7 +206,7 @@ class Container(resource.Resource):
                                             status_reason=container.status_reason or _('Unknown'))
         return bool(container.status == 'Deleted')
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         if name == self.NAME_ATTR and self.id is not None:
             return self._name()
         if self.resource_id is None:
