@@ -9,6 +9,7 @@ from oslo_log import log
 
 from heatlite.common.i18n import _
 from heatlite.engine import support
+from heatlite.language.support import status_of
 from heatlite.language.unknown import UNKNOWN
 
 LOG = log.getLogger(__name__)
@@ -19,7 +20,10 @@ BASE_ATTRIBUTES = (SHOW_ATTR,) = ('show',)
 
 
 class Schema:
-    """The schema of one attribute. `cache_mode` CACHE_NONE: read anew each time. `type` is informative."""
+    """The schema of one attribute. `cache_mode` CACHE_NONE: read anew each time. `type` is informative.
+
+    Some public plug-ins pass the type in the second place, where Heat notices it only when it describes the type.
+    """
 
     CACHE_MODES = (CACHE_LOCAL, CACHE_NONE) = CACHE_MODES
     TYPES = (UNKNOWN, STRING, MAP, LIST, INTEGER, BOOLEAN, NUMBER) = (
@@ -28,11 +32,14 @@ class Schema:
 
     __slots__ = ('cache_mode', 'description', 'support_status', 'type')
 
-    def __init__(self, description: str | None = None, support_status: support.SupportStatus | None = None,
+    def __init__(self, description: str | None = None,
+                 support_status: support.SupportStatus | str | None = None,
                  cache_mode: str = CACHE_LOCAL, type: str | None = None) -> None:
         self.description = description
-        self.support_status = support_status or support.SupportStatus()
+        self.support_status = status_of(support_status)
         self.cache_mode = cache_mode
+        if type is None and isinstance(support_status, str) and support_status in self.TYPES:
+            type = support_status
         self.type = type
 
     @classmethod

@@ -36,6 +36,7 @@ from heatlite.language.resource_definition import (
     property_error,
 )
 from heatlite.language.template import Template
+from heatlite.language.unknown import is_known
 
 __all__ = ['DELETE', 'DELETION_POLICIES', 'RETAIN', 'SNAPSHOT', 'Facade', 'ResourceDefinition', 'StackDefinition',
            'StackIdentity', 'build', 'property_error']
@@ -99,6 +100,18 @@ class StackDefinition:
         self._condition_parser = Parser(self.edition.condition_functions, self, self.edition.outside_conditions)
 
     # --- parts of the template --------------------------------------------------------------------------------
+
+    @property
+    def has_unknown_parameters(self) -> bool:
+        """Whether a parameter may be or contain UNKNOWN.
+
+        It has no value, or its value comes from a resource of the parent stack that does not exist yet.
+        """
+        return self.assume_unknown or self._given_unknown
+
+    @functools.cached_property
+    def _given_unknown(self) -> bool:
+        return not is_known(self.environment.parameters)
 
     @property
     def description(self) -> Any:

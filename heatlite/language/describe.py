@@ -14,6 +14,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.language.facts import TypeCatalog
 from heatlite.language.parameters import WIRE_TYPES, Parameters, ParameterSchema
 from heatlite.language.registry import RESOURCES
+from heatlite.language.unknown import is_known
 
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
@@ -59,7 +60,7 @@ def described(definition: StackDefinition) -> dict[str, object]:
 
 
 def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]:
-    """One parameter in the format of the API."""
+    """One parameter in the format of the API. Without its value, if that depends on resources that do not exist yet."""
     name = schema.name
     shown: dict[str, Any] = {
         'Type': WIRE_TYPES[schema.kind],
@@ -70,7 +71,7 @@ def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]
     if default is not None:
         shown['Default'] = default
     given = parameters.given.get(name)
-    if given:
+    if given and is_known(given):
         shown['Value'] = given
     if schema.tags:
         shown['Tags'] = schema.tags

@@ -86,7 +86,9 @@ class EvaluationContext(Protocol):
 
     version: str
     limits: Limits
-    assume_unknown: bool
+
+    @property
+    def has_unknown_parameters(self) -> bool: ...
 
     @property
     def parameters(self) -> Mapping[str, Any]: ...

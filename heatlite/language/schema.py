@@ -42,7 +42,7 @@ class Schema(Mapping[str, Any]):
     def __init__(self, data_type: str, description: str | None = None, default: Any = None, schema: Any = None,
                  required: bool = False, constraints: Sequence[Constraint] | None = None, implemented: bool = True,
                  update_allowed: bool = False, immutable: bool = False,
-                 support_status: support.SupportStatus | None = None, allow_conversion: bool = False) -> None:
+                 support_status: support.SupportStatus | str | None = None, allow_conversion: bool = False) -> None:
         if data_type not in KINDS:
             raise exception.InvalidSchemaError(_('Invalid type (%s)') % data_type)
         self.type = data_type
@@ -55,7 +55,7 @@ class Schema(Mapping[str, Any]):
         self.implemented = implemented
         self.update_allowed = bool(update_allowed)
         self.immutable = bool(immutable)
-        self.support_status = support_status or support.SupportStatus()
+        self.support_status = support.status_of(support_status)
         self.allow_conversion = allow_conversion
         self.absent: tuple[Any] | None = None       # the coerced default, once validated
         self._check()

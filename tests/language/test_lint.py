@@ -238,6 +238,57 @@ def test_values_inside_nested_stacks_are_guesses():
     assert lint.check(build(parent, files={'child.yaml': child}), TYPES) == []
 
 
+INNER = '''heat_template_version: 2018-08-31
+parameters:
+  text: {type: string}
+  list: {type: comma_delimited_list}
+  map: {type: json}
+  number: {type: number}
+resources:
+  inner: {type: OS::Heat::Value, properties: {value: CALL}}
+'''
+OUTER = '''heat_template_version: 2018-08-31
+parameters: {missing: {type: string}}
+resources:
+  first: {type: OS::Heat::RandomString}
+  second: {type: inner.yaml, properties: {text: WHOLE, list: LIST, map: MAP, number: WHOLE}}
+'''
+LATER = '{get_attr: [first, value]}'
+
+
+def outer(call, value, parameters=None):
+    parts = {'WHOLE': value, 'LIST': f'[a, {value}]', 'MAP': f'{{k: {value}}}'}
+    text = OUTER
+    for name, part in parts.items():
+        text = text.replace(name, part)
+    return build(text, {'parameters': parameters or {}}, {'inner.yaml': INNER.replace('CALL', call)})
+
+
+@pytest.mark.parametrize('call', [
+    '{str_replace: {template: a $x, params: {$x: {get_param: text}}}}',
+    '{str_replace: {template: {get_param: text}, params: {get_param: map}}}',
+    '{str_replace_vstrict: {template: a $x, params: {$x: {get_param: [map, k]}}}}',
+    '{list_join: [",", [{get_param: text}], {get_param: list}]}',
+    '{str_split: [",", {get_param: text}, 1]}',
+    '{get_param: [map, {get_param: text}]}',
+    '{digest: [md5, {get_param: text}]}',
+    '{make_url: {scheme: http, host: {get_param: text}, port: {get_param: number}}}',
+    '{yaql: {expression: $.data.k.toUpper(), data: {get_param: map}}}',
+    '{repeat: {template: {x: i}, for_each: {i: {get_param: list}}}}',
+    '{map_replace: [{get_param: map}, {values: {a: b}}]}',
+    '{if: [{not: {equals: [{get_param: text}, b]}}, {list_join: [",", [{get_param: text}]]}, c]}'])
+def test_functions_of_nested_stacks_wait_for_attributes(call):
+    assert lint.check(outer(call, LATER, {'missing': 'x'}), TYPES) == []
+
+
+@pytest.mark.parametrize('value', [LATER, '{get_param: missing}', '{list_join: [",", [{get_param: missing}]]}'])
+def test_values_that_are_not_known_yet_are_not_shown(value):
+    answer = describe.validation_answer(outer('{get_param: text}', value), TYPES, show_nested=True)
+    shown = json.loads(json.dumps(answer))['NestedParameters']['second']['Parameters']
+    assert 'Value' not in shown['text']
+    assert shown['text']['Type'] == 'String'
+
+
 def test_further_errors_of_an_object_have_the_path_of_their_place():
     document = {'heat_template_version': '2021-04-16', 'resources': {
         'a': {'type': 'OS::Heat::Valu'}, 'b': {'type': 'OS::Heat::None', 'depends_on': 'c'}}}

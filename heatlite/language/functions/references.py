@@ -18,7 +18,7 @@ class GetParam(Call):
     positional: ClassVar[bool] = False
 
     def check(self) -> None:
-        self.refers = self.refers or self.home.assume_unknown
+        self.refers = self.refers or self.home.has_unknown_parameters
 
     def result(self, args: object, scope: Scope) -> object:
         if not args and not isinstance(args, bool | int | float):

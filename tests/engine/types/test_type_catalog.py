@@ -6,10 +6,12 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.engine import attributes, properties, resource, support
 from heatlite.engine.requests import validation
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
+from heatlite.rpc import messages
 
 CONTEXT = RequestContext(project_id='p', overwrite=False)
 
@@ -61,3 +63,21 @@ def test_the_users_environment_decides_first(vendors):
     check(vendors, {'other': {'type': 'Acme::X', 'properties': {'a': 1}}}, mapped)
     with pytest.raises(exception.StackValidationFailed, match='Unknown Property a'):
         check(vendors, one('Acme::X', a=1), mapped)
+
+
+class MisplacedLamp(resource.Resource):
+    """A lamp whose author took the second argument of schemas for the type, and a name for a status."""
+
+    properties_schema = {'watts': properties.Schema(properties.Schema.INTEGER, support_status=support.DEPRECATED)}
+    attributes_schema = {'colour': attributes.Schema('Its colour.', attributes.Schema.STRING),
+                         'age': attributes.Schema('Its age.', support.HIDDEN),
+                         'mood': attributes.Schema('Its mood.', 'good')}
+
+
+def test_texts_in_place_of_a_support_status_do_no_harm(types):
+    types.register('Acme::Lamp', MisplacedLamp)
+    check(types, one('Acme::Lamp', watts=5))
+    shown = types.schema(CONTEXT, messages.ResourceSchema(type_name='Acme::Lamp'))
+    assert {name: schema.get('type') for name, schema in shown['attributes'].items()} == {
+        'colour': 'string', 'mood': None, 'show': 'map'}
+    assert MisplacedLamp.properties_schema['watts'].support_status.status == support.DEPRECATED
