@@ -25,6 +25,7 @@ from tests.plugins import checking
 from tests.plugins.own_types import HERE
 
 NOT_IMPORTED = HERE / 'not_imported.yaml'
+DATA = HERE / 'imported_data.yaml'
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'import-types.rst'
 WIDTH = 100                         # characters of a line of the page
 OTHER = 'other'                     # the name of the stack that imports
@@ -43,6 +44,12 @@ class Imported:
 def not_imported() -> Mapping[str, str]:
     """Type -> why its objects cannot be imported."""
     found: Mapping[str, str] = yaml.safe_load(NOT_IMPORTED.read_text()) or {}
+    return found
+
+
+def imported_data() -> dict[str, Any]:
+    """stored: module -> key -> what an import does about it; lost: what that means, by types."""
+    found: dict[str, Any] = yaml.safe_load(DATA.read_text())
     return found
 
 
@@ -206,10 +213,26 @@ def page() -> Iterator[str]:
     for name, reason in not_imported().items():
         reasons.setdefault(reason, []).append(f'``{name}``')
     for reason, names in reasons.items():
-        yield from textwrap.wrap(', '.join(names), WIDTH, initial_indent='   * - ', subsequent_indent='       ',
-                                 break_long_words=False, break_on_hyphens=False)
+        yield from _cell(', '.join(names), '   * - ')
         yield f'     - {reason}'
+    yield from (
+        '', 'What an import does not know', '----------------------------',
+        'Some types make other objects with theirs, or store what a service says only once. An import finds the ports that',
+        'were made with a server, by their names; they are updated and deleted with it, also if another stack made it. Ports',
+        'that the template names, and ports that somebody else plugged in, are kept. The following is not found.',
+        '',
+        '.. list-table::', '   :header-rows: 1', '   :widths: 25 35 40', '',
+        '   * - Types', '     - Not known', '     - Consequence')
+    for entry in imported_data()['lost']:
+        yield from _cell(', '.join(f'``{name}``' for name in entry['types']), '   * - ')
+        yield from _cell(entry['what'], '     - ')
+        yield from _cell(entry['effect'], '     - ')
     yield ''
+
+
+def _cell(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent='       ', break_long_words=False,
+                         break_on_hyphens=False)
 
 
 def shown(result: Imported) -> str:
