@@ -217,9 +217,10 @@ def page() -> Iterator[str]:
         yield f'     - {reason}'
     yield from (
         '', 'What an import does not know', '----------------------------',
-        'Some types make other objects with theirs, or store what a service says only once. An import finds the ports that',
-        'were made with a server, by their names; they are updated and deleted with it, also if another stack made it. Ports',
-        'that the template names, and ports that somebody else plugged in, are kept. The following is not found.',
+        'Some types make other objects with theirs, or store what a service says only once. An import finds the',
+        'ports that were made with a server, by their names; they are updated and deleted with it, also if another',
+        'stack made it. Ports that the template names, and ports that somebody else plugged in, are kept. The',
+        'following is not found.',
         '',
         '.. list-table::', '   :header-rows: 1', '   :widths: 25 35 40', '',
         '   * - Types', '     - Not known', '     - Consequence')

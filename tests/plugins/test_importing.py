@@ -25,7 +25,8 @@ def test_an_object_is_imported_updated_and_deleted(kit, name):
 SERVER = {'image': 'cirros', 'flavor': 'm1.tiny'}
 PLACES = {
     'net': {'type': 'OS::Neutron::Net'},
-    'subnet': {'type': 'OS::Neutron::Subnet', 'properties': {'network': {'get_resource': 'net'}, 'cidr': '10.9.0.0/24'}},
+    'subnet': {'type': 'OS::Neutron::Subnet', 'properties': {'network': {'get_resource': 'net'},
+                                                             'cidr': '10.9.0.0/24'}},
     'port': {'type': 'OS::Neutron::Port', 'properties': {'network': {'get_resource': 'net'},
                                                          'fixed_ips': [{'subnet': {'get_resource': 'subnet'}}]}}}
 SUBNET, NET, PORT = {'get_resource': 'subnet'}, {'get_resource': 'net'}, {'get_resource': 'port'}
