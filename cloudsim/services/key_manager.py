@@ -94,6 +94,10 @@ class Containers(Referred):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         if thing['type'] not in ('generic', 'rsa', 'certificate'):
             raise BadRequest("Provided object does not match schema 'Container': type")
+        refs = [each.get('secret_ref') for each in thing['secret_refs']]
+        if len(refs) != len(set(refs)):
+            raise BadRequest("Provided object does not match schema 'Container': Duplicate secret ids are not allowed. "
+                             "Invalid property: 'secret_refs'")
         for each in thing['secret_refs']:
             if self.service.collection('secrets').seen(call, str(each.get('secret_ref')).rsplit('/', 1)[-1]) is None:
                 raise Problem(404, f"Secret provided for '{each.get('name')}' doesn't exist.")

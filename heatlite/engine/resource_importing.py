@@ -44,3 +44,8 @@ class Importing(Checking):
         """Return the properties that the object has, as far as its service reports them. `data`: from `read_imported`.
         """
         return self.parse_live_resource_data(self.properties, data)
+
+    def data_when_imported(self, data: object) -> Mapping[str, str]:
+        """Return the resource data that the creation of the object would have stored and an update or a deletion needs,
+        as far as services tell it, such as objects that were made with it. `data`: from `read_imported`."""
+        return {}

@@ -39,6 +39,8 @@ def test_secrets_containers_orders(sim):
     assert barbican.get(ref, headers={'Accept': 'text/plain'}).text == 'top'
     box = barbican.post('/v1/containers', json={'type': 'generic', 'secret_refs': [{'name': 'x', 'secret_ref': ref}]})
     assert barbican.get(box.json()['container_ref']).json()['status'] == 'ACTIVE'
+    twice = [{'name': name, 'secret_ref': ref} for name in ('x', 'y')]
+    assert barbican.post('/v1/containers', json={'type': 'generic', 'secret_refs': twice}).status_code == 400
     assert barbican.post('/v1/containers', json={'type': 'generic', 'secret_refs': [
         {'name': 'x', 'secret_ref': f'{ref}0'}]}).status_code == 404
     order = barbican.post('/v1/orders', json={'type': 'asymmetric', 'meta': {'algorithm': 'rsa', 'bit_length': 2048}})

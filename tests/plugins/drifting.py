@@ -23,11 +23,14 @@ from heatlite.rpc import messages
 from heatlite.testing import another, changes
 from heatlite.testing.changes import Change
 from heatlite.testing.scenario import IT, ResourceScenario
+from tests.cloud.table import lives
 from tests.plugins import checking
+from tests.plugins.importing import not_imported
 from tests.plugins.own_types import HERE
 
 UNSEEN = HERE / 'unseen_drift.yaml'
 IN_A_CLOUD = HERE.parent / 'cloud' / 'drifted.yaml'     # written by tests.cloud.drifted
+NOT_IN_A_CLOUD = HERE.parent / 'cloud' / 'not_drifted.yaml'
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'drift-types.rst'
 WIDTH = 100                         # characters of a line of the page
 # They change ports, which the engine cannot delete if it does not know of them; the type reads nothing back.
@@ -215,14 +218,28 @@ def page() -> Iterator[str]:
     yield from _in_a_cloud()
 
 
-def _in_a_cloud() -> Iterator[str]:
+def in_a_cloud() -> Mapping[str, Mapping[str, Any]]:
+    """Type -> {properties, gone}, as `tests.cloud.drifted` writes it."""
     found: Mapping[str, Mapping[str, Any]] = yaml.safe_load(IN_A_CLOUD.read_text())
+    return found
+
+
+def not_in_a_cloud() -> dict[str, str]:
+    """Types of lives that are not in `in_a_cloud` -> why."""
+    listed: Mapping[str, str] = yaml.safe_load(NOT_IN_A_CLOUD.read_text())
+    reasons = {**{name: f'{why[0].lower()}{why[1:]}' for name, why in not_imported().items()},
+               **{name: entries['*'] for name, entries in unseen().items() if '*' in entries}, **listed}
+    types = {life.type for life in lives().values()} - set(in_a_cloud())
+    return {name: reasons[name].rstrip('.') for name in sorted(types)}
+
+
+def _in_a_cloud() -> Iterator[str]:
+    found = in_a_cloud()
     yield from (
         'In a real cloud', '---------------',
         f'``python -m tests.cloud.drifted CLOUD`` makes an object of each of {len(found)} types in a cloud of real',
         "services, changes it by the service's API, imports it with a definition that differs, and deletes it. Each",
-        'difference was found and nothing else was; an update with ``--converge`` put it right. Not found is the',
-        '``os_distro`` of an image that has none: the service leaves it out.', '',
+        'difference was found and nothing else was; an update with ``--converge`` put it right.', '',
         '.. list-table::', '   :header-rows: 1', '   :widths: 40 45 15', '',
         '   * - Type', '     - Properties whose difference was found', '     - Loss found')
     for name, entry in found.items():
@@ -230,6 +247,15 @@ def _in_a_cloud() -> Iterator[str]:
         yield from textwrap.wrap(', '.join(f'``{each}``' for each in entry['properties']) or '-', WIDTH,
                                  initial_indent='     - ', subsequent_indent='       ', break_long_words=False)
         yield f"     - {'yes' if entry['gone'] else '-'}"
+    yield from ('', 'Types that were not tried there:', '', '.. list-table::', '   :header-rows: 1',
+                '   :widths: 60 40', '', '   * - Types', '     - Reason')
+    grouped: dict[str, list[str]] = {}
+    for name, why in not_in_a_cloud().items():
+        grouped.setdefault(why, []).append(f'``{name}``')
+    for why, names in grouped.items():
+        yield from textwrap.wrap(', '.join(names), WIDTH, initial_indent='   * - ', subsequent_indent='       ',
+                                 break_long_words=False, break_on_hyphens=False)
+        yield f'     - {why}'
     yield ''
 
 

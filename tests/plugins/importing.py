@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,15 +17,19 @@ import yaml
 
 from heatlite.common import exception
 from heatlite.db import plans, resources
+from heatlite.engine.resource import Resource
 from heatlite.rpc import messages
+from heatlite.testing.examples import Example
 from heatlite.testing.scenario import IT, VERSION, ResourceScenario
 from tests.plugins import checking
 from tests.plugins.own_types import HERE
 
 NOT_IMPORTED = HERE / 'not_imported.yaml'
+DATA = HERE / 'imported_data.yaml'
 PAGE = HERE.parents[1] / 'docs' / 'users' / 'import-types.rst'
 WIDTH = 100                         # characters of a line of the page
 OTHER = 'other'                     # the name of the stack that imports
+Change = Callable[[Resource], object]
 
 
 @dataclass
@@ -43,6 +47,12 @@ def not_imported() -> Mapping[str, str]:
     return found
 
 
+def imported_data() -> dict[str, Any]:
+    """stored: module -> key -> what an import does about it; lost: what that means, by types."""
+    found: dict[str, Any] = yaml.safe_load(DATA.read_text())
+    return found
+
+
 def of(found: Any, cloud_of: Any, name: str) -> Imported | None:
     """Tries one type; None without an example."""
     known = found.example(name)
@@ -54,9 +64,18 @@ def of(found: Any, cloud_of: Any, name: str) -> Imported | None:
         return _Life(scenario).lived()
 
 
+def of_example(found: Any, cloud: Any, name: str, example: Example, before_release: Change | None = None) -> Imported:
+    """Tries one type with another example than its usual one. `before_release`: what somebody else does to the object.
+    """
+    cloud.reset()
+    with ResourceScenario(name, example, cloud, found.register) as scenario:
+        return _Life(scenario, before_release).lived()
+
+
 class _Life:
-    def __init__(self, scenario: ResourceScenario) -> None:
+    def __init__(self, scenario: ResourceScenario, before_release: Change | None = None) -> None:
         self.scenario, self.cluster, self.found = scenario, scenario.cluster, Imported()
+        self.before_release = before_release
         self.environment = dict(scenario.example.environment)
         self.stack_id = ''
 
@@ -66,6 +85,10 @@ class _Life:
         assert failure is None, failure
         physical_id, given = scenario.rows()[0][2], self._resolved()
         made = scenario.new_things()
+        if self.before_release is not None:
+            assert scenario.before is not None and made is not None
+            scenario.asked(self.before_release)
+            scenario.before += [thing for thing in scenario.new_things() or () if thing not in made]
         if physical_id is None:
             self.found.refused = 'it has no object'
             return self.found
@@ -144,6 +167,10 @@ class _Life:
             left = self.scenario.new_things()
             if left:
                 self.found.wrong.append(f'left behind: {left[:3]}')
+            now = self.scenario.things() or ()
+            lost = [thing for thing in self.scenario.before or () if thing not in now]
+            if lost:
+                self.found.wrong.append(f'deleted what is not its own: {lost[:3]}')
         self.scenario.clear()
 
     def _settle(self, what: str) -> None:
@@ -186,10 +213,27 @@ def page() -> Iterator[str]:
     for name, reason in not_imported().items():
         reasons.setdefault(reason, []).append(f'``{name}``')
     for reason, names in reasons.items():
-        yield from textwrap.wrap(', '.join(names), WIDTH, initial_indent='   * - ', subsequent_indent='       ',
-                                 break_long_words=False, break_on_hyphens=False)
+        yield from _cell(', '.join(names), '   * - ')
         yield f'     - {reason}'
+    yield from (
+        '', 'What an import does not know', '----------------------------',
+        'Some types make other objects with theirs, or store what a service says only once. An import finds the',
+        'ports that were made with a server, by their names; they are updated and deleted with it, also if another',
+        'stack made it. Ports that the template names, and ports that somebody else plugged in, are kept. The',
+        'following is not found.',
+        '',
+        '.. list-table::', '   :header-rows: 1', '   :widths: 25 35 40', '',
+        '   * - Types', '     - Not known', '     - Consequence')
+    for entry in imported_data()['lost']:
+        yield from _cell(', '.join(f'``{name}``' for name in entry['types']), '   * - ')
+        yield from _cell(entry['what'], '     - ')
+        yield from _cell(entry['effect'], '     - ')
     yield ''
+
+
+def _cell(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, initial_indent=indent, subsequent_indent='       ', break_long_words=False,
+                         break_on_hyphens=False)
 
 
 def shown(result: Imported) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from heatlite.engine.types import registry
+from tests.cloud.table import lives
 from tests.plugins import drifting
 from tests.plugins.own_types import own_types
 
@@ -27,3 +29,9 @@ def test_the_page_is_current():
 
 def test_the_list_names_types_with_an_example():
     assert set(drifting.unseen()) <= set(NAMES)
+
+
+def test_each_life_was_tried_in_a_cloud_or_has_a_reason():
+    listed = yaml.safe_load(drifting.NOT_IN_A_CLOUD.read_text())
+    assert not set(listed) & set(drifting.in_a_cloud())
+    assert set(drifting.not_in_a_cloud()) | set(drifting.in_a_cloud()) >= {life.type for life in lives().values()}

@@ -39,6 +39,11 @@ def find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holde
     Raises ImportFailed if there is no such object, or several, or it belongs to another project or stack; errors of
     services that do not answer pass through.
     """
+    return _find(resource, wanted, leased, holders)[0]
+
+
+def _find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> tuple[str, object]:
+    """Return the physical id, and what the service says of the object."""
     try:
         found = wanted[ID] if ID in wanted else _only_one(resource, wanted)
         resource.resource_id = found
@@ -49,18 +54,21 @@ def find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holde
         raise _failed(resource, str(error).rstrip('.')) from None
     _check_project(resource, data)
     _check_free(resource, found, leased, holders)
-    return found
+    return found, data
 
 
 def take(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> None:
     """Make the object that of the resource. Raises as `find`; then nothing is stored."""
-    found = find(resource, wanted, leased, holders)
-    resource.data_set(IMPORTED, 'True')
+    found, said = _find(resource, wanted, leased, holders)
+    stored = {**resource.data_when_imported(said), IMPORTED: 'True'}
+    for key, value in stored.items():
+        resource.data_set(key, value)
     resource.resource_id_set(found)
     try:
         _check_free(resource, found, leased, holders)       # of two stacks that import it at once at most one has it
     except exception.ImportFailed:
-        resource.data_delete(IMPORTED)
+        for key in stored:
+            resource.data_delete(key)
         resource.resource_id_set(None)
         raise
 

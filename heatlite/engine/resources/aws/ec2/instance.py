@@ -11,7 +11,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
-from heatlite.engine.resources.openstack.nova import server_changes, suspending
+from heatlite.engine.resources.openstack.nova import own_ports, server_changes, suspending
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -173,8 +173,11 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             return None
         return self.client_plugin().fetch_server_attr(self.resource_id, 'OS-EXT-AZ:availability_zone')
 
-    def read_imported(self) -> Any:
-        raise self._without_import()            # the port that was made with it is known to its stack only
+    def data_when_imported(self, data: object) -> dict[str, str]:
+        """The port that was made for SubnetId."""
+        given = ordered(self.properties[self.NETWORK_INTERFACES] or ())
+        found = own_ports.of_server(self.client('neutron'), self.resource_id, given)
+        return {'port_id': found[0]} if found else {}
 
     def _live_object(self) -> Any:
         return self.client().servers.get(self.resource_id).to_dict() if self.resource_id else None

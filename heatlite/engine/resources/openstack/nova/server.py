@@ -404,6 +404,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             live[self.NAME] = found.get('name')
         return live
 
+    def data_when_imported(self, data: object) -> dict[str, str]:
+        return self._data_of_own_ports()
+
     # --- replacing ----------------------------------------------------------------------------------------
 
     def prepare_for_replace(self) -> None:

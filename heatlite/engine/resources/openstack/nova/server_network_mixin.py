@@ -11,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os import http
 from heatlite.engine.resources.openstack.neutron.port import Port
+from heatlite.engine.resources.openstack.nova import own_ports
 
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
 Network = Mapping[str, Any]                 # an entry of `networks`, without what is not set
@@ -176,6 +177,11 @@ class ServerNetworkMixin(resource.Resource):
         if action == 'add':
             ports.append({'id': port_id})
         self.data_set(port_type, json.dumps(ports))
+
+    def _data_of_own_ports(self) -> dict[str, str]:
+        """What a server has in its data that another stack has made: ports of its own that are plugged in."""
+        found = own_ports.of_server(self.client('neutron'), self.resource_id, list(self._given_ports()))
+        return {INTERNAL: json.dumps([{'id': port} for port in found])} if found else {}
 
     def _delete_internal_port(self, port_id: str) -> None:
         """Gone already is fine."""
