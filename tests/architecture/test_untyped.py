@@ -45,10 +45,10 @@ def verdict(counted, allowed, slack=SLACK):
 
 
 @pytest.mark.parametrize('counted, allowed, wrong', [
-    ({'api': 80}, {'api': 80}, {}),
-    ({'api': 80}, {'api': 80}, {'api': (21, 20)}),
-    ({'api': 80}, {'api': 80}, {}),
-    ({'api': 80}, {'api': 80}, {'api': (9, 20)}),
+    ({'api': 20}, {'api': 20}, {}),
+    ({'api': 21}, {'api': 20}, {'api': (21, 20)}),
+    ({'api': 10}, {'api': 20}, {}),
+    ({'api': 9}, {'api': 20}, {'api': (9, 20)}),
     ({'new': 1}, {}, {'new': (1, 0)}),
     ({}, {'gone': 20}, {'gone': (0, 20)}),
 ])
