@@ -114,15 +114,15 @@ class Catalog:
             available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
         )
 
-    def _rules(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], list[TranslationRule]]:
-        def rules(definition: Any, given: Mapping[str, Any]) -> list[TranslationRule]:
+    def _rules(self, kind: Any) -> Callable[[object, Mapping[str, object]], list[TranslationRule]]:
+        def rules(definition: Any, given: Mapping[str, object]) -> list[TranslationRule]:
             asked = self._make(kind, definition)
             return asked.translation_rules(
                 properties.Properties(kind.properties_schema, given, parent_name=definition.name,
                                       deferred=frozenset(definition.referring)))
         return rules
 
-    def _own_check(self, kind: object) -> Callable[[Any, Mapping[str, Any]], Iterable[exception.HeatException]]:
+    def _own_check(self, kind: object) -> Callable[[object, Mapping[str, object]], Iterable[exception.HeatException]]:
         def check(definition: object, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
                 text = self._make(kind, definition).validate()
@@ -131,7 +131,7 @@ class Catalog:
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: object) -> Callable[[Any], Iterable[str]]:
+    def _needs(self, kind: object) -> Callable[[object], Iterable[str]]:
         def needs(definition: Any) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
