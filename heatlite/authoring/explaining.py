@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import yaml
@@ -40,7 +40,7 @@ def explain(name: str) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _unknown(text: str, found: str, known: Any) -> Unknown:
+def _unknown(text: str, found: str, known: Iterable[str]) -> Unknown:
     hint = did_you_mean(found, list(known))
     return Unknown(what=text + (f'; {hint}' if hint else ''))
 

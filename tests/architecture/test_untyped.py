@@ -17,10 +17,10 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 80, 'authoring': 21, 'cmd': 47, 'common': 121, 'db': 132, 'editing': 13, 'engine': 190,
+    'api': 80, 'authoring': 20, 'cmd': 47, 'common': 121, 'db': 131, 'editing': 13, 'engine': 190,
     'engine.alarms': 2, 'engine.clients': 351, 'engine.compat': 17, 'engine.durability': 8, 'engine.notify': 11,
-    'engine.observe': 9, 'engine.reconcile': 72, 'engine.requests': 120, 'engine.resources': 749,
-    'engine.types': 76, 'language': 335, 'osc': 45, 'planning': 101, 'rpc': 33, 'takeover': 19, 'testing': 135,
+    'engine.observe': 9, 'engine.reconcile': 72, 'engine.requests': 118, 'engine.resources': 749,
+    'engine.types': 72, 'language': 335, 'osc': 45, 'planning': 100, 'rpc': 33, 'takeover': 19, 'testing': 135,
     'wsgi': 3,
 }
 HIDDEN = 83                 # casts and ignored errors of the product

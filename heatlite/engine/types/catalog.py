@@ -15,6 +15,7 @@ from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.registry import Registry
 from heatlite.language import template as templates
 from heatlite.language.definition import ResourceDefinition
+from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
 
@@ -45,7 +46,7 @@ class Catalog:
     def sink_types(self) -> frozenset[str]:
         return event_sink_types.names()
 
-    def facts(self, type_name: str, resource_name: str | None, environment: Any) -> TypeFacts:
+    def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         kind = self._registry.resolve(type_name, resource_name or '', environment)
         key = (kind, type_name)
         if key not in self._known:
@@ -85,7 +86,7 @@ class Catalog:
         except urlfetch.URLFetchError as error:
             raise templates.missing_template(template_name, str(error)) from None
 
-    def _facts_of(self, kind: Any, type_name: str) -> TypeFacts:
+    def _facts_of(self, kind: type[Resource], type_name: str) -> TypeFacts:
         schemas = attributes.all_schemata(kind)
         anything = getattr(kind, 'accepts_anything', False)
         checks = kind.validate is not Resource.validate and not anything
@@ -114,7 +115,7 @@ class Catalog:
             available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
         )
 
-    def _rules(self, kind: Any) -> Callable[[object, Mapping[str, object]], list[TranslationRule]]:
+    def _rules(self, kind: type[Resource]) -> Callable[[object, Mapping[str, object]], list[TranslationRule]]:
         def rules(definition: Any, given: Mapping[str, object]) -> list[TranslationRule]:
             asked = self._make(kind, definition)
             return asked.translation_rules(
@@ -141,7 +142,7 @@ class Catalog:
             return collected.names
         return needs
 
-    def _available(self, kind: Any, type_name: str) -> Callable[[], None]:
+    def _available(self, kind: type[Resource], type_name: str) -> Callable[[], None]:
         """Return a check that runs once: its result is the same for all resources of the type in a request."""
         answers: list[exception.HeatException | None] = []
 
