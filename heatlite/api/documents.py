@@ -18,7 +18,7 @@ from heatlite.language import environment as environments
 from heatlite.language import template as templates
 
 
-def template(body: Mapping[str, Any], limits: Limits) -> tuple[Mapping[str, Any] | None, str | None]:
+def template(body: Mapping[str, object], limits: Limits) -> tuple[Mapping[str, object] | None, str | None]:
     """The document and, if it was sent as text, the text. Both None if the body has no template."""
     given = body.get('template')
     if given is None:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 import logging
 import traceback
+from collections.abc import Mapping
 from http import HTTPStatus
-from typing import Any
+from typing import TypedDict
 
 import webob
 
@@ -38,11 +39,20 @@ EXPLANATIONS = {
 }
 
 
-def document(error: BaseException, debug: bool = False) -> dict[str, Any]:
+class FaultDocument(TypedDict):
+    """The body of the answer to an error. `error`: {type, traceback, message}, without a message that is not public."""
+
+    code: int
+    title: str
+    explanation: str
+    error: Mapping[str, object]
+
+
+def document(error: BaseException, debug: bool = False) -> FaultDocument:
     """The fault document of an error. The message of a foreign error is omitted."""
     own = isinstance(error, exception.HeatException)
     code = error.http_code if isinstance(error, exception.HeatException) else 500
-    inner: dict[str, Any] = {'type': wire_name(error), 'traceback': None}
+    inner: dict[str, object] = {'type': wire_name(error), 'traceback': None}
     if own and getattr(error, 'safe', False):
         inner['message'] = getattr(error, 'public', None) or getattr(error, 'wire_message', None) or str(error)
     if debug:

@@ -103,7 +103,7 @@ def url(req: Request, found: stacks.Identity | stacks.Stack) -> str:
     return links.stack_url(req.base, found.project_id, found.name, found.id)
 
 
-def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, Any]]:
+def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, object]]:
     """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
     meanwhile."""
     stored = list(found.outputs or ())
@@ -116,9 +116,9 @@ def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, Any]]:
 
 
 def live_attributes(req: Request, found: stacks.Identity, resource_name: str,
-                    names: tuple[str, ...]) -> Mapping[str, Any] | None:
+                    names: tuple[str, ...]) -> Mapping[str, object] | None:
     """All attributes of a resource, and those in `names`, read from the services; None when no engine answers."""
-    values: Mapping[str, Any] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
+    values: Mapping[str, object] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
     return values
 
 

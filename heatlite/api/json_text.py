@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 
-def read(text: bytes) -> Any:
+def read(text: bytes) -> object:
     """Parses a value. Raises HTTPBadRequest with the parser's message, which never quotes the text."""
     try:
         written = text.decode('utf-8')

@@ -127,7 +127,7 @@ def of_resource(tx: Connection, stack: stacks.Identity, row: resources.Shown | N
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 
 
-def _types(document: Mapping[str, object]) -> Iterator[Any]:
+def _types(document: Mapping[str, object]) -> Iterator[object]:
     found = document.get('resources') or document.get('Resources') or {}
     for each in found.values() if isinstance(found, Mapping) else ():
         if isinstance(each, Mapping):

@@ -21,7 +21,7 @@ from heatlite.language import environment as environments
 from heatlite.language import masking
 from heatlite.rpc import messages
 
-Body = Mapping[str, Any]
+Body = Mapping[str, object]
 TEXTS = ('max_concurrent', 'failure_tolerance')
 MEMBER = frozenset({'name', 'region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecure'})
 OF_STACK = ('tags', 'timeout_mins')
@@ -78,7 +78,7 @@ def settings(stored: Mapping[str, object]) -> dict[str, object]:
     return parsed
 
 
-def merged(stored: Mapping[str, object], message: messages.Source) -> dict[str, Any]:
+def merged(stored: Mapping[str, object], message: messages.Source) -> dict[str, object]:
     """The settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 
@@ -117,9 +117,9 @@ def _of_stack(body: Body) -> dict[str, object]:
     return {name: body[name] for name in OF_STACK if name in body}
 
 
-def _given(body: Body, limits: Limits, places: Places) -> dict[str, Any]:
+def _given(body: Body, limits: Limits, places: Places) -> dict[str, object]:
     """What the body says of the properties of the set, as values of parameters."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     document, text = documents.template(body, limits)
     if document is not None:
         found['template'] = text if text is not None else json.dumps(document)

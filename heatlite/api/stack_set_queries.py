@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.api.query import LONGEST_NAME
 from heatlite.common import exception
@@ -21,7 +20,7 @@ REGIONS, EXCEPT, PROJECTS, ALL = 'regions', 'except', 'projects', 'all'
 FILTERS = ('domain_id', 'parent_id')
 NAME = re.compile(r'[A-Za-z0-9][A-Za-z0-9_.-]{0,63}')       # of a member
 
-Member = dict[str, Any]
+Member = dict[str, object]
 
 
 @dataclass(frozen=True)

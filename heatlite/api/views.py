@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import Any
 
 from heatlite.api import links
 from heatlite.common.timeutils import isotime
@@ -15,7 +14,7 @@ from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 
-View = dict[str, Any]
+View = dict[str, object]
 
 NO_DESCRIPTION = 'No description'
 NO_OUTPUT_DESCRIPTION = 'No description given'
@@ -78,7 +77,7 @@ def stack_detail(base: str, stack: stacks.Stack, outputs: Iterable[Mapping[str, 
     return view
 
 
-def output(stored: Mapping[str, Any]) -> View:
+def output(stored: Mapping[str, object]) -> View:
     """An output: key, description, value, and the error if it cannot be computed."""
     view = {'output_key': stored['output_key'],
             'description': stored.get('description') or NO_OUTPUT_DESCRIPTION,

@@ -63,7 +63,7 @@ class Route:
 
     method: str
     path: str
-    handler: Callable[..., Any]
+    handler: Callable[..., object]
     policy: str | Callable[[Request], str]
     body: Body = Body.NONE
     status: int = 200

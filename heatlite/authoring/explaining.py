@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 import yaml
@@ -18,7 +18,7 @@ from heatlite.language.schema import Schema
 PLAIN: Final[Mapping[str, Any]] = {
     Schema.STRING: 'text', Schema.INTEGER: 1, Schema.NUMBER: 1, Schema.BOOLEAN: True, Schema.MAP: {},
     Schema.LIST: [], Schema.ANY: 'text'}
-EXAMPLES: Final[Mapping[str, Any]] = {      # of values for custom constraints
+EXAMPLES: Final[Mapping[str, object]] = {      # of values for custom constraints
     'ip_addr': '192.0.2.10', 'net_cidr': '192.0.2.0/24', 'ip_or_cidr': '192.0.2.10', 'mac_addr': '02:00:00:00:00:01',
     'dns_name': 'www.example.org', 'rel_dns_name': 'www', 'dns_domain': 'example.org.',
     'iso_8601': '2030-01-01T00:00:00Z', 'cron_expression': '0 4 * * *', 'json_string': '{}', 'timezone': 'UTC',
@@ -40,7 +40,7 @@ def explain(name: str) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _unknown(text: str, found: str, known: Any) -> Unknown:
+def _unknown(text: str, found: str, known: Iterable[str]) -> Unknown:
     hint = did_you_mean(found, list(known))
     return Unknown(what=text + (f'; {hint}' if hint else ''))
 
@@ -147,7 +147,7 @@ def example(type_name: str, *names: str) -> Iterator[str]:
     """Lines of a resource with its required properties and the named ones."""
     given = {name: value_of(schema) for name, schema in packed.properties(type_name).items()
              if schema.required or name in names}
-    body: dict[str, Any] = {'type': type_name} | ({'properties': given} if given else {})
+    body: dict[str, object] = {'type': type_name} | ({'properties': given} if given else {})
     text = yaml.safe_dump({'my_resource': body}, sort_keys=False)
     yield from (f'  {line}' for line in text.splitlines())
 

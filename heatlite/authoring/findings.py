@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, TextIO
+from typing import Final, TextIO
 
 from heatlite.language import rules
 
@@ -25,9 +25,9 @@ class Finding:
     file: str
     line: int | None = None
     column: int | None = None
-    path: tuple[Any, ...] = ()
+    path: tuple[str | int, ...] = ()
     hint: str | None = None
-    found: Any = None
+    found: object = None
     expected: tuple[str, ...] = ()
 
     @property

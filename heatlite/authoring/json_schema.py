@@ -8,7 +8,7 @@ are not built in are accepted: an environment may define them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from heatlite.engine.resources import packed
 from heatlite.language import parameter_schema, versions
@@ -22,7 +22,7 @@ KINDS: Final[Mapping[str, list[str]]] = {       # type of a property -> JSON typ
     Schema.STRING: ['string', 'number', 'boolean'], Schema.INTEGER: ['integer', 'string', 'boolean', 'number'],
     Schema.NUMBER: ['number', 'string', 'boolean'], Schema.BOOLEAN: ['boolean', 'string'], Schema.MAP: ['object'],
     Schema.LIST: ['array']}
-Json = dict[str, Any]
+Json = dict[str, object]
 
 
 def document() -> Json:

@@ -132,7 +132,7 @@ class Reading:
             raise OSError(_('%(file)s has more than %(limit)d bytes') % {'file': path, 'limit': MOST_FILE_BYTES})
 
     def environment(self, names: Sequence[str], template: Template,
-                    parameters: Mapping[str, str] | None = None) -> dict[str, Any]:
+                    parameters: Mapping[str, str] | None = None) -> dict[str, object]:
         """Reads all environment files and merges their sections, and `parameters`, as the service does."""
         texts = {}
         for name in names:

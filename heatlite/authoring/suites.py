@@ -32,7 +32,7 @@ class Step:
     """One action on the stack with what is expected. `path`: its place in the file, for failures."""
 
     action: str
-    path: tuple[Any, ...]
+    path: tuple[object, ...]
     body: Mapping[str, Any]
 
     @property
@@ -44,7 +44,7 @@ class Step:
 class Case:
     name: str
     steps: Sequence[Step]
-    path: tuple[Any, ...]
+    path: tuple[object, ...]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Suite:
     cases: Sequence[Case]
     positions: Positions = field(repr=False)
 
-    def place(self, path: tuple[Any, ...]) -> str:
+    def place(self, path: tuple[object, ...]) -> str:
         """`FILE:LINE:COLUMN` of a part of the file."""
         line, column = self.positions.find(path) or (1, 1)
         return f'{self.file}:{line}:{column}'
@@ -87,12 +87,12 @@ class _Reader:
     file: str
     positions: Positions
 
-    def case(self, body: Any, path: tuple[Any, ...]) -> Case:
+    def case(self, body: Any, path: tuple[object, ...]) -> Case:
         self.check(body, OF_TEST, path, required=('name', 'steps'))
         return Case(body['name'], [self.step(step, (*path, 'steps', number))
                                    for number, step in enumerate(body['steps'])], path)
 
-    def step(self, body: Any, path: tuple[Any, ...]) -> Step:
+    def step(self, body: Any, path: tuple[object, ...]) -> Step:
         self.check(body, OF_STEP, path, required=('action',))
         if body['action'] not in ACTIONS:
             raise self.wrong((*path, 'action'), _('expected one of %s') % ', '.join(ACTIONS), body['action'], ACTIONS)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
 
@@ -40,7 +40,7 @@ complete -F {function} {program}
 """
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(COMMAND, help=_('Print a script that completes commands and options in a shell.'),
                                  description=_('To use it: source <(heatlite-manage completion bash)'))
     parser.add_argument('shell', choices=('bash',))

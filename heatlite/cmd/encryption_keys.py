@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import crypt, runtime
 from heatlite.common.i18n import _
@@ -24,10 +24,10 @@ MOST_AT_ONCE = 1000                         # rows in one transaction: it holds 
 LONGEST_PAUSE = 3600.0                      # seconds
 REPORTED = 10_000                           # rows of a table between two lines of progress
 
-Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
+Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(COMMAND, help=_('The keys of stored secrets: which are in use; change to the first.'))
     actions = parser.add_subparsers(dest='keys_command', required=True)
     listing = actions.add_parser('list', help=_('Count the values that each configured key decrypts.'))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
 
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 COMMAND = 'import-heat'
 
-Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
+Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     command = commands.add_parser(COMMAND, help=_('Take over the stacks of a Heat 27.'))
     command.add_argument('--heat-config', metavar='FILE', type=Path, action='append', required=True, dest='heat_config',
                          help=_('The configuration of that Heat; several add up.'))

@@ -5,10 +5,13 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
+
+    from heatlite.common.runtime import Runtime
+    from heatlite.db.connection import Database
 
 LOG = logging.getLogger(__name__)
 
@@ -36,7 +39,7 @@ def check(conf: ConfigOpts) -> None:
         raise SystemExit(str(error)) from None
 
 
-def check_fits(conf: ConfigOpts, database: Any) -> None:
+def check_fits(conf: ConfigOpts, database: Database) -> None:
     """Ends the process with one line if the stored secrets were sealed with another key.
 
     It could read none of them, and would write secrets that others cannot read. Raises DatabaseUnavailable.
@@ -54,7 +57,7 @@ def check_fits(conf: ConfigOpts, database: Any) -> None:
         os._exit(os.EX_CONFIG)                      # also from a thread, and before any work begins
 
 
-def watch(conf: ConfigOpts, database: Any, runtime: Any) -> None:
+def watch(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
     """Runs `check_fits` as soon as the database answers."""
     from heatlite.common import exception, retries
     retries.call(lambda: check_fits(conf, database), retries.START, exception.DatabaseUnavailable, sleep=runtime.sleep)

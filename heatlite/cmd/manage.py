@@ -5,10 +5,10 @@ Exit code 0, 1 with one line on stderr, 2 for wrong usage.
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from oslo_config import cfg
 
@@ -72,7 +72,7 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
             'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'))
 
 
-def _add_commands(commands: Any) -> None:
+def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
     doctor.add_command(commands)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
+    from heatlite.db.connection import Database
 
 LOG = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ COLLECT_AFTER = 20_000, 10, 10      # new objects before a collection; a list of
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
-def database(conf: ConfigOpts) -> Any:
+def database(conf: ConfigOpts) -> Database:
     """The database of [database] connection, connected on first use.
 
     Raises SystemExit if the option is unset or invalid, or its keys cannot be read.
@@ -46,7 +47,7 @@ def database(conf: ConfigOpts) -> Any:
         raise SystemExit(str(error)) from None
 
 
-def share(conf: ConfigOpts) -> Any:
+def share(conf: ConfigOpts) -> ConfigOpts:
     """Loads the files and `--set` of a command into the options of the process, and returns these.
 
     Clients of other services and resource types read the options of the process; commands have options of their own.
@@ -60,7 +61,7 @@ def share(conf: ConfigOpts) -> Any:
     return config.load(arguments, conf.prog, cfg.CONF, default_files=[], warn=False)
 
 
-def wait_for(conf: ConfigOpts, database: Any, runtime: Runtime) -> None:
+def wait_for(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
     """Waits until the database answers and has the tables of this release; meanwhile logs what is missing.
 
     Ends the process when the key is not that of the database.
@@ -122,7 +123,7 @@ def configure_collector() -> None:
     gc.set_threshold(*COLLECT_AFTER)
 
 
-def release_dead_engines(database: Any, runtime: Runtime, engine_ids: Iterable[str],
+def release_dead_engines(database: Database, runtime: Runtime, engine_ids: Iterable[str],
                          stack_id: str | None = None) -> None:
     """Frees the stacks of engines whose processes are known to be dead, before their leases expire.
 

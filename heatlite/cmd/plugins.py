@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,13 @@ if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
 Row = tuple[str, str, str, str]
+Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 """(name, file, types, error)"""
 
 HEAD = ('Name', 'File', 'Types', 'Error')
 
 
-def add_commands(commands: Any) -> None:
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser('plugins', help=_('Print every plug-in an engine would load. Exit code 1: some cannot be.'))
     plugin = commands.add_parser('plugin', help=_('For authors of plug-ins.'))
     inner = plugin.add_subparsers(dest='plugin_command', required=True)
@@ -44,7 +46,7 @@ def silence() -> Iterator[None]:
         logging.disable(logging.NOTSET)
 
 
-def plugins(conf: ConfigOpts, show: Callable[[Any, Any], None]) -> int:
+def plugins(conf: ConfigOpts, show: Show) -> int:
     with silence():
         rows = [*_modules(conf), *extensions()]
     show(HEAD, rows)
@@ -75,7 +77,7 @@ def extensions() -> Iterator[Row]:
                '' if error is None else f'{type(error).__name__}: {error}')
 
 
-def plugin(conf: ConfigOpts, show: Callable[[Any, Any], None]) -> int:
+def plugin(conf: ConfigOpts, show: Show) -> int:
     return new(conf.command) if conf.command.plugin_command == 'new' else check(conf.command)
 
 
@@ -105,4 +107,4 @@ def check(command: Any) -> int:
     return 1 if any(each.outcome == report.FAILED for each in results) else 0
 
 
-COMMANDS: Mapping[str, Callable[[Any, Callable[[Any, Any], None]], int]] = {'plugins': plugins, 'plugin': plugin}
+COMMANDS: Mapping[str, Callable[[ConfigOpts, Show], int]] = {'plugins': plugins, 'plugin': plugin}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from heatlite.db.connection import Database
     from heatlite.engine.observe.orphans import Orphan
 
-Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
+Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 TOOLS = {'mysql': 'mariadb-dump --single-transaction', 'postgresql': 'pg_dump'}
 MOST_TRIED = 20                 # stacks of a project whose credentials are tried
 PAGES = 1000                        # that are copied at once: writers wait meanwhile
 
 
-def add_commands(commands: Any) -> None:
+def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     copy = commands.add_parser('backup', help=_('Copy a SQLite database while it is used.'))
     copy.add_argument('file', type=Path, help=_('A new file.'))
     prepare = commands.add_parser('restored', help=_('Prepare a database that was restored from a backup.'))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterator
-from typing import Any
 
 STOP = (signal.SIGTERM, signal.SIGINT)
 RELOAD = (signal.SIGHUP,)
@@ -58,7 +57,7 @@ def until_stopped(inbox: Inbox, reload: Callable[[], None]) -> None:
             reload()
 
 
-def _end_within(seconds: float) -> Callable[[int, Any], None]:
+def _end_within(seconds: float) -> Callable[[int, object], None]:
     """Returns a handler that works even during an endless loop of Python code.
 
     A native thread ends the process and writes the stacks of all threads to standard error.

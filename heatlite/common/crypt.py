@@ -18,12 +18,16 @@ import hmac
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 METHOD = 'aes_gcm_v1'
 FERNET = 'cryptography_decrypt_v1'          # the method of earlier releases, and of Heat
@@ -102,12 +106,13 @@ def digest(texts: Iterable[str], encryption_key: str) -> str:
     return found.hexdigest()
 
 
-def encrypted_dict(data: Mapping[str, object], encryption_key: str | None = None) -> dict[str, Any]:
+def encrypted_dict(data: Mapping[str, object],
+                   encryption_key: str | None = None) -> dict[str, tuple[str | None, str | None]]:
     """Encrypts each value as JSON: {name: (method, text)}."""
     return {name: encrypt(json.dumps(value), encryption_key) for name, value in data.items()}
 
 
-def decrypted_dict(data: Mapping[str, Any], encryption_key: str | None = None) -> dict[str, Any]:
+def decrypted_dict(data: Mapping[str, Sequence[str | None]], encryption_key: str | None = None) -> dict[str, object]:
     return {name: json.loads(decrypt(method, text, encryption_key) or 'null')
             for name, (method, text) in data.items()}
 
@@ -125,7 +130,7 @@ class Keyring:
         self._refusals = InvalidTag, ValueError
         self.key = key
         self._others = others
-        self._openers: dict[bytes, tuple[Any, str]] = {}        # by salt: cipher, and the key that it is derived from
+        self._openers: dict[bytes, tuple[AESGCM, str]] = {}    # by salt: cipher, and the key that it is derived from
         self._salt = b''
         self._current: Any = None
         self._uses = USES
@@ -170,7 +175,7 @@ class Keyring:
         yield self.key
         yield from self._others()
 
-    def _tried(self, salt: bytes, secret: bytes) -> tuple[Any, str]:
+    def _tried(self, salt: bytes, secret: bytes) -> tuple[AESGCM, str]:
         """The cipher that decrypts `secret`. Raises InvalidEncryptionKey."""
         if len(self._openers) >= OPENERS:
             self._openers.clear()
@@ -189,7 +194,7 @@ def keyring(conf: cfg.ConfigOpts, *more: str) -> Keyring:
     return Keyring(conf.auth_encryption_key, lambda: (*conf.auth_decryption_keys, *more))
 
 
-def _derived(key: str, salt: bytes) -> Any:
+def _derived(key: str, salt: bytes) -> AESGCM:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.hashes import SHA256
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
@@ -198,7 +203,7 @@ def _derived(key: str, salt: bytes) -> Any:
 
 _GIVEN: dict[str, Keyring] = {}             # by key: of callers that name one
 _CONFIGURED: dict[str, Keyring] = {}        # by key: of the options of this process, with its other keys
-_FERNETS: dict[str, Any] = {}
+_FERNETS: dict[str, Fernet] = {}
 
 
 def _keyring(encryption_key: str | None) -> Keyring:
@@ -218,7 +223,7 @@ def _new_keyring(key: str | None, is_given: bool) -> Keyring:
     return _CONFIGURED.setdefault(key, keyring(cfg.CONF))
 
 
-def _fernet(key: str) -> Any:
+def _fernet(key: str) -> Fernet:
     """Reads values of earlier releases, which repeated a key that was too short."""
     if key not in _FERNETS:
         from cryptography.fernet import Fernet

@@ -27,7 +27,7 @@ class ExpiringCache:
         self._values: cachetools.TTLCache[Hashable, Any] = cachetools.TTLCache(most, seconds, timer=_now)
         self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
 
-    def get(self, key: Hashable, default: Any = None) -> Any:
+    def get(self, key: Hashable, default: object = None) -> Any:
         """Returns the value, or `default`."""
         with self._lock:
             return self._values.get(key, default)

@@ -10,11 +10,12 @@ import logging
 import os
 import socket
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception, settings
 
 if TYPE_CHECKING:
+    import oslo_messaging
     from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
@@ -32,7 +33,7 @@ NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
-def transport(conf: ConfigOpts, process: str) -> Any:
+def transport(conf: ConfigOpts, process: str) -> oslo_messaging.RPCTransport:
     """The RPC transport of option `transport_url`. Connects on first use.
 
     `process`: the default name of this process for its queues, if the library numbers them (`use_queue_manager`). It
@@ -54,7 +55,7 @@ def transport(conf: ConfigOpts, process: str) -> Any:
     return oslo_messaging.get_rpc_transport(conf)
 
 
-def target(conf: ConfigOpts, engine_id: str | None = None) -> Any:
+def target(conf: ConfigOpts, engine_id: str | None = None) -> oslo_messaging.Target:
     """The RPC target: any engine, or the one of this id."""
     import oslo_messaging
     return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
@@ -67,14 +68,15 @@ def has_notifications(conf: ConfigOpts) -> bool:
             or any(name.startswith(f'OS_{NOTIFICATIONS.upper()}__') for name in os.environ))
 
 
-def notifier(conf: ConfigOpts, publisher_id: str) -> Any:
+def notifier(conf: ConfigOpts, publisher_id: str) -> oslo_messaging.Notifier:
     """Returns the notifier configured by [oslo_messaging_notifications]; without a driver it does nothing."""
     import oslo_messaging
     carrier = oslo_messaging.get_notification_transport(conf)
     return oslo_messaging.Notifier(carrier, publisher_id=publisher_id, retry=NOTIFICATION_RETRIES)
 
 
-def peers(conf: ConfigOpts, url: str | None = None) -> tuple[Any, list[Any]]:
+def peers(conf: ConfigOpts, url: str | None = None) -> tuple[oslo_messaging.TransportURL,
+                                                              list[oslo_messaging.TransportHost]]:
     """The parsed transport URL, by default `transport_url`, and its hosts, each with a hostname and a port."""
     import oslo_messaging
     found = oslo_messaging.TransportURL.parse(conf, url)
@@ -83,7 +85,7 @@ def peers(conf: ConfigOpts, url: str | None = None) -> tuple[Any, list[Any]]:
     return found, hosts or [oslo_messaging.TransportHost('localhost', PORT)]
 
 
-def connects(url: Any) -> bool:
+def connects(url: oslo_messaging.TransportURL) -> bool:
     """Whether the driver of a transport URL connects to a broker; that of fake:// does not."""
     return str(url.transport).startswith(('rabbit', 'kombu', 'amqp'))
 
@@ -106,7 +108,7 @@ def probe(conf: ConfigOpts) -> None:
     raise exception.BrokerUnavailable(reason=reason)
 
 
-def remove_queue(carrier: Any, engine_id: str) -> None:
+def remove_queue(carrier: oslo_messaging.RPCTransport, engine_id: str) -> None:
     """Deletes the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
 
     Uses a connection of the driver, which handles TLS and failover; the library has no public method for it.

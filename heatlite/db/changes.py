@@ -198,7 +198,7 @@ def _is_done(change: StackChange, stored: Sequence[object] | None) -> bool:
 
 
 def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]:
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if change.action is not None:
         values['action'] = WORDS[change.action]
     if change.status is not None:
@@ -224,7 +224,7 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]
 def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
     """Writes rows of resources: one upsert for each set of heavy columns that change together, in the order of the
     keys."""
-    groups: dict[tuple[str, ...], list[tuple[Any, ...]]] = {}
+    groups: dict[tuple[str, ...], list[tuple[object, ...]]] = {}
     time, columns = gathered.time, gathered.columns
     for key in sorted(gathered.rows):
         row = gathered.rows[key]

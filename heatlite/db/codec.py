@@ -23,7 +23,7 @@ T = TypeVar('T')
 HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     """Converts values that JSON cannot represent, as templates and plug-ins produce them."""
     if isinstance(value, Mapping):
         return dict(value)
@@ -58,7 +58,7 @@ class Undecoded(Mapping[str, Any]):
 
     @functools.cached_property
     def _decoded(self) -> Mapping[str, object]:
-        found: Mapping[str, Any] = decode(self._text)
+        found: Mapping[str, object] = decode(self._text)
         return found
 
     def __getitem__(self, name: str) -> Any:
@@ -99,7 +99,7 @@ def encoder(tx: sa.Connection) -> Callable[[Any], str]:
     if seal is None:
         return encode
 
-    def encoded(value: Any) -> str:
+    def encoded(value: object) -> str:
         text = encode(value)
         return text if text in HIDES_NOTHING else seal(text)
 

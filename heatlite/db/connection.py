@@ -109,11 +109,11 @@ class Database:
         self._sleep = sleep
         self._given = now, seal, seal_sources, options
         self._is_apart = False
-        self._one_writer: Any = threading.Lock() if self.dialect == 'sqlite' else None
+        self._one_writer: threading.Lock | None = threading.Lock() if self.dialect == 'sqlite' else None
         make = {'sqlite': _sqlite, 'mysql': _mysql, 'postgresql': _postgresql}[self.dialect]
         options = {'max_pool_size': MAX_POOL_SIZE, 'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
-            shared: dict[str, Any] = {'clock': now, 'files': WeakValueDictionary()}    # `files`: of db.templates
+            shared: dict[str, object] = {'clock': now, 'files': WeakValueDictionary()}    # `files`: of db.templates
             self._writing = make(self.url, False, options).execution_options(
                 seal=seal, seal_sources=seal_sources, **shared)
             self._reading = make(self.url, True, options).execution_options(**shared)

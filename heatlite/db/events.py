@@ -101,7 +101,7 @@ def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tupl
     """The columns to sort by, and whether ascending.
 
     Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""
-    keys: list[sa.ColumnElement[Any]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
+    keys: list[sa.ColumnElement[object]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
     if not keys and not is_one:
         keys = [event.c.created_at]
     return [*keys, event.c.id], sort_dir == 'asc' or (bool(sort_keys) and sort_dir != 'desc')

@@ -8,11 +8,14 @@ none is rolled back twice: the code that returns a connection has ended its tran
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from sqlalchemy import exc
 from sqlalchemy.dialects import plugins
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine.interfaces import DBAPIConnection
 
 PLUGIN = 'heatlite-pooling'
 RESTED = 1.0                    # seconds in the pool after which a connection is tested before it is used
@@ -31,11 +34,11 @@ class Pooling(sa.CreateEnginePlugin):
         dialect, since = engine.dialect, 'heatlite_rests_since'
 
         @sa.event.listens_for(engine, 'checkin')
-        def _returned(_connection: object, record: Any) -> None:
+        def _returned(_connection: object, record: sa.pool.ConnectionPoolEntry) -> None:
             record.info[since] = time.monotonic()
 
         @sa.event.listens_for(engine, 'checkout')
-        def _taken(connection: Any, record: Any, _proxy: object) -> None:
+        def _taken(connection: DBAPIConnection, record: sa.pool.ConnectionPoolEntry, _proxy: object) -> None:
             if time.monotonic() - record.info.get(since, time.monotonic()) < RESTED:
                 return
             try:

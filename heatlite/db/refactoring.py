@@ -37,7 +37,7 @@ def move(tx: sa.Connection, moves: Sequence[RowMove]) -> None:
 
     A row never gets the number of another one: a stack does not reuse numbers."""
     encode = codec.encoder(tx)
-    groups: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    groups: dict[tuple[str, ...], list[dict[str, object]]] = {}
     for each in moves:
         row, large = each.row, {name: codec.encode_or_null(value, encode) for name, value in each.large.items()}
         groups.setdefault(tuple(sorted(large)), []).append({

@@ -39,8 +39,8 @@ COLUMNS = codec.columns(signal, Signal)
 _signal = codec.reader(Signal, 'details', 'request')
 
 
-def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: Any, now: datetime,
-           request: Mapping[str, Any] | None = None) -> int:
+def insert(tx: sa.Connection, stack_id: str, resource_name: str, details: object, now: datetime,
+           request: Mapping[str, object] | None = None) -> int:
     """Inserts a signal and returns its number. Marks the stack as having work: without an owner, a sweep will find it.
 
     Locks the lease's row first, so that either an owner that is just releasing it sees the signal, or we see it

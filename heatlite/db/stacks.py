@@ -353,7 +353,7 @@ def _order(sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
     """The columns to sort by, and whether ascending. Ties are broken by the id, in the same direction."""
     if not sort_keys:
         return [stack.c.created_at, stack.c.id], sort_dir == 'asc'
-    keys: list[sa.ColumnElement[Any]] = [
+    keys: list[sa.ColumnElement[object]] = [
         sa.func.coalesce(stack.c.updated_at, sa.literal(NEVER, stack.c.updated_at.type)).label('updated')
         if name == 'updated_at' else stack.c[name] for name in dict.fromkeys(sort_keys)]
     return [*(key.element if isinstance(key, sa.Label) else key for key in keys), stack.c.id], sort_dir != 'desc'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -13,6 +13,9 @@ from heatlite.common import exception, retries
 from heatlite.common.i18n import _
 from heatlite.db.connection import Contention, Database
 from heatlite.db.tables import lease, metadata
+
+if TYPE_CHECKING:
+    from alembic.config import Config
 
 HEAD = '0017'                               # the newest revision under migrations/versions
 # Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
@@ -71,7 +74,7 @@ class _InUse(exception.Error):
     """A transaction of somebody else has used a table for longer than a migration may wait."""
 
 
-def _migrate(database: Database, config: Any, revision: str) -> None:
+def _migrate(database: Database, config: Config, revision: str) -> None:
     """Runs one revision. Raises _InUse.
 
     A statement that waits for a table makes all later ones wait behind it, so it waits for a short time only.

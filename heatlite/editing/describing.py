@@ -29,7 +29,7 @@ def of_type(name: str) -> str:
     return '\n'.join(lines)
 
 
-def status(body: Mapping[str, Any]) -> Iterator[str]:
+def status(body: Mapping[str, object]) -> Iterator[str]:
     if body.get('status', 'SUPPORTED') != 'SUPPORTED':
         yield ''
         yield f'{_("Status")}: {body["status"]}' + (f'; {body["message"]}' if body.get('message') else '')

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from lsprotocol import types
 
@@ -33,12 +33,12 @@ SYMBOLS: Final = {
     outline.MAPPING: types.SymbolKind.Array, outline.OUTPUT: types.SymbolKind.Field}
 
 
-def settings(given: Any) -> Settings:
+def settings(given: object) -> Settings:
     """What a client sent as initialization options or as its configuration; what is wrong there is ignored."""
-    given = given.get('heatlite', given) if isinstance(given, Mapping) else {}
-    names, url = given.get('environments'), given.get('documentation')
+    sent = given.get('heatlite', given) if isinstance(given, Mapping) else {}
+    names, url = sent.get('environments'), sent.get('documentation')
     return Settings(tuple(each for each in names if isinstance(each, str)) if isinstance(names, list) else (),
-                    given.get('notes') is True, url.rstrip('/') if isinstance(url, str) else '')
+                    sent.get('notes') is True, url.rstrip('/') if isinstance(url, str) else '')
 
 
 def range_of(text: Text, span: Span) -> types.Range:

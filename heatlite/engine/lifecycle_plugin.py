@@ -53,7 +53,7 @@ class LifecyclePlugins:
 
     def before(self, context: RequestContext, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
         """Call all plug-ins. An error of one passes through, after `do_post_op` of those called before it."""
-        called: list[Any] = []
+        called: list[object] = []
         for plugin in self._plugins:
             try:
                 plugin.do_pre_op(context, stack, current_stack, action)

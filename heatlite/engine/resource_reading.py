@@ -118,7 +118,7 @@ class Reading(PropertyAccess, Services):
         The whole template is searched: `in_resources`, `in_outputs` and `load_all` have no effect.
         """
         definition = self.stack.defn if stk_defn is None else stk_defn
-        found: set[Any] = set()
+        found: set[object] = set()
         for entry in definition.referenced_attributes(self.name):
             if not entry or entry[0] == attribute_set.ALL_ATTRIBUTES:
                 found.update(name for name in self._attribute_schemata() if name != attribute_set.SHOW_ATTR)

@@ -273,7 +273,7 @@ class EngineService:
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}
 
-    def _handlers(self) -> dict[type[messages.Message], Callable[..., Any]]:
+    def _handlers(self) -> dict[type[messages.Message], Callable[..., object]]:
         stacks, types = self.stacks, self.registry
         return {
             messages.CreateStack: stacks.create,
@@ -347,7 +347,7 @@ class EngineService:
             named = {name: _or_null(resource, name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
-        found: dict[str, Any] = codec.decode(codec.encode(self.reader.asked(message.stack_id, context, ask)))
+        found: dict[str, object] = codec.decode(codec.encode(self.reader.asked(message.stack_id, context, ask)))
         return found
 
 

@@ -271,7 +271,7 @@ class StackDefinition:
 
     @functools.cached_property
     def _attributes_used(self) -> dict[str, frozenset[tuple[object, ...]]]:
-        used: dict[str, set[tuple[Any, ...]]] = {}
+        used: dict[str, set[tuple[object, ...]]] = {}
         users = [self.resources[name] for name in self.resources if name not in self.plain]
         needs = [need.requirement for resource in users for need in resource.needs]
         elsewhere = [resource.parsed.update_policy for resource in users]

@@ -62,7 +62,7 @@ def described(definition: StackDefinition) -> dict[str, object]:
 def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]:
     """One parameter in the format of the API. Without its value, if that depends on resources that do not exist yet."""
     name = schema.name
-    shown: dict[str, Any] = {
+    shown: dict[str, object] = {
         'Type': WIRE_TYPES[schema.kind],
         'Description': '' if schema.description is None else schema.description,
         'NoEcho': 'true' if schema.hidden else 'false',
@@ -107,7 +107,7 @@ def _constraint(constraint: object) -> Mapping[str, object]:
 
 def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, object]:
     """`NestedParameters` of all nested stacks. They are only read: raises the errors that prevent that."""
-    shown: dict[str, Any] = {}
+    shown: dict[str, object] = {}
     for name, resource in checker.definition.resources.items():
         child = checker.child(resource)
         if child is None:

@@ -32,7 +32,7 @@ class EnvironmentError_(ValueError):
         super().__init__(text)
 
 
-def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+def read(source: str | Mapping[str, object] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
     """The sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
     if source is None or source == '':
         return {}
@@ -65,7 +65,7 @@ def read(source: str | Mapping[str, Any] | None, limits: Limits = NO_LIMITS) -> 
     return dict(document)
 
 
-def parse(source: str | Mapping[str, Any] | None, parameters: Mapping[str, Any] | None = None,
+def parse(source: str | Mapping[str, object] | None, parameters: Mapping[str, object] | None = None,
           limits: Limits = NO_LIMITS) -> dict[str, Any]:
     """All sections, with the request's `parameters` merged over those of the environment.
 
@@ -143,8 +143,8 @@ class Environment:
         """Whether any resource may have a hook; lets an engine skip the check."""
         return bool(self.resource_registry.get(registries.RESOURCES))
 
-    def child(self, parameters: Mapping[str, Any], resource_name: str, used: tuple[str, ...] = (),
-              inherited: Mapping[str, Any] | None = None) -> Environment:
+    def child(self, parameters: Mapping[str, object], resource_name: str, used: tuple[str, ...] = (),
+              inherited: Mapping[str, object] | None = None) -> Environment:
         """The environment of the nested stack of a resource.
 
         `used`: `Found.path` of its type; `inherited`: what is hidden in it (language.masking).

@@ -289,7 +289,7 @@ class Parser:
         return value
 
     def _entries(self, value: dict[str, Any]) -> object:
-        parsed: dict[str, Any] | None = None
+        parsed: dict[str, object] | None = None
         turns.spend(1 + len(value) // 8)
         for key, item in value.items():
             if type(item) is dict or type(item) is list:
@@ -305,7 +305,7 @@ class Parser:
         return value if parsed is None else MapNode(parsed)
 
     def _items(self, value: list[Any]) -> object:
-        parsed: list[Any] | None = None
+        parsed: list[object] | None = None
         turns.spend(1 + len(value) // 8)
         for place, item in enumerate(value):
             if type(item) is dict or type(item) is list:
@@ -358,13 +358,13 @@ def copied(value: Any) -> object:
     return value
 
 
-def resolve(expression: Any, scope: Scope) -> object:
+def resolve(expression: object, scope: Scope) -> object:
     """As `evaluate`, but null for an absent value."""
     found = evaluate(expression, scope)
     return None if found is ABSENT else found
 
 
-def condition_holds(home: EvaluationContext, condition: Any) -> bool:
+def condition_holds(home: EvaluationContext, condition: object) -> bool:
     """Whether the condition of a resource, an output or an `if` holds: null does.
 
     Raises InvalidCall, and unchanged the errors of a missing parameter or a circular definition.

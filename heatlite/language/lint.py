@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -237,7 +236,7 @@ class Checker(DocumentChecks):
                     yield self._bad_reference(resource, need.resource, where, (key, *need.path()))
 
     @staticmethod
-    def _external_id(resource: ResourceDefinition) -> Any:
+    def _external_id(resource: ResourceDefinition) -> object:
         try:
             return resource.external_id()
         except Exception:           # the id is only for the text; its own error is reported elsewhere
@@ -319,7 +318,7 @@ class Checker(DocumentChecks):
             except CLIENT_ERRORS as error:
                 yield Diagnostic(error, (*resource.path, self.keys.type), rule=rules.TYPE)
                 return
-        wrong: set[Any] = set()
+        wrong: set[object] = set()
         parsed = resource.parsed
         for key, part in ((self.keys.properties, parsed.properties), (self.keys.metadata, parsed.metadata)):
             for misuse in expressions.check(part):
@@ -354,7 +353,7 @@ class Checker(DocumentChecks):
         if facts.accepts_any_property:
             return
         path = resource.property_path()
-        given: dict[str, Any] = {}
+        given: dict[str, object] = {}
         expressions_of = resource.property_expressions
         for name in expressions_of:
             if name not in facts.properties:
@@ -469,7 +468,7 @@ class Checker(DocumentChecks):
         return self.found[resource.name].is_template or facts.nested is not None or facts.nested_at is not None
 
     def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, object],
-                values: Mapping[str, object]) -> tuple[Template, Mapping[str, Any]] | None:
+                values: Mapping[str, object]) -> tuple[Template, Mapping[str, object]] | None:
         """The template and the parameters of the nested stack; None if there is none, or it is not known yet."""
         found = self.found[resource.name]
         if found.is_template:

@@ -124,14 +124,14 @@ def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
             if isinstance(schema, Mapping) and (_is_true(schema.get('hidden')) or _is_true(schema.get('NoEcho')))}
 
 
-def hidden_names(document: Mapping[str, Any], environment: Mapping[str, Any]) -> set[str]:
+def hidden_names(document: Mapping[str, object], environment: Mapping[str, Any]) -> set[str]:
     return {*declared(document), *(environment.get(NAMES) or ())}
 
 
-def of_documents(document: Mapping[str, Any], environment: Mapping[str, Any]) -> Mask:
+def of_documents(document: Mapping[str, object], environment: Mapping[str, Any]) -> Mask:
     """The mask of a stack, from its template and its environment as they are stored."""
     own = declared(document)
-    secrets: list[Any] = list(environment.get(VALUES) or ())
+    secrets: list[object] = list(environment.get(VALUES) or ())
     for name in {*own, *(environment.get(NAMES) or ())}:
         schema = own.get(name, {})
         for given in ((environment.get('parameters') or {}).get(name),
@@ -145,7 +145,7 @@ def _parts(given: object) -> list[object]:
     """A value with its parts, if it is the text of a list or of JSON."""
     if not isinstance(given, str):
         return [given, json.dumps(given)] if isinstance(given, Mapping | list) else [given]
-    parts: list[Any] = [given, *(part.strip() for part in given.split(',') if len(part.strip()) >= SHORTEST)]
+    parts: list[object] = [given, *(part.strip() for part in given.split(',') if len(part.strip()) >= SHORTEST)]
     if given[:1] in '{[':
         with contextlib.suppress(ValueError, RecursionError):
             parts.append(json.loads(given))

@@ -118,7 +118,7 @@ def _invalid(name: str, reason: str) -> exception.InvalidSchemaError:
 
 # --- values ---------------------------------------------------------------------------------------------------
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else str(value)
 
 

@@ -192,7 +192,7 @@ def group_complaints(groups: object, known: frozenset[str]) -> Iterator[exceptio
     if not isinstance(groups, list):
         yield _group_error(None, _('The parameter_groups should be a list.'))
         return
-    seen: set[Any] = set()
+    seen: set[object] = set()
     for group in groups:
         if not isinstance(group, Mapping):
             yield _group_error(None, _('A parameter group must be a map. Found a %s instead') % type(group).__name__)

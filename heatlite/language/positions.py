@@ -47,7 +47,7 @@ class Positions:
                 self._scan(reader(text))
                 break
 
-    def find(self, path: tuple[Any, ...]) -> Place | None:
+    def find(self, path: tuple[object, ...]) -> Place | None:
         """The position of `path`, else of its longest prefix that exists."""
         node = self._root
         if node is None:
@@ -78,7 +78,7 @@ class Positions:
             if not isinstance(event, yaml.ScalarEvent | yaml.AliasEvent | yaml.CollectionStartEvent):
                 continue
             node = _Node((event.start_mark.line + 1, event.start_mark.column + 1))
-            name: Any = None
+            name: object = None
             repeated = False
             if not stack:
                 self._root = node
@@ -92,12 +92,12 @@ class Positions:
                 is_list = isinstance(event, yaml.SequenceStartEvent)
                 stack.append(_Open(node, name, 0 if is_list else None, repeated))
 
-    def _enter(self, stack: list[_Open], node: _Node) -> tuple[Any, bool]:
+    def _enter(self, stack: list[_Open], node: _Node) -> tuple[object, bool]:
         """Adds a value to the innermost open collection; returns its name there, and whether it is a repetition."""
         around = stack[-1]
         repeated = around.repeated
         if around.position is not None:
-            name: Any = around.position
+            name: object = around.position
             around.position += 1
         else:
             if around.key is None:              # a key that is no scalar, which templates must not have

@@ -6,7 +6,6 @@ A name that is computed is not found; the template then refers to a resource tha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.language.template import Template
 
@@ -20,7 +19,7 @@ def renamed(template: Template, names: Mapping[str, str]) -> dict[str, object]:
     resources = document.get(keys.resources)
     if not isinstance(resources, Mapping):
         return dict(document)
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, entry in resources.items():
         after = _within(entry, names)
         if isinstance(after, dict) and keys.depends_on in after:

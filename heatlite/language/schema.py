@@ -213,7 +213,7 @@ def _map(schema: Schema, value: object) -> object:
     raise TypeError(_('"%s" is not a map') % shown(value))
 
 
-def _list(schema: Schema, value: object) -> Any:
+def _list(schema: Schema, value: object) -> object:
     if isinstance(value, list | tuple):
         return value
     if schema.allow_conversion and isinstance(value, str):
@@ -221,7 +221,7 @@ def _list(schema: Schema, value: object) -> Any:
     raise TypeError(_('"%s" is not a list') % shown(repr(value)))
 
 
-def _any(schema: Schema, value: object) -> Any:
+def _any(schema: Schema, value: object) -> object:
     return value
 
 
@@ -281,7 +281,7 @@ class Reader:
         for name in given:
             if name not in schemas:
                 self._wrong(path, _('Unknown Property %s') % name)
-        values: dict[str, Any] = {}
+        values: dict[str, object] = {}
         for name, schema in schemas.items():
             if name in given:
                 value = given[name]
@@ -311,7 +311,7 @@ class Reader:
                 values[name] = None
         return values
 
-    def _default(self, schema: Schema, path: Path) -> Any:
+    def _default(self, schema: Schema, path: Path) -> object:
         """The coerced default; cached if it is plain and needs no service for validation."""
         value = self.value(schema, schema.empty(), path)
         if isinstance(value, str | int | float) and not schema.needs_service:

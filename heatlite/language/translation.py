@@ -74,7 +74,7 @@ def apply(rules: Sequence[TranslationRule], given: Mapping[str, object], path: S
     """
     if not rules:
         return dict(given)
-    values: dict[str, Any] = copy.deepcopy(dict(given))
+    values: dict[str, object] = copy.deepcopy(dict(given))
     for kind in ORDER:
         for rule in rules:
             if rule.rule == kind:
@@ -118,7 +118,7 @@ def _apply_one(rule: TranslationRule, values: dict[str, object], path: tuple[obj
 
 
 def _holders(value: object, names: Sequence[str], at: tuple[object, ...],
-             create: bool = False) -> Iterator[tuple[dict[str, Any], tuple[Any, ...]]]:
+             create: bool = False) -> Iterator[tuple[dict[str, object], tuple[object, ...]]]:
     """The maps at the end of `names`, through every item of lists on the way, each with its path."""
     if isinstance(value, list):
         for place, item in enumerate(value):
@@ -136,7 +136,7 @@ def _given(holder: Mapping[str, object], name: str) -> bool:
 
 def _source(rule: TranslationRule, holder: Mapping[str, object], values: Mapping[str, object]) -> object:
     """The value to move; None if it was not given."""
-    found: Any
+    found: object
     if rule.value is not None:
         return rule.value
     if rule.value_name is not None:

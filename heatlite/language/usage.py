@@ -61,7 +61,7 @@ def unused_parameters(definition: StackDefinition) -> Iterator[Advice]:
 def unused_conditions(definition: StackDefinition) -> Iterator[Advice]:
     if not definition.edition.has_conditions:
         return
-    used: set[Any] = set()
+    used: set[object] = set()
     for _path, found in maps(definition.template.document, ()):
         for value in found.values():
             if isinstance(value, str):                  # of a resource, an output, or a function such as `not`
@@ -106,7 +106,7 @@ def _cases(definition: StackDefinition, condition: str) -> list[dict[str, object
         for other in texts.intersection(section) - seen:
             seen.add(other)
             waiting.append(other)
-    choices: list[list[Any]] = []
+    choices: list[list[object]] = []
     count = 1
     for name in sorted(names):
         values = _values(definition, name)

@@ -8,7 +8,7 @@ from typing import Any
 
 from osc_lib.command import command
 
-from heatlite.osc.output import AsJson
+from heatlite.osc.output import AsJson, Table
 from heatlite.osc.plans import Api
 
 DRIFTED = 2                             # exit code if something differs
@@ -28,7 +28,7 @@ class ShowDrift(command.Lister):
                             help='Show what the last look has found, without asking the services')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         api = Api(self.app)
         path = f'{api.stack(chosen.stack)}/drift'
         self.found = (api.get(path) if chosen.stored else api.post(path))['drift']
@@ -36,7 +36,8 @@ class ShowDrift(command.Lister):
             return COLUMNS, []
         return COLUMNS, list(rows(self.found))
 
-    def produce_output(self, parsed_args: argparse.Namespace, column_names: Any, data: Any) -> int:
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str],
+                       data: Iterable[Sequence[object]]) -> int:
         """Print a sentence instead of an empty table, and beside what is printed for programs."""
         remark = _remark(self.found)
         if remark:
@@ -67,7 +68,7 @@ def _others(counted: Mapping[str, int]) -> str:
     return f" ({', '.join(named)})" if named else ''
 
 
-def rows(found: Mapping[str, Any]) -> Iterable[Sequence[Any]]:
+def rows(found: Mapping[str, Any]) -> Iterable[Sequence[object]]:
     """A row for each value that differs, and for each resource that is gone or cannot be read."""
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']

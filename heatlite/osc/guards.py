@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from osc_lib.command import command
 
-from heatlite.osc.output import Joined
+from heatlite.osc.output import Joined, Table
 from heatlite.osc.plans import Api
 
 DENIALS = ('update', 'replace', 'delete')
 THE_STACK = ''                          # the path of a protection of the whole stack
-
-Table = tuple[Sequence[str], Iterable[Sequence[Any]]]
 
 
 class _OfStack(command.Command):

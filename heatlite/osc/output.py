@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from cliff.columns import FormattableColumn
@@ -13,8 +13,11 @@ from osc_lib.command import command
 
 STOPPED = 'Nothing was done.'
 
+Table = tuple[Sequence[str], Iterable[Sequence[object]]]
+"""What `take_action` of a list returns: the names of the columns, and the rows."""
 
-class AsJson(FormattableColumn[Any]):
+
+class AsJson(FormattableColumn[object]):
     """Any value: programs get it as it is, people its JSON text, nothing for None."""
 
     def human_readable(self) -> str:
@@ -38,7 +41,7 @@ class Document(command.Command):
         parser.add_argument('--json', dest='formatter', action='store_const', const='json', help='The same as -f json')
         return parser
 
-    def print(self, chosen: argparse.Namespace, found: Mapping[str, Any], lines: Iterable[str]) -> None:
+    def print(self, chosen: argparse.Namespace, found: Mapping[str, object], lines: Iterable[str]) -> None:
         print(json.dumps(found, indent=2) if chosen.formatter == 'json' else '\n'.join(lines), file=self.app.stdout)
 
 

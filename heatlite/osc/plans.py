@@ -13,7 +13,7 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import Document, add_page
+from heatlite.osc.output import Document, Table, add_page
 
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
@@ -203,7 +203,7 @@ class ListPlans(command.Lister):
         add_page(parser, 'plan')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         found = Api(self.app).get('/plans' + query(limit=chosen.limit, marker=chosen.marker))['plans']
         return LISTED, [[plan[name] for name in LISTED] for plan in found]
 

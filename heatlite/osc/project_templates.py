@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
 from osc_lib.command import command
 
+from heatlite.osc.output import Table
 from heatlite.osc.plans import Api
 
 COLUMNS = ('type', 'resources')
@@ -32,7 +31,7 @@ class GenerateTemplate(command.Lister):
                             help='Only objects in this network (name or id), and the network itself')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         selection = {name: getattr(chosen, name) for name in ('types', 'tags', 'name', 'networks')}
         found = Api(self.app).post('/templates/generate', {
             name: value for name, value in selection.items() if value})

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from osc_lib.command import command
 
-from heatlite.osc.output import Document, add_page
+from heatlite.osc.output import Document, Table, add_page
 from heatlite.osc.plans import Api, query
 
 LISTED = ('number', 'action', 'outcome', 'author', 'creation_time', 'plan_id')
@@ -34,7 +34,7 @@ class ListRevisions(command.Lister):
         add_page(parser, 'revision', by_number=True)
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         api = Api(self.app)
         found = api.get(f'{api.stack(chosen.stack)}/revisions{query(limit=chosen.limit, marker=chosen.marker)}')
         return LISTED, [[revision[name] for name in LISTED] for revision in found['revisions']]
@@ -53,7 +53,7 @@ class _OfRevision(command.Command):
 class ShowRevision(_OfRevision, command.ShowOne):
     """Show a revision with its template, its environment, its parameters and the names of its files."""
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[Any]]:
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
         api = Api(self.app)
         found = api.get(f'{api.stack(chosen.stack)}/revisions/{chosen.revision}')['revision']
         if chosen.formatter not in FOR_PROGRAMS:

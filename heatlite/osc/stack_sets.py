@@ -12,7 +12,7 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import AsJson, Document, add_page, add_yes, is_wanted
+from heatlite.osc.output import AsJson, Document, Table, add_page, add_yes, is_wanted
 from heatlite.osc.plans import Api, as_written, query
 
 LISTED = ('id', 'name', 'status', 'status_reason')
@@ -102,7 +102,7 @@ class _WithSettings(_WithSet):
         parser.add_argument('--timeout', type=int, metavar='MINUTES', help='Of an operation of the set')
         return parser
 
-    def body(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
+    def body(self, api: Api, chosen: argparse.Namespace) -> dict[str, object]:
         files, template = template_utils.process_template_path(
             chosen.template, object_request=http.authenticated_fetcher(api.heat), existing=True)
         more, environment = template_utils.process_multiple_environments_and_files(env_paths=chosen.environment)
@@ -121,7 +121,7 @@ class _WithSettings(_WithSet):
 class CreateStackSet(_WithSettings, command.ShowOne):
     """Create stacks of one template in many regions and projects."""
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[Any]]:
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
         api = Api(self.app)
         made = api.post('/stack_sets', {'name': chosen.stack_set, **self.body(api, chosen)})['stack_set']
         return ('id', 'name'), (made['id'], made['name'])
@@ -170,7 +170,7 @@ class ListStackSets(command.Lister):
         add_page(parser, 'set')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         found = Api(self.app).get('/stack_sets' + query(limit=chosen.limit, marker=chosen.marker))['stack_sets']
         return LISTED, [[each[name] for name in LISTED] for each in found]
 
@@ -178,7 +178,7 @@ class ListStackSets(command.Lister):
 class ShowStackSet(_WithSet, command.ShowOne):
     """Show a stack set."""
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[Any]]:
+    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
         found = Api(self.app).get(path_of(chosen.stack_set))['stack_set']
         names = [name for name in found if name != 'links']
         return names, [AsJson(found[name]) if isinstance(found[name], dict | list) else found[name] for name in names]
@@ -209,7 +209,7 @@ class StopStackSet(_WithSet):
 class ListMembers(_WithSet, command.Lister):
     """List the members of a stack set with their states."""
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         found = Api(self.app).get(path_of(chosen.stack_set, 'members'))['members']
         return MEMBERS, [[each[name] for name in MEMBERS] for each in found]
 
@@ -222,7 +222,7 @@ class ListOperations(_WithSet, command.Lister):
         add_page(parser, 'operation', by_number=True)
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         path = path_of(chosen.stack_set, 'operations') + query(limit=chosen.limit, marker=chosen.marker)
         return OPERATIONS, [[each[name] for name in OPERATIONS] for each in Api(self.app).get(path)['operations']]
 
@@ -235,7 +235,7 @@ class ShowOperation(_WithSet, command.Lister):
         parser.add_argument('operation', type=int, help='Number of the operation')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         path = path_of(chosen.stack_set, 'operations', str(chosen.operation))
         return OUTCOMES, [[each[name] for name in OUTCOMES]
                           for each in Api(self.app).get(path)['operation']['members']]
@@ -253,7 +253,7 @@ class ShowStackSetDrift(_WithSet, command.Lister):
                             help='Show what the last looks have found, without asking the services of the members')
         return parser
 
-    def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Any]:
+    def take_action(self, chosen: argparse.Namespace) -> Table:
         api, path = Api(self.app), path_of(chosen.stack_set, 'drift')
         self.found = (api.get(path) if chosen.stored else api.post(path))['drift']
         return DRIFT, [[AsJson(each[name]) if name == 'summary' else each[name] for name in DRIFT]

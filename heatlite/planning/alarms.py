@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final
@@ -374,6 +374,6 @@ def _check_number(what: str, number: object) -> None:
         raise exception.HTTPBadRequest(_('%s must be a number from -2**360 to 2**360.') % what)
 
 
-def _unknown(what: str, value: Any, known: Any) -> exception.HTTPBadRequest:
+def _unknown(what: str, value: object, known: Iterable[str]) -> exception.HTTPBadRequest:
     return exception.HTTPBadRequest(_('Unknown %(what)s "%(value)s": it is one of %(known)s.') % {
         'what': what, 'value': str(value)[:MOST_NAME], 'known': ', '.join(sorted(known))})

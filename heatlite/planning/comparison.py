@@ -87,7 +87,7 @@ def _properties(resource: object) -> Mapping[str, object]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _names(value: Any, names: Collection[str]) -> bool:
+def _names(value: object, names: Collection[str]) -> bool:
     """Whether one of the names is in a value, such as the argument of a function."""
     waiting = [value] if names else []
     while waiting:
@@ -99,9 +99,9 @@ def _names(value: Any, names: Collection[str]) -> bool:
     return False
 
 
-def _parts(source: Source) -> dict[str, Mapping[str, Any]]:
+def _parts(source: Source) -> dict[str, Mapping[str, object]]:
     """Return list -> name -> what is compared."""
-    found: dict[str, Mapping[str, Any]] = {}
+    found: dict[str, Mapping[str, object]] = {}
     rest = dict(source.document)
     for name, keys in SECTIONS.items():
         key = next((key for key in keys if isinstance(rest.get(key), Mapping)), None)

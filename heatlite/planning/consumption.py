@@ -200,7 +200,7 @@ def _makes_port(interface: object) -> bool:
         interface.get('port') or interface.get('allocate_network') == 'none')
 
 
-def _listed(value: object) -> list[Any]:
+def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 

@@ -162,7 +162,7 @@ def same(expected: object, actual: object) -> bool:
 
 def differences(name: str, expected: object, actual: object) -> Iterator[PropertyDrift]:
     """Yield each value within a property that differs. Maps are compared by key; all else is one value."""
-    waiting: list[tuple[tuple[Any, ...], Any, Any]] = [((name,), expected, actual)]
+    waiting: list[tuple[tuple[object, ...], object, object]] = [((name,), expected, actual)]
     while waiting:
         path, wanted, found = waiting.pop()
         if same(wanted, found):

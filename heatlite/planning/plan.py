@@ -248,9 +248,9 @@ def observed_changes(name: str, before: object, live: object, after: object,
 
 
 def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], bool]) -> Iterator[
-        tuple[tuple[object, ...], tuple[Any, ...], bool]]:
+        tuple[tuple[object, ...], tuple[object, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
-    waiting: list[tuple[tuple[Any, ...], tuple[Any, ...]]] = [((name,), values)]
+    waiting: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((name,), values)]
     while waiting:
         path, found = waiting.pop()
         inner = _inner(found)
@@ -306,7 +306,7 @@ def to_document(plan: Plan) -> dict[str, object]:
                                     for name, actions in permissions.actions.items() if actions]}
 
 
-def _change(change: PlannedChange) -> dict[str, Any]:
+def _change(change: PlannedChange) -> dict[str, object]:
     return {'path': list(change.path), 'type': change.type, 'action': str(change.action),
             'reason': change.reason or None, 'may': [str(action) for action in change.may],
             'physical_resource_id': change.physical_id, 'cause': _cause_of_change(change.cause),
@@ -318,7 +318,7 @@ def _cause_of_change(cause: Cause | None) -> dict[str, object] | None:
     return None if found is None or cause is None else {**found, 'by': cause.by, 'at': cause.at}
 
 
-def _value(value: ValueChange) -> dict[str, Any]:
+def _value(value: ValueChange) -> dict[str, object]:
     return {'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
             'forces_replacement': value.forces_replacement, 'cause': cause_document(value.cause),
             **({'live': value.live} if value.live is not NOT_READ else {})}

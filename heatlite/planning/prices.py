@@ -31,7 +31,7 @@ class WrongPrices(ValueError):
     """The text says what is wrong in the file."""
 
 
-def parse(document: Any) -> Prices:
+def parse(document: object) -> Prices:
     """Return the prices of a parsed file. Raises WrongPrices."""
     if not isinstance(document, Mapping) or not isinstance(document.get('currency'), str):
         raise WrongPrices('prices: expected a map with "currency"')

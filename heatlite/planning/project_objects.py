@@ -38,12 +38,12 @@ def subnet(entry: Entry) -> Found:
         | _addresses(entry), _tags_of(entry), frozenset({entry['network_id']}))
 
 
-def _addresses(entry: Entry) -> dict[str, Any]:
+def _addresses(entry: Entry) -> dict[str, object]:
     """The gateway and the pools, unless they are what the service chooses."""
     whole = ipaddress.ip_network(entry['cidr'])
     gateway = entry.get('gateway_ip')
     usual = whole[1] if whole.num_addresses > 2 else None
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if gateway is None:
         found['gateway_ip'] = ''                    # none
     elif ipaddress.ip_address(gateway) != usual:
@@ -275,7 +275,7 @@ def _tags_of(entry: Entry) -> tuple[str, ...]:
     return tuple(sorted(entry.get('tags') or ()))
 
 
-def _tags(entry: Entry) -> dict[str, Any]:
+def _tags(entry: Entry) -> dict[str, object]:
     return {'tags': list(_tags_of(entry))}
 
 
@@ -284,6 +284,6 @@ def _unless(usual: object, value: object) -> object:
     return None if value == usual else value
 
 
-def _given(properties: dict[str, object]) -> dict[str, Any]:
+def _given(properties: dict[str, object]) -> dict[str, object]:
     """The properties that have a value; False and 0 are some."""
     return {name: value for name, value in properties.items() if value is not None and value not in ('', [], {}, ())}

@@ -119,7 +119,7 @@ def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
     names = _Names()
     resources = {(each.kind, each.id): names.of(each.kind, each.name or each.id) for each in chosen}
     writer = _Writer(resources, label)
-    written: dict[str, Any] = {}
+    written: dict[str, object] = {}
     for number, each in enumerate(chosen):
         turns.spend(STEPS_OF_OBJECT)
         properties = writer.written(each, number)
@@ -181,7 +181,7 @@ class _Writer:
         """Return the properties as a template has them. `place`: of the object in the template."""
         return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
 
-    def _value(self, value: object, kind: str, place: int) -> Any:
+    def _value(self, value: object, kind: str, place: int) -> object:
         match value:
             case Ref():
                 return self._reference(value, kind, place)

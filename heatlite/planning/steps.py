@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from heatlite.planning import graph, text
 from heatlite.planning.states import Action, ResourceState, Status
@@ -56,6 +56,26 @@ class Desired:
     imported: bool = False                          # exists already, and the stack is to own it from now on
 
 
+class Ranked(Protocol):
+    """The columns of a row that decide which one of its name is the resource."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def action(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def template_id(self) -> str | None: ...
+    @property
+    def replaced_by(self) -> int | None: ...
+
+
+R = TypeVar('R', bound=Ranked)
+
+
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
     """Return for each name the number of its current row. A row being deleted is none.
 
@@ -70,9 +90,9 @@ def current_rows_of(stack: Any, rows: Iterable[ResourceState]) -> dict[str, int]
     return current_rows(rows, stack.template_id, avoided_template(stack.action, stack.previous_template_id))
 
 
-def highest(rows: Iterable[Any], template_id: str, avoid_template_id: str | None) -> dict[str, Any]:
+def highest(rows: Iterable[R], template_id: str, avoid_template_id: str | None) -> dict[str, R]:
     """Return for each name the row that `rank` puts first, in the order in which the names come."""
-    best: dict[str, Any] = {}
+    best: dict[str, R] = {}
     for row in rows:
         other = best.setdefault(row.name, row)
         if other is not row and rank(row, template_id, avoid_template_id) > rank(other, template_id, avoid_template_id):
@@ -80,12 +100,12 @@ def highest(rows: Iterable[Any], template_id: str, avoid_template_id: str | None
     return best
 
 
-def rank(row: Any, template_id: str, avoid_template_id: str | None) -> tuple[int, int]:
+def rank(row: Ranked, template_id: str, avoid_template_id: str | None) -> tuple[int, int]:
     """Return the place of `row` among the rows of its name: the highest one is the resource, for engine and API alike.
 
-    `row` has the columns id, action, status, template_id and replaced_by. Rows of the stack's template rank higher;
-    failed ones lower, those being deleted lower still, replaced ones slightly lower; among equals the newest is chosen.
-    `avoid_template_id`: the template that a rollback leaves. Its rows rank lower, so that the old one is found.
+    Rows of the stack's template rank higher; failed ones lower, those being deleted lower still, replaced ones
+    slightly lower; among equals the newest is chosen. `avoid_template_id`: the template that a rollback leaves. Its
+    rows rank lower, so that the old one is found.
     """
     score = -50 * (row.action == Action.DELETE) - 30 * (row.status == Status.FAILED) - (row.replaced_by is not None)
     if row.template_id == template_id:

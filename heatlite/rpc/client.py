@@ -17,9 +17,10 @@ from heatlite.common import exception, messaging, metrics, outages, retries, run
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
-from heatlite.rpc.server import Endpoint, answer
+from heatlite.rpc.server import Endpoint, WireAnswer, answer
 
 if TYPE_CHECKING:
+    import oslo_messaging
     from oslo_config.cfg import ConfigOpts
 
 LOG = logging.getLogger(__name__)
@@ -44,7 +45,7 @@ class EngineClient(Protocol):
         """Asks one engine, or any, to look at a stack. Never raises: a lost message costs a sweep interval."""
 
 
-def _opened(found: Any) -> Any:
+def _opened(found: WireAnswer) -> Any:
     """The answer in an envelope; raises the error in it."""
     if 'error' in found:
         raise errors.from_wire(found['error'])
@@ -56,7 +57,7 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
     return longest if message.timeout is None else min(message.timeout, longest)
 
 
-def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, Any]:
+def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, object]:
     """The context as it is sent, with the time at which the caller stops waiting, and its span."""
     found = {**context.to_dict(), messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
     if tracing.tracer is not None:
@@ -67,7 +68,7 @@ def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> 
 class _Elsewhere(Exception):
     """An engine answered that another one should be asked. `found`: its answer."""
 
-    def __init__(self, found: Any) -> None:
+    def __init__(self, found: WireAnswer) -> None:
         super().__init__()
         self.found = found
 
@@ -99,7 +100,8 @@ class _Watch:
 class BrokerClient:
     """Sends messages over the message broker."""
 
-    def __init__(self, conf: ConfigOpts, transport: Any, read_timeout: float = messages.READ_TIMEOUT) -> None:
+    def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
+                 read_timeout: float = messages.READ_TIMEOUT) -> None:
         """`transport`: of heatlite.common.messaging.transport().
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
@@ -136,7 +138,7 @@ class BrokerClient:
         with metrics.rpc_waiting.track_inprogress():
             return _opened(self._send(context, message))
 
-    def _send(self, context: RequestContext, message: messages.Message) -> Any:
+    def _send(self, context: RequestContext, message: messages.Message) -> WireAnswer:
         library = self._errors
         if not self._connected:
             self._probe()
@@ -161,13 +163,13 @@ class BrokerClient:
         if outages.current:
             outages.back(outages.BROKER)
 
-    def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+    def _insist(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
         """The answer within `seconds`, of another engine if the first one cannot give any (heatlite.rpc.server)."""
         here = runtime.current()
         began = here.monotonic()
         until = began + min(ELSEWHERE_SECONDS, seconds / 2)
 
-        def ask() -> Any:
+        def ask() -> WireAnswer:
             found = self._await(context, message, began + seconds - here.monotonic())
             if found.get('elsewhere'):
                 raise _Elsewhere(found)
@@ -178,7 +180,7 @@ class BrokerClient:
         except _Elsewhere as refusal:
             return refusal.found
 
-    def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+    def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
         """The answer within `seconds`; a read goes to a second engine if the first may have died with the request.
 
         The second one gets all the time that is left: the first may also have been too slow, and several short tries of
@@ -191,7 +193,7 @@ class BrokerClient:
                 return self._offer(context, message, self._read_timeout)
         return self._offer(context, message, end - here.monotonic())
 
-    def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> Any:
+    def _offer(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
         """Sends the message once; an engine that receives it after `seconds` drops it."""
         here, client = runtime.current(), self._client.prepare(timeout=seconds)
         who = _sent_context(context, here, seconds)
@@ -208,7 +210,7 @@ class BrokerClient:
             # Of an engine from before the first release; others answer this themselves (heatlite.rpc.server).
             return {'error': errors.to_wire(exception.EngineTooOld(what=message.method())), 'elsewhere': True}
 
-    def _answered(self, call: Callable[[], object], end: float) -> Any:
+    def _answered(self, call: Callable[[], WireAnswer], end: float) -> WireAnswer:
         """Return `call()`. Raises AnswerLost once the broker is gone, and MessagingTimeout at the time `end`.
 
         The library would wait until its time-out for an answer that finds no way, and for a broker that accepts
@@ -218,13 +220,13 @@ class BrokerClient:
             return call()
         here = runtime.current()
         done = here.flag()
-        outcome: list[tuple[Any, Exception | None]] = []
+        outcome: list[WireAnswer | Exception] = []
 
         def work() -> None:
             try:
-                outcome.append((call(), None))
+                outcome.append(call())
             except Exception as error:
-                outcome.append((None, error))
+                outcome.append(error)
             done.set()
 
         here.spawn(work)
@@ -233,10 +235,9 @@ class BrokerClient:
                 raise exception.AnswerLost()
             if here.monotonic() > end + LOOK_SECONDS:   # the library's own time-out comes first where it has one
                 raise self._errors.MessagingTimeout()
-        found, error = outcome[0]
-        if error is not None:
-            raise error
-        return found
+        if isinstance(outcome[0], Exception):
+            raise outcome[0]
+        return outcome[0]
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         bell = messages.Wake(stack_id)

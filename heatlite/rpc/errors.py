@@ -8,21 +8,28 @@ from __future__ import annotations
 
 import builtins
 import json
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from heatlite.common import exception
 
 _STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fault documents
 
 
-def to_wire(error: BaseException) -> dict[str, object]:
-    """`{name, bases, message, state}`: plain JSON. `bases`: names of its base classes, the nearest first, for receivers
-    of an older release; `state`: the attributes that are JSON values (path, details...)."""
+class WireError(TypedDict, total=False):
+    """An error as it is sent; one of another release may have fewer fields."""
+
+    name: str
+    bases: list[str]            # names of its base classes, the nearest first, for receivers of an older release
+    message: str
+    state: dict[str, object]    # the attributes that are JSON values (path, details...)
+
+
+def to_wire(error: BaseException) -> WireError:
+    """The error as plain JSON, without its traceback."""
     return {'name': _name(error), 'bases': _bases(error), 'message': str(error), 'state': _plain_state(error)}
 
 
-def from_wire(found: Mapping[str, Any]) -> Exception:
+def from_wire(found: WireError) -> Exception:
     """The error that was sent, or a RemoteError when this side does not know it."""
     name, message = str(found.get('name', '')), str(found.get('message', ''))
     own = next(filter(None, map(_own_class, (name, *found.get('bases', ())))), None)
@@ -62,7 +69,7 @@ def _name(error: BaseException) -> str:
 
 
 def _plain_state(error: BaseException) -> dict[str, object]:
-    state: dict[str, Any] = {}
+    state: dict[str, object] = {}
     for name, value in vars(error).items():
         if name.startswith('_') or name == 'message':
             continue

@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypedDict
 
 from heatlite.common import (
     commits,
@@ -35,6 +35,9 @@ from heatlite.common.i18n import _
 from heatlite.common.tracing import Kind
 from heatlite.rpc import errors, messages
 
+if TYPE_CHECKING:
+    import oslo_messaging
+
 LOG = logging.getLogger(__name__)
 
 ANSWER = limits.Limits(max_expansion=limits.MOST_ANSWERED)
@@ -52,14 +55,22 @@ ELSEWHERE = (exception.DatabaseUnavailable, exception.EngineTooOld)
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 
 
+class WireAnswer(TypedDict, total=False):
+    """What an engine sends back."""
+
+    answer: object
+    error: errors.WireError         # instead of an answer
+    elsewhere: bool                 # beside an error: this engine has stored nothing, ask another one
+
+
 class Endpoint(Protocol):
     """The engine's interface for RPC. `handle` returns plain JSON values, or raises."""
 
-    def handle(self, context: RequestContext, message: messages.Message) -> Any: ...
+    def handle(self, context: RequestContext, message: messages.Message) -> object: ...
 
 
-def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, Any],
-           check: Callable[[], None] = lambda: None) -> dict[str, Any]:
+def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, object],
+           check: Callable[[], None] = lambda: None) -> WireAnswer:
     """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
 
     `check()` raises DatabaseUnavailable while this engine should answer no calls.
@@ -80,7 +91,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
 
 
 def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, Any], method: str,
-            arguments: Mapping[str, object], check: Callable[[], None]) -> dict[str, Any]:
+            arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
     now = runtime.current().now
     before = commits.begun()
     try:
@@ -103,7 +114,7 @@ def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, A
             return {'answer': _bounded(endpoint.handle(request, message))}
     except Exception as error:
         _record(error, method, request)
-        found: dict[str, Any] = {'error': errors.to_wire(error)}
+        found: WireAnswer = {'error': errors.to_wire(error)}
         if isinstance(error, ELSEWHERE) and commits.begun() == before:
             found['elsewhere'] = True
         return found
@@ -117,7 +128,7 @@ def _note_subject(message: messages.Message) -> None:
             note(**{name: value})
 
 
-def _bounded(value: object) -> Any:
+def _bounded(value: object) -> object:
     """Returns `value` itself. Raises RequestLimitExceeded when it is too large to be sent.
 
     An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
@@ -154,20 +165,20 @@ class _Methods:
         for method in MESSAGES:
             setattr(self, method, functools.partial(self._answer, method))
 
-    def __getattr__(self, method: str) -> Callable[..., dict[str, Any]]:
+    def __getattr__(self, method: str) -> Callable[..., WireAnswer]:
         """The method of a message of a newer release. Without one the library would answer with an error of its own."""
         if method.startswith(('_', 'oslo_')) or method == 'target':        # attributes that the library looks for
             raise AttributeError(method)
         return functools.partial(self._answer, method)
 
-    def _answer(self, method: str, context: Mapping[str, object], **arguments: object) -> dict[str, Any]:
+    def _answer(self, method: str, context: Mapping[str, object], **arguments: object) -> WireAnswer:
         return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 
 class Server:
     """Listens for messages to any engine and for those to `engine_id`."""
 
-    def __init__(self, transport: Any, engine_id: str, endpoint: Endpoint,
+    def __init__(self, transport: oslo_messaging.RPCTransport, engine_id: str, endpoint: Endpoint,
                  check: Callable[[], None] = lambda: None) -> None:
         """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
         import oslo_messaging

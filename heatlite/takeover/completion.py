@@ -156,7 +156,7 @@ class _Tree:
         self.refusals += 1
         raise exception.ClientNotAvailable(client_name=client)
 
-    def _asked(self, read: Callable[[], object]) -> Any:
+    def _asked(self, read: Callable[[], object]) -> object:
         """The value, or UNKNOWN if it is not stored."""
         before = self.refusals
         try:
@@ -165,7 +165,7 @@ class _Tree:
             return UNKNOWN
         return value if self.refusals == before else UNKNOWN
 
-    def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, Any]:
+    def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, object]:
         """Reference and attributes of one resource, as `AttributeReader.read`; without what a service would have to
         be asked for."""
         state = member.state
@@ -186,7 +186,7 @@ class _Tree:
                     partial(resource.FnGetAtt, attribute, *path))
         return {name: value for name, value in found.items() if value is not UNKNOWN}
 
-    def _output(self, executor: StepExecutor, name: str, output: OutputDefinition) -> dict[str, Any]:
+    def _output(self, executor: StepExecutor, name: str, output: OutputDefinition) -> dict[str, object]:
         """An output; one that cannot be computed here is read by an engine whenever it is asked for."""
         value = self._asked(lambda: output.resolve(executor.scope))
         shown = {'output_key': name, 'description': output.description,
@@ -226,10 +226,10 @@ def _with_definition(member: Member, rest: Mapping[str, object]) -> Member:
         **member.columns, 'definition': {name: value for name, value in given.items() if value}})
 
 
-def _inferred(known: _Known) -> dict[str, dict[str, Any]]:
+def _inferred(known: _Known) -> dict[str, dict[str, object]]:
     """Resource -> the cached values under which Heat applied those that refer to it, also where a type says others."""
     definition = known.definition
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, dict[str, object]] = {}
     for member in known.stack.members:
         wanted = definition.resources.get(member.state.name)
         if wanted is None or member.state.template_id != known.stack.row.template_id:
@@ -263,7 +263,7 @@ def _below(stack: Converted, parent: _Known) -> Converted:
     return replace(stack, sources=hidden)
 
 
-def _hiding(parent: StackDefinition, source: Source) -> dict[str, Any]:
+def _hiding(parent: StackDefinition, source: Source) -> dict[str, object]:
     given = {name: value for name, value in source.environment.items() if name in SECTIONS}
     found = masking.inherited(parent.mask, parent.parameters.hidden, source.document, given.get('parameters') or {},
                               given.get('parameter_defaults') or {})
@@ -271,7 +271,7 @@ def _hiding(parent: StackDefinition, source: Source) -> dict[str, Any]:
     return {**given, **found, **({masking.NAMES: names} if names else {})}
 
 
-def _static(wanted: ResourceDefinition) -> dict[str, Any]:
+def _static(wanted: ResourceDefinition) -> dict[str, object]:
     """As `_rest`, before anything is known of other resources: `_Tree.read` evaluates again what refers to them."""
     try:
         return _rest(wanted, NOTHING_KNOWN)
@@ -279,12 +279,12 @@ def _static(wanted: ResourceDefinition) -> dict[str, Any]:
         return _plain(wanted, NOTHING_KNOWN)
 
 
-def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
+def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, object]:
     """The evaluated definition of a resource without its properties."""
     return {**_plain(wanted, scope), 'metadata': wanted.metadata(scope), 'update_policy': wanted.update_policy(scope)}
 
 
-def _plain(wanted: ResourceDefinition, scope: Scope) -> dict[str, Any]:
+def _plain(wanted: ResourceDefinition, scope: Scope) -> dict[str, object]:
     """The parts of a definition that refer to no other resource."""
     return {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
@@ -338,7 +338,7 @@ class _NoClients:
         self._known = clients.of(context)
         self._refuse = refuse
 
-    def client_plugin(self, name: str) -> Any:
+    def client_plugin(self, name: str) -> object:
         """It still says what an error means."""
         found = self._known.client_plugin(name)
         if found is not None:

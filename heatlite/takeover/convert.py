@@ -45,7 +45,7 @@ class Source:
     """A template with its environment and its files. `id`: of the row to be stored."""
 
     id: str
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     environment: Mapping[str, Any]
     files: Files
 
@@ -92,7 +92,7 @@ class Opener:
 
     key: str
 
-    def json(self, row: str, column: str, text: str | None) -> Any:
+    def json(self, row: str, column: str, text: str | None) -> object:
         if text is None:
             return None
         try:
@@ -199,8 +199,8 @@ class _Conversion:
         ), sources.by_id, members, self._events(stack, found, numbers), snapshots)
 
     def _request(self, stack: rows.Stack, action: Action, status: Status,
-                 snapshots: Sequence[Snapshot]) -> dict[str, Any]:
-        found: dict[str, Any] = {MARK: self._tree.mark} if stack.owner_id is None else {}
+                 snapshots: Sequence[Snapshot]) -> dict[str, object]:
+        found: dict[str, object] = {MARK: self._tree.mark} if stack.owner_id is None else {}
         if action is Action.SNAPSHOT and status is Status.IN_PROGRESS:
             found['snapshot'] = next((each.id for each in snapshots if each.status == Status.IN_PROGRESS), '')
         return found
@@ -336,7 +336,7 @@ class _Conversion:
             if event.resource_type != STACK_TYPE or event.physical_resource_id != stack.id:
                 number = of_object.get((event.resource_name, event.physical_resource_id),
                                        newest.get(event.resource_name))
-            properties: Mapping[str, Any] | None = None
+            properties: Mapping[str, object] | None = None
             if number is None or known.get(number) != event.rsrc_prop_data_id:
                 properties = (self._properties_of(row, event.rsrc_prop_data_id)
                               if event.rsrc_prop_data_id is not None else None if number is None else {})
@@ -427,7 +427,7 @@ def deployment(found: rows.SoftwareDeployment, opener: Opener) -> Deployment:
     """Raises Unfit."""
     row = f'software_deployment {found.id}'
 
-    def values(column: str, text: str | None) -> dict[str, Any] | None:
+    def values(column: str, text: str | None) -> dict[str, object] | None:
         return opener.mapping(row, column, text) if text not in (None, 'null') else None
 
     return Deployment(

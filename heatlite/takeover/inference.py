@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 REFERENCES = ('get_resource', 'Ref')
 ATTRIBUTES = ('get_attr', 'Fn::GetAtt')
 
-Found = tuple[str, tuple[Any, ...] | None, Any]
+Found = tuple[str, tuple[object, ...] | None, object]
 """(resource, attribute with its path or None for the reference, value)"""
 
 
-def values(written: Any, applied: Any) -> Iterator[Found]:
+def values(written: object, applied: object) -> Iterator[Found]:
     """The values of those references and attributes that are a whole property, or a whole item of a map or list.
 
     `written`: a part of a template; `applied`: the same part with all functions resolved. What stands within other

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -59,7 +60,7 @@ READ_ONLY = {
     'postgresql': 'SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY', 'sqlite': 'PRAGMA query_only = ON'}
 
 
-def _read_only(connection: Any, _record: object) -> None:
+def _read_only(connection: DBAPIConnection, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute(READ_ONLY['sqlite'] if type(connection).__module__.startswith('sqlite3')
                    else READ_ONLY['postgresql'] if type(connection).__module__.startswith('psycopg')
@@ -270,7 +271,7 @@ def _all(tx: sa.Connection, cls: type[T], query: sa.Select[Any]) -> list[T]:
     return [cls(*row) for row in tx.execute(query)]
 
 
-def _where(tx: sa.Connection, cls: type[T], query: sa.Select[Any], column: sa.ColumnElement[Any],
+def _where(tx: sa.Connection, cls: type[T], query: sa.Select[Any], column: sa.ColumnElement[object],
            values: Iterable[object]) -> list[T]:
     return [each for chunk in _chunks(values) for each in _all(tx, cls, query.where(column.in_(chunk)))]
 
@@ -282,13 +283,13 @@ def _by_id(tx: sa.Connection, cls: type[T], table: sa.Table, ids: Iterable[int |
 
 
 def _grouped(found: Iterable[T], name: str) -> dict[object, list[T]]:
-    groups: dict[Any, list[T]] = {}
+    groups: dict[object, list[T]] = {}
     for each in found:
         groups.setdefault(getattr(each, name), []).append(each)
     return groups
 
 
-def _chunks(values: Iterable[object]) -> Iterator[list[Any]]:
+def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
     found = list(values)
     for begin in range(0, len(found), SELECTED_AT_ONCE):
         yield found[begin:begin + SELECTED_AT_ONCE]

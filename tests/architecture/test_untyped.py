@@ -17,10 +17,10 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 166, 'authoring': 34, 'cmd': 82, 'common': 139, 'db': 150, 'editing': 16, 'engine': 194,
-    'engine.alarms': 2, 'engine.clients': 303, 'engine.compat': 20, 'engine.durability': 11, 'engine.notify': 12,
-    'engine.observe': 9, 'engine.reconcile': 93, 'engine.requests': 145, 'engine.resources': 667,
-    'engine.types': 95, 'language': 387, 'osc': 66, 'planning': 125, 'rpc': 56, 'takeover': 44, 'testing': 135,
+    'api': 80, 'authoring': 20, 'cmd': 47, 'common': 121, 'db': 131, 'editing': 13, 'engine': 190,
+    'engine.alarms': 2, 'engine.clients': 303, 'engine.compat': 17, 'engine.durability': 8, 'engine.notify': 11,
+    'engine.observe': 9, 'engine.reconcile': 72, 'engine.requests': 118, 'engine.resources': 668,
+    'engine.types': 72, 'language': 335, 'osc': 45, 'planning': 100, 'rpc': 33, 'takeover': 19, 'testing': 135,
     'wsgi': 3,
 }
 HIDDEN = 83                 # casts and ignored errors of the product

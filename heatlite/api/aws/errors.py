@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
@@ -88,7 +87,7 @@ def log(error: Exception, found: AwsError) -> None:
                   exc_info=error if defects.is_news(error) else None)
 
 
-def document(found: AwsError) -> dict[str, Any]:
+def document(found: AwsError) -> dict[str, object]:
     """The content of the element ErrorResponse."""
     return {'Error': {'Type': fault_of(found.status), 'Code': found.code, 'Message': found.message}}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -22,6 +23,9 @@ from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.common import exception, limits
+
+if TYPE_CHECKING:
+    from keystoneauth1.session import Session
 
 Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 
@@ -83,7 +87,7 @@ def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
     return (str(found),)
 
 
-def _session(conf: cfg.ConfigOpts) -> object:
+def _session(conf: cfg.ConfigOpts) -> Session:
     """The service's own session at Keystone, which checks signatures only for authenticated services.
 
     Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].

@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -22,6 +22,10 @@ from heatlite.api.aws.errors import AwsError, IdentityUnavailable
 from heatlite.api.middleware import body, identity
 from heatlite.api.middleware.context import AWS_CREDENTIALS
 from heatlite.common import outages
+
+if TYPE_CHECKING:
+    from keystoneauth1.session import Session
+    from requests import Response
 
 _VERSION = re.compile(r'/v\d[\d.]*$')
 _SIGNED_AS_IT_IS = ('/waitcondition/', '/signal/')      # URLs that heatlite signs: the path without quoting
@@ -36,11 +40,11 @@ class Ec2Signature:
     """`keystones`: the services to ask, in this order, until one accepts; `session`: makes the service's own
     session."""
 
-    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Any) -> None:
+    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Callable[[], Session]) -> None:
         self._app = app
         self._urls = [f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens' for uri in keystones]
         self._make_session = session
-        self._session: Any = None
+        self._session: Session | None = None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
@@ -72,7 +76,7 @@ class Ec2Signature:
         assert refused is not None
         raise refused
 
-    def _ask(self, url: str, credentials: Mapping[str, Any]) -> Any:
+    def _ask(self, url: str, credentials: Mapping[str, object]) -> Response:
         if self._session is None:
             self._session = self._make_session()
         try:
@@ -87,7 +91,7 @@ class Ec2Signature:
         raise _refusal(url, answer)
 
 
-def _refusal(url: str, answer: Any) -> AwsError:
+def _refusal(url: str, answer: Response) -> AwsError:
     try:
         reason = answer.json()['error']['message']
     except (ValueError, KeyError, TypeError):

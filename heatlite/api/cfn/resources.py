@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.api import finding, stack_users
@@ -16,7 +14,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, resources, stacks
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def describe_stack_resource(req: CfnRequest) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.api import bodies, finding
 from heatlite.api.aws.errors import AwsError
@@ -18,7 +17,7 @@ from heatlite.common.limits import Limits
 from heatlite.db import stacks
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 ON_FAILURE = {'DO_NOTHING': True, 'ROLLBACK': False, 'DELETE': False}       # word -> whether rollback is disabled
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import bodies, documents
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest
@@ -12,7 +10,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
 from heatlite.db import templates
 
-View = dict[str, Any]
+View = dict[str, object]
 
 COSTS = 'http://en.wikipedia.org/wiki/Gratis'
 NOT_A_TEMPLATE = _('The Template must be a JSON or YAML document.')

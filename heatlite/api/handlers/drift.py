@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import finding
 from heatlite.api.wsgi import Request
 from heatlite.db import drift as reports
 from heatlite.planning import drift
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from heatlite.api import finding, masking, schemas, views
 from heatlite.api.query import Query
@@ -12,7 +11,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, stacks
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:

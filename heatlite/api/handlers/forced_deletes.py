@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import finding, links, views
 from heatlite.api.wsgi import Request
 from heatlite.db import forced_deletes, stacks
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def begin(req: Request, stack_name: str, stack_id: str) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.api import finding
 from heatlite.api.query import LONGEST_NAME, text
@@ -16,7 +15,7 @@ from heatlite.db.stacks import Identity
 from heatlite.planning.protection import Denial
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 UNPROTECT = 'stacks:unprotect'          # the rule of those who may remove protections
 UNLOCK_ANY = 'stacks:unlock_any'        # the rule of those who may remove the lock of another user
 
@@ -93,7 +92,7 @@ def _protections(body: Mapping[str, object]) -> tuple[View, ...]:
         raise messages.wrong('protections', _('a list'), type(given).__name__)
     if len(given) > limits.MOST_PROTECTIONS:
         raise messages.wrong('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
-    found: dict[str, View] = {}
+    found: dict[object, View] = {}
     for number, each in enumerate(given):
         at = f'protections.{number}'
         protection = _protection(at, each)

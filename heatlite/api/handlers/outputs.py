@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import finding, views
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -15,7 +13,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> dict[str, object]:
     return {'outputs': [views.output_name(output) for output in _stack(req, stack_name, stack_id).outputs or ()]}
 
 
-def show(req: Request, stack_name: str, stack_id: str, output_key: str) -> dict[str, Any]:
+def show(req: Request, stack_name: str, stack_id: str, output_key: str) -> dict[str, object]:
     stack = _stack(req, stack_name, stack_id)
     if not any(output['output_key'] == output_key for output in stack.outputs or ()):
         raise exception.NotFound(_('Specified output key %(key)s not found.'), key=output_key)

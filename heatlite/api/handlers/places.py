@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -16,7 +15,7 @@ from heatlite.language.positions import Positions
 from heatlite.language.versions import CFN_KEYS, HOT_KEYS, Keys
 from heatlite.planning.explanation import Path, Row
 
-Place = dict[str, Any]                  # file (None: the stack's template), path (text), line, column
+Place = dict[str, object]                  # file (None: the stack's template), path (text), line, column
 
 
 class Places:

@@ -6,7 +6,6 @@ Visible only in the stack's own project, even for admins.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -23,7 +22,7 @@ from heatlite.planning import findings
 from heatlite.planning import plan as planning
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 DIGEST = 64                                 # characters
 FORMATS = ('json', 'text')
 UNCHECKED: View = {'findings': [], 'totals': {}, 'cost': None, 'refreshed_at': None}    # of plans of former releases

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -16,7 +15,7 @@ from heatlite.db.connection import moment
 from heatlite.planning import progress
 from heatlite.planning.states import Status
 
-View = dict[str, Any]
+View = dict[str, object]
 MOST = 5                                # resources that are waited for
 MOST_READ = 500                         # resources in progress among which those are looked for
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api.wsgi import Request
 from heatlite.common.i18n import _
 from heatlite.rpc import messages
@@ -17,7 +15,7 @@ def generate(req: Request) -> dict[str, object]:
     name = body.get('name') or ''
     if not isinstance(name, str) or len(name) > LONGEST_VALUE:
         raise messages.wrong('name', _('a pattern of at most %d characters') % LONGEST_VALUE, type(name).__name__)
-    found: dict[str, Any] = req.call(messages.GenerateProjectTemplate(
+    found: dict[str, object] = req.call(messages.GenerateProjectTemplate(
         types=_texts(body, 'types'), tags=_texts(body, 'tags'), name=name, networks=_texts(body, 'networks')))
     return found
 

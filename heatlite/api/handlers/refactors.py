@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.api import bodies, finding, links
 from heatlite.api.query import LONGEST_NAME, boolean
@@ -13,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED, Limits
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 DEFINITION = frozenset({'stack', 'template', 'template_url', 'environment', 'environment_files', 'files', 'parameters'})
 OF_EXISTING = DEFINITION | {'new', 'new_name', 'existing', 'clear_parameters'}
 OF_NEW = DEFINITION | {'new', 'timeout_mins', 'disable_rollback', 'tags'}
@@ -72,7 +71,7 @@ def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> 
     return {**message.arguments(), 'rename': _text(given, 'new_name') if given.get('new_name') is not None else None}
 
 
-def _place(move: Mapping[str, Any], end: str, known: Mapping[str, str]) -> Mapping[str, str]:
+def _place(move: Mapping[str, object], end: str, known: Mapping[str, str]) -> Mapping[str, str]:
     given = move.get(end)
     if not isinstance(given, Mapping):
         raise messages.wrong(end, _('a map with a stack and a resource'), given)
@@ -80,14 +79,14 @@ def _place(move: Mapping[str, Any], end: str, known: Mapping[str, str]) -> Mappi
     return {'stack': known.get(stack, stack), 'resource': _text(given, 'resource')}
 
 
-def _listed(body: Mapping[str, object], key: str, most: int) -> list[Mapping[str, Any]]:
+def _listed(body: Mapping[str, object], key: str, most: int) -> list[Mapping[str, object]]:
     given = body.get(key)
     if not isinstance(given, list) or len(given) > most or not all(isinstance(each, Mapping) for each in given):
         raise messages.wrong(key, _('a list of at most %d maps') % most, type(given).__name__)
     return given
 
 
-def _text(given: Mapping[str, Any], key: str) -> str:
+def _text(given: Mapping[str, object], key: str) -> str:
     found = given.get(key)
     if not isinstance(found, str) or not 0 < len(found) <= LONGEST_NAME:
         raise messages.wrong(key, _('a name of at most %d characters') % LONGEST_NAME, found)

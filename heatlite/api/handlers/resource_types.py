@@ -30,18 +30,18 @@ def index(req: Request) -> dict[str, object]:
                                if allows(req.context, each['resource_type'] if described else each)]}
 
 
-def show(req: Request, type_name: str) -> dict[str, Any]:
+def show(req: Request, type_name: str) -> dict[str, object]:
     req.services.policy.enforce_type(req.context, type_name)
     described = Query(req.query).boolean('with_description')
     schema: dict[str, Any] = req.call(messages.ResourceSchema(type_name, described))
     return schema
 
 
-def template(req: Request, type_name: str) -> dict[str, Any]:
+def template(req: Request, type_name: str) -> dict[str, object]:
     req.services.policy.enforce_type(req.context, type_name)
     kind = Query(req.query).text('template_type') or 'cfn'
     if kind.lower() not in TEMPLATE_KINDS:
         raise exception.HTTPBadRequest(
             _('Template type is not supported: Invalid template type "%s", valid types are: cfn, hot.') % kind)
-    generated: dict[str, Any] = req.call(messages.GenerateTemplate(type_name, kind.lower()))
+    generated: dict[str, object] = req.call(messages.GenerateTemplate(type_name, kind.lower()))
     return generated

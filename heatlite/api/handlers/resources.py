@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -17,7 +16,7 @@ from heatlite.db import resources, stacks
 from heatlite.planning.steps import avoided_template, highest
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 UNHEALTHY = 'mark_unhealthy'
 REASON = 'resource_status_reason'
@@ -82,11 +81,12 @@ def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -
         return {'metadata': visible_metadata(req, tx, stack, row)}
 
 
-def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity, row: resources.Shown) -> Mapping[str, Any]:
+def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity,
+                     row: resources.Shown) -> Mapping[str, object]:
     if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
-    shown: Mapping[str, Any] = mask(row.metadata)
+    shown: Mapping[str, object] = mask(row.metadata)
     return shown
 
 
@@ -162,13 +162,13 @@ def _view(req: Request, stack_url: str, row: resources.Shown, needed_by: Iterabl
     return view
 
 
-def _stored_attributes(row: resources.Shown) -> Mapping[str, Any]:
+def _stored_attributes(row: resources.Shown) -> Mapping[str, object]:
     """The stored attributes without internal ones: the result of get_resource (the empty name), values of paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
 
 
 def _attributes(req: Request, stack: stacks.Identity, row: resources.Shown,
-                names: tuple[str, ...]) -> Mapping[str, Any]:
+                names: tuple[str, ...]) -> Mapping[str, object]:
     """The attributes read from the services. Without an engine: the stored values, and null for other names."""
     live = finding.live_attributes(req, stack, row.name, names)
     return {**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.api import finding, links, masking, views
@@ -17,7 +15,7 @@ from heatlite.db.templates import Template
 from heatlite.planning import comparison
 from heatlite.planning.comparison import Source
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> View:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import views
 from heatlite.api.wsgi import Request
 from heatlite.db import engines
@@ -16,7 +14,7 @@ def index(req: Request) -> dict[str, object]:
     return {'services': [views.service(each, each.is_up) for each in found]}
 
 
-def load(req: Request) -> dict[str, Any]:
+def load(req: Request) -> dict[str, object]:
     """Work of all projects, as numbers: what is driven, what waits for an engine, and which services take long."""
     with req.db.reader() as tx:
         found = loads.read(tx)

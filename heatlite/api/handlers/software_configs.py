@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.api import finding, schemas, views
@@ -14,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db import software_configs
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 TYPES = ('String', 'Number', 'CommaDelimitedList', 'Json', 'Boolean')
 _INPUT_KEYS = ('name', 'type', 'default', 'description', 'replace_on_change', 'value')

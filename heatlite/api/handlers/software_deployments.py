@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.api import finding, views
@@ -14,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 LONGEST_PROJECT_ID, LONGEST_WORD = 64, 32       # characters
 

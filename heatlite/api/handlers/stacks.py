@@ -6,7 +6,6 @@ Reads come from heatlite.db; each change is one message.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 from urllib.parse import urlencode
 
 from heatlite.api import bodies, documents, finding, links, masking, schemas, views
@@ -18,7 +17,7 @@ from heatlite.common.limits import Limits
 from heatlite.db import stacks, templates
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 # --- lists and lookup ------------------------------------------------------------------------------------
@@ -88,7 +87,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     return {'stack': views.stack_detail(req.base, stack, outputs)}
 
 
-def template(req: Request, stack_name: str, stack_id: str) -> Mapping[str, Any]:
+def template(req: Request, stack_name: str, stack_id: str) -> Mapping[str, object]:
     stack, stored = _stored(req, stack_name, stack_id)
     if stack.deleted_at is not None:
         return documents.emptied(stored.document)

@@ -5,8 +5,6 @@ Reads a bounded number of the stack's own events; nested stacks have timelines o
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlalchemy import Connection
 
 from heatlite.api import finding, views
@@ -17,7 +15,7 @@ from heatlite.planning import timeline
 from heatlite.planning.explanation import Happened
 from heatlite.planning.states import Status
 
-View = dict[str, Any]
+View = dict[str, object]
 MOST = 500                              # actions on resources, the longest ones
 MOST_EVENTS = 4000                      # since the action began, the first ones
 MOST_EARLIER = 4000                     # before it began, the last ones

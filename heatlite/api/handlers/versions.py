@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api import links
 from heatlite.api.wsgi import Request
 
 
-def show(req: Request) -> dict[str, Any]:
+def show(req: Request) -> dict[str, object]:
     """The version, for clients that look for it at the endpoint of the catalogue, as the SDKs do without a Keystone.
 
     The link does not contain the project: clients append it.

@@ -7,7 +7,7 @@ import fnmatch
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
 
@@ -19,10 +19,10 @@ TIMEOUT, LONGEST_TIMEOUT = 5.0, 60.0            # seconds of one connection
 TIME, LONGEST_TIME = 25.0, 600.0                # seconds of all checks together
 NOT_STARTED = 2                                 # exit code: no check was run
 
-Show = Callable[[Sequence[str], Iterable[Sequence[Any]]], None]
+Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(COMMAND, help=_('Test everything that the configuration needs; changes nothing.'),
                                  description=_('Tests everything that the configuration needs, and names the fix for '
                                                'each failure. Exit code: 0, 1 if a check failed, 2 if none was run.'))

@@ -27,7 +27,7 @@ WORDS = {identity.MADE: (_('made'), _('would make')), identity.CHANGED: (_('chan
          identity.DIFFERS: (_('differs'), _('differs')), identity.THERE: (_('is there'), _('is there'))}
 
 
-def add_command(commands: Any) -> None:
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser(COMMAND, help=_('Make what is needed in other services, such as Keystone.'))
     inner = parser.add_subparsers(dest='setup_command', required=True)
     keystone = inner.add_parser(

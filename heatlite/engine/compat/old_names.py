@@ -84,7 +84,7 @@ def _translated(text: str) -> str:
 
 def _entity(name: str, entity: str) -> type[exception.HeatException]:
     """Make an error class of old releases that is an EntityNotFound today."""
-    def __init__(self: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, **kwargs: object) -> None:
         found = next((value for key, value in kwargs.items() if key != 'entity'), '')
         exception.EntityNotFound.__init__(self, entity=entity, name=found)
 

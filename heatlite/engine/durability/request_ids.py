@@ -21,8 +21,8 @@ PLAN = 'plan'                           # key of the applied plan, see `engine.r
 TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
 
 
-def stored(context: RequestContext, request: Mapping[str, Any] | None,
-           plan: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def stored(context: RequestContext, request: Mapping[str, object] | None,
+           plan: Mapping[str, object] | None = None) -> dict[str, Any]:
     """Return the column `request` of a stack: `request` with the ids of `context`, and the plan that is applied.
 
     The plan of a former request does not hold for this one.
@@ -60,7 +60,7 @@ def of_action(row: Stack) -> dict[str, Any]:
 def subject(row: Stack, resource: str | None = None, path: str | None = None) -> Subject:
     """Return what log lines say that they are about: the stack, the plan of its last request, and a resource; `path`:
     the way from the root to a nested stack."""
-    plan: Mapping[str, Any] | None = row.request.get(PLAN) if row.request else None
+    plan: Mapping[str, object] | None = row.request.get(PLAN) if row.request else None
     return Subject(row.id, row.name, None if plan is None else str(plan['id']), resource, path)
 
 

@@ -52,7 +52,7 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
         return silent
     level = str(conf.default_notification_level).lower()
 
-    waiting: deque[tuple[Context, str, dict[str, Any], str]] = deque()
+    waiting: deque[tuple[Context, str, dict[str, object], str]] = deque()
     sending = False
 
     def send() -> None:

@@ -16,7 +16,7 @@ from heatlite.planning.states import ResourceState
 REFERENCE = ''
 
 
-def key(attribute: str, path: tuple[Any, ...] = ()) -> str:
+def key(attribute: str, path: tuple[object, ...] = ()) -> str:
     """Return the key under which a value is cached."""
     return json.dumps([attribute, *path]) if path else attribute
 
@@ -61,7 +61,7 @@ class StackScope:
             return kept[REFERENCE]
         return row.physical_id if row.physical_id is not None else self._unmade(row.name)
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[Any, ...] = ()) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...] = ()) -> Any:
         row = self._current(resource_name)
         if row is None or not row.exists:
             return None

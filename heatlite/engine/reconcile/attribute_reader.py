@@ -22,7 +22,7 @@ class AttributeReader:
     def read(self, resource: Resource, name: str) -> dict[str, Any]:
         """Read the reference and the attributes that the template or the API will need: cache key -> value, or the
         error of reading it."""
-        kept: dict[str, Any] = {attribute_cache.REFERENCE: resource.get_reference_id()}
+        kept: dict[str, object] = {attribute_cache.REFERENCE: resource.get_reference_id()}
         wanted = set(self._leased.definition.referenced_attributes(name))
         if () in wanted or resource.default_client_name is None:        # all are needed, or reading calls no service
             wanted.discard(())

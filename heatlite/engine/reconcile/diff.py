@@ -153,7 +153,7 @@ def property_changes(resource: Resource, wanted: ResourceDefinition, observed: O
     live = observed.values if observed is not None else {}
     compared_live = resource.with_live(comparison, live) if live else comparison
     seen = compared_live.before_props
-    found: dict[str, tuple[Any, Any, Any]] = {}
+    found: dict[str, tuple[object, object, object]] = {}
     for name in comparison.after_props:
         old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
         reported = _readable(seen, name) if name in live else NOT_READ

@@ -193,7 +193,7 @@ class StepExecutor:
             return self._failure(step, row, self._prepared(step, error), action)
 
     def _handler(self, resource: Resource, command: commands.Call,
-                 work: StepContext) -> tuple[Callable[..., Any] | None, tuple[Any, ...]]:
+                 work: StepContext) -> tuple[Callable[..., object] | None, tuple[object, ...]]:
         """Return the handler of the command with its arguments; None if there is nothing to call."""
         action = command.action
         match action:
@@ -236,7 +236,7 @@ class StepExecutor:
         """Return what is imported into the resource of a row, as the environment says that its action began with."""
         return self.objects.environment_of(row).import_of(row.name)
 
-    def _abandonment(self, resource: Resource) -> Callable[[], Any] | None:
+    def _abandonment(self, resource: Resource) -> Callable[[], object] | None:
         """Return the handler for DELETE of an abandoned stack: objects stay, but a nested stack is abandoned, too."""
         if not resource.has_nested():
             return None
@@ -314,7 +314,7 @@ class StepExecutor:
             self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=current,
                                         columns={'waits': found.to_json()}))
 
-    def _masked(self, answer: Answer | None) -> Mapping[str, Any] | None:
+    def _masked(self, answer: Answer | None) -> Mapping[str, object] | None:
         if answer is None:
             return None
         found, mask = answer.to_json(), self._leased.definition.mask

@@ -39,7 +39,7 @@ def _resources(tx: Connection, row: stacks.Stack) -> dict[str, object]:
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)
     nested = {child.parent_resource: child for child in stacks.tree(tx, row.root_id) if child.owner_id == row.id}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, number in sorted(current_rows_of(row, rows.values()).items(), key=lambda pair: pair[1]):
         state = rows[number]
         if name in nested and state.physical_id == nested[name].id:

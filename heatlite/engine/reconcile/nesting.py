@@ -121,8 +121,8 @@ class Nesting:
 
     # --- actions ----------------------------------------------------------------------------------------
 
-    def create(self, resource: Resource, template: Template, parameters: Mapping[str, Any] | None = None, *,
-               timeout_mins: int | None = None, adopt: Mapping[str, Any] | None = None) -> Cookie:
+    def create(self, resource: Resource, template: Template, parameters: Mapping[str, object] | None = None, *,
+               timeout_mins: int | None = None, adopt: Mapping[str, object] | None = None) -> Cookie:
         """Store the nested stack of `resource` and begin to drive it. Returns the cookie of an existing one as well."""
         known = self.find(resource)
         if known is not None:
@@ -179,7 +179,7 @@ class Nesting:
         """Whether an update need not visit the nested stack of a resource whose own definition is unchanged."""
         return self._settled.has(stack_id, definition)
 
-    def _request(self, resource: Resource) -> dict[str, Any]:
+    def _request(self, resource: Resource) -> dict[str, object]:
         """Return what is stored with the request to a nested stack, besides its template."""
         most = int(getattr(resource, 'tolerance', 0))
         return {'facade': facade_parts(resource.t), **self._settled.inputs(resource.t),

@@ -7,7 +7,7 @@ type when the environment of the stack changes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
@@ -168,7 +168,7 @@ class ResourceObjects:
     def _kept(self, row: ResourceState) -> Mapping[str, object]:
         return self._leased.kept.get(row.id, {})
 
-    def _ask(self, row: ResourceState, attribute: str, path: tuple[Any, ...]) -> Any:
+    def _ask(self, row: ResourceState, attribute: str, path: tuple[object, ...]) -> object:
         foreseen = self._foreseen.objects.get(row.id)
         try:
             resource = foreseen if foreseen is not None else self.stored(row)

@@ -46,7 +46,7 @@ REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLi
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
 
 
-def hook_of(details: Any) -> Any:
+def hook_of(details: object) -> Any:
     """Return the breakpoint that a signal is to clear; None for any other signal."""
     return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
 
@@ -326,7 +326,7 @@ class SignalWriter:
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(Datum(key, value, redact))
 
-    def metadata(self, resource: State, value: Mapping[str, Any]) -> None:
+    def metadata(self, resource: State, value: Mapping[str, object]) -> None:
         self.columns['metadata'] = value
 
     def state(self, resource: State, action: str, status: str, reason: str) -> None:

@@ -37,7 +37,7 @@ class UnreadRows:
 
     def all(self) -> list[ResourceState]:
         """Return all rows, with the cached values of those that were not read. Two SELECTs."""
-        def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, Any]]]:
+        def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, object]]]:
             return resources.light(tx, self._stack_id), resources.kept_values(tx, self._stack_id)
 
         rows, kept = self._read(read)
@@ -47,7 +47,7 @@ class UnreadRows:
         return rows
 
     def _with_values(self, find: Callable[[Connection], list[ResourceState]]) -> list[ResourceState]:
-        def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, Any]]]:
+        def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, object]]]:
             rows = [row for row in find(tx) if row.id not in self._known]
             return rows, resources.kept_values(tx, self._stack_id, [row.id for row in rows]) if rows else {}
 

@@ -10,8 +10,9 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
+from oslo_config.cfg import ConfigOpts
 from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, metrics
@@ -40,7 +41,7 @@ class Settings:
     repairs_per_hour: float = 60.0
 
     @classmethod
-    def of(cls, conf: Any) -> Settings:
+    def of(cls, conf: ConfigOpts) -> Settings:
         found = conf.drift
         return cls(found.interval, found.requests_per_minute, found.repairs_per_hour)
 

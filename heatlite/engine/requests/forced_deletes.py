@@ -12,7 +12,7 @@ import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Final
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -59,7 +59,7 @@ class ForcedDeletes:
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
         renew = self._actions.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             _check_root(row)
             forced_deletes.begin(tx, row.id, due_at)
             renew(tx, row)
@@ -72,7 +72,7 @@ class ForcedDeletes:
         is in progress: its requests may have been sent."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             _check_root(row)
             if (row.action, row.status) == (Action.DELETE, Status.IN_PROGRESS):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
@@ -105,7 +105,7 @@ class ForcedDeletes:
 
     def _leave(self, stack_id: str) -> None:
         """Delete a stack without its objects."""
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             known = forced_deletes.show(tx, row.id)
             if known is None or row.action != Action.DELETE:
                 raise exception.EntityNotFound(entity='Forced delete', name=row.id)

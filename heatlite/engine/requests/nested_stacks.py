@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -150,7 +149,7 @@ class NestedStacks:
         """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks
         what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
         unless the stack has changed just now."""
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             guarding.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)

@@ -90,7 +90,7 @@ class OfflineTypes(packed_types.PackedTypes):
 
     def _alone(self, kind: Any) -> Any:
         """Return a subclass of the type that assumes that its service exists, and never resolves names by it."""
-        def translation_rules(resource: Any, given: Any) -> list[TranslationRule]:
+        def translation_rules(resource: Any, given: object) -> list[TranslationRule]:
             return [rule for rule in kind.translation_rules(resource, given) if rule.rule != RESOLVE]
 
         if kind not in self._kinds:

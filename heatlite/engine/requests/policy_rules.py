@@ -88,7 +88,7 @@ class Rules:
             self._judge(of_changes, {PLAN: header, CHANGE: json.loads(written)}, where, hits, broken)
         return [_ruling(rule, hits[rule.name], broken.get(rule.name), when_broken) for rule in self._rules]
 
-    def _judge(self, rules: Iterable[Rule], subject: Mapping[str, Any], where: str, hits: dict[str, list[str]],
+    def _judge(self, rules: Iterable[Rule], subject: Mapping[str, object], where: str, hits: dict[str, list[str]],
                broken: dict[str, str]) -> None:
         activation = self._environment.Activation(subject)
         for rule in rules:
@@ -121,7 +121,7 @@ def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Ef
     return Ruling(rule.name, Effect.ALLOW)
 
 
-def _rule(at: str, given: Any, environment: Any, types: Sequence[object]) -> Rule:
+def _rule(at: str, given: object, environment: Any, types: Sequence[object]) -> Rule:
     if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
             isinstance(each, str) and each for each in given.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))

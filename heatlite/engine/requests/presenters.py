@@ -34,7 +34,7 @@ def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any
     Heat's keys, entries have `changed_properties`, `property_changes` ({name: {old, new or unknown,
     forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
     """
-    lists: dict[str, list[dict[str, Any]]] = {kind: [] for kind in KINDS}
+    lists: dict[str, list[dict[str, object]]] = {kind: [] for kind in KINDS}
     waiting = deque([found])
     while waiting:
         stack = waiting.popleft()
@@ -75,7 +75,7 @@ def masked(shown: dict[str, object], mask: Mask) -> dict[str, object]:
 
 
 def _property_change(change: PropertyChange) -> dict[str, object]:
-    shown: dict[str, Any] = {'old': change.old, 'forces_replacement': change.forces_replacement}
+    shown: dict[str, object] = {'old': change.old, 'forces_replacement': change.forces_replacement}
     if is_known(change.new):
         shown['new'] = change.new
     else:

@@ -59,7 +59,7 @@ class _Tree:
         deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before
         needed_by = presenters.required_by(definition)
         self._take(len(definition.resources))
-        found: list[Any] = []
+        found: list[object] = []
         for name, resource in definition.resources.items():
             child = self._inside(checker, resource)
             if child is not None:
@@ -112,6 +112,6 @@ def _attributes(facts: TypeFacts) -> dict[str, None]:
     return {name: None for name in facts.attributes if name != 'show' and name not in facts.hidden_attributes}
 
 
-def _properties(values: dict[str, object]) -> dict[str, Any]:
+def _properties(values: dict[str, object]) -> dict[str, object]:
     """Replace values that are not known yet by None."""
     return {name: value if is_known(value) else None for name, value in values.items()}

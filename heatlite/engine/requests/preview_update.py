@@ -285,7 +285,7 @@ class Preview:
         refused."""
         above = run.leased.row
         work = run.executor.contexts.begin(step)
-        difference: Mapping[str, Any] = {}
+        difference: Mapping[str, object] = {}
         if stored is not None:
             difference = work.difference.properties if work.difference is not None else {}
             resource.take_properties(work.wanted())
@@ -376,7 +376,7 @@ def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]
     """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
     found = []
     for name, output in definition.outputs.items():
-        shown: dict[str, Any] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
+        shown: dict[str, object] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
         try:
             shown['output_value'] = output.resolve(run.executor.scope)
         except exception.DatabaseUnavailable:

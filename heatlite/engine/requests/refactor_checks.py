@@ -48,7 +48,7 @@ class Difference:
                 'property': list(self.property) or None, 'before': self.before, 'after': self.after}
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value)[:LONGEST_NAMED]
 
 

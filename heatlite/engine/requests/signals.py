@@ -159,7 +159,7 @@ class Signals:
         return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, action,
                      row.status, reason, resource_id=row.id)
 
-    def _result(self, accepted: Accepted, mark: str) -> Any:
+    def _result(self, accepted: Accepted, mark: str) -> object:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
         result is read from the database."""
         end = self._runtime.monotonic() + PATIENCE

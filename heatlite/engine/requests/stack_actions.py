@@ -59,7 +59,7 @@ class StackActions:
         `plan`: the plan that the request applies."""
         renew = self.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
             renew(tx, row)
@@ -257,7 +257,7 @@ class Unneeded(Exception):
 
 def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, Any]]:
     """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
-    def check(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+    def check(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
         if row.action == Action.DELETE:

@@ -81,7 +81,7 @@ class StackSets:
             raise exception.HTTPBadRequest(str(error)) from None
 
         def ask(heat: Any, member: Member) -> Answer:
-            body: dict[str, Any] = {'template': document, 'files': dict(message.files), 'environment': {
+            body: dict[str, object] = {'template': document, 'files': dict(message.files), 'environment': {
                 environments.PARAMETERS: dict(member['parameters']), environments.REGISTRY: dict(message.registry)}}
             if member.get('stack_id'):
                 found = heat.http.put(f"{heat.stacks._resource(member['stack_id'])}/preview", json=body).json()

@@ -125,7 +125,7 @@ class MovedRows(StoredRows):
                 if each.is_separated and each.row.exists]
 
     def _after(self, stack_id: str, number: int, each: Arranged, columns: dict[str, object],
-               data: list[resources.StoredDatum]) -> tuple[dict[str, Any], list[resources.StoredDatum]]:
+               data: list[resources.StoredDatum]) -> tuple[dict[str, object], list[resources.StoredDatum]]:
         changed = self.definitions[stack_id]
         if (each.is_moved or stack_id in self._renamed) and not any(datum.key == PHYSICAL_NAME for datum in data):
             data = [*data, resources.StoredDatum(PHYSICAL_NAME, physical_name(
@@ -134,7 +134,7 @@ class MovedRows(StoredRows):
 
 
 def _as_depending(tx: Connection, wanted: StackDefinition,
-                  rows: Sequence[Arranged]) -> tuple[list[Arranged], dict[int, dict[str, Any] | None]]:
+                  rows: Sequence[Arranged]) -> tuple[list[Arranged], dict[int, dict[str, object] | None]]:
     """Return the rows of one stack with the fingerprints that follow from the `depends_on` of its definition, and by
     number the stored definitions that it changes. It only orders actions: another one is no change."""
     columns = {origin: resources.columns(tx, origin, [each.before.id for each in rows if each.stack == origin], (
@@ -153,7 +153,7 @@ def _as_depending(tx: Connection, wanted: StackDefinition,
     return found, changed
 
 
-def _depending(definition: Mapping[str, object] | None, names: list[str]) -> dict[str, Any] | None:
+def _depending(definition: Mapping[str, object] | None, names: list[str]) -> dict[str, object] | None:
     """Return a stored definition with these `depends_on`."""
     if definition is None:
         return None

@@ -15,6 +15,7 @@ from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.registry import Registry
 from heatlite.language import template as templates
 from heatlite.language.definition import ResourceDefinition
+from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
 
@@ -45,7 +46,7 @@ class Catalog:
     def sink_types(self) -> frozenset[str]:
         return event_sink_types.names()
 
-    def facts(self, type_name: str, resource_name: str | None, environment: Any) -> TypeFacts:
+    def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         kind = self._registry.resolve(type_name, resource_name or '', environment)
         key = (kind, type_name)
         if key not in self._known:
@@ -85,7 +86,7 @@ class Catalog:
         except urlfetch.URLFetchError as error:
             raise templates.missing_template(template_name, str(error)) from None
 
-    def _facts_of(self, kind: Any, type_name: str) -> TypeFacts:
+    def _facts_of(self, kind: type[Resource], type_name: str) -> TypeFacts:
         schemas = attributes.all_schemata(kind)
         anything = getattr(kind, 'accepts_anything', False)
         checks = kind.validate is not Resource.validate and not anything
@@ -114,15 +115,15 @@ class Catalog:
             available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
         )
 
-    def _rules(self, kind: Any) -> Callable[[Any, Mapping[str, Any]], list[TranslationRule]]:
-        def rules(definition: Any, given: Mapping[str, Any]) -> list[TranslationRule]:
+    def _rules(self, kind: type[Resource]) -> Callable[[object, Mapping[str, object]], list[TranslationRule]]:
+        def rules(definition: Any, given: Mapping[str, object]) -> list[TranslationRule]:
             asked = self._make(kind, definition)
             return asked.translation_rules(
                 properties.Properties(kind.properties_schema, given, parent_name=definition.name,
                                       deferred=frozenset(definition.referring)))
         return rules
 
-    def _own_check(self, kind: object) -> Callable[[Any, Mapping[str, Any]], Iterable[exception.HeatException]]:
+    def _own_check(self, kind: object) -> Callable[[object, Mapping[str, object]], Iterable[exception.HeatException]]:
         def check(definition: object, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
                 text = self._make(kind, definition).validate()
@@ -131,7 +132,7 @@ class Catalog:
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: object) -> Callable[[Any], Iterable[str]]:
+    def _needs(self, kind: object) -> Callable[[object], Iterable[str]]:
         def needs(definition: Any) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
@@ -141,7 +142,7 @@ class Catalog:
             return collected.names
         return needs
 
-    def _available(self, kind: Any, type_name: str) -> Callable[[], None]:
+    def _available(self, kind: type[Resource], type_name: str) -> Callable[[], None]:
         """Return a check that runs once: its result is the same for all resources of the type in a request."""
         answers: list[exception.HeatException | None] = []
 

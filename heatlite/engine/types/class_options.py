@@ -65,7 +65,7 @@ def without_options(kind: object) -> object:
     return vars(kind).get(WITHOUT, kind)
 
 
-def _attributes(kind: Any, conf: ConfigOpts) -> dict[str, Any]:
+def _attributes(kind: Any, conf: ConfigOpts) -> dict[str, object]:
     """The attributes of the class that the options change. What a subclass states itself stays."""
     found = {}
     for name, option in getattr(kind, 'attributes_from_options', {}).items():

@@ -79,7 +79,7 @@ class Draft:
     def __len__(self) -> int:
         return len(self.definition.resources)
 
-    def get(self, name: str, default: Any = None) -> Any:
+    def get(self, name: str, default: object = None) -> Any:
         return self[name] if name in self else default              # noqa: SIM401 - this is that method
 
     def keys(self) -> Any:

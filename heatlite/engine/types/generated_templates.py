@@ -40,8 +40,8 @@ def parameters_and_properties(schemas: Mapping[str, Schema],
 
     Raises NotSupported for a property of type Any: there is no corresponding parameter type.
     """
-    parameters: dict[str, Any] = {}
-    readers: dict[str, Any] = {}
+    parameters: dict[str, object] = {}
+    readers: dict[str, object] = {}
     for name, schema in schemas.items():
         if not schema.implemented or schema.support_status.status == support.HIDDEN:
             continue
@@ -57,7 +57,7 @@ def parameters_and_properties(schemas: Mapping[str, Schema],
 
 
 def _hot_parameter(schema: Schema) -> dict[str, object]:
-    found: dict[str, Any] = {'type': PARAMETER_TYPES[schema.type][0]}
+    found: dict[str, object] = {'type': PARAMETER_TYPES[schema.type][0]}
     if schema.description is not None:
         found['description'] = schema.description
     if schema.default is not None:
@@ -71,7 +71,7 @@ def _hot_parameter(schema: Schema) -> dict[str, object]:
 
 
 def _cfn_parameter(schema: Schema) -> dict[str, object]:
-    found: dict[str, Any] = {'Type': PARAMETER_TYPES[schema.type][1]}
+    found: dict[str, object] = {'Type': PARAMETER_TYPES[schema.type][1]}
     if schema.description is not None:
         found['Description'] = schema.description
     if schema.default is not None:

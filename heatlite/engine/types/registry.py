@@ -33,6 +33,7 @@ from heatlite.language.environment import REGISTRY, Environment
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource  # which asks this registry
+    from heatlite.rpc import messages
 
 LOG = log.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Registry:
 
     # --- filling ------------------------------------------------------------------------------------------
 
-    def register(self, name: str, value: Any) -> None:
+    def register(self, name: str, value: object) -> None:
         """Add a type. `value`: a class, a LazyClass, or the name of another type or template. A later entry replaces an
         earlier one."""
         old = self._entries.get(name)
@@ -220,13 +221,13 @@ class Registry:
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
 
-    def list_types(self, context: RequestContext, message: object) -> list[object]:
+    def list_types(self, context: RequestContext, message: messages.ListResourceTypes) -> list[object]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
-    def schema(self, context: RequestContext, message: Any) -> dict[str, Any]:
+    def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, Any]:
         return listing.schema(self._for_show(message.type_name), context, message, self.allows)
 
-    def template(self, context: RequestContext, message: Any) -> dict[str, Any]:
+    def template(self, context: RequestContext, message: messages.GenerateTemplate) -> dict[str, Any]:
         return listing.template(self._for_show(message.type_name), message)
 
     def allows(self, context: RequestContext, type_name: str) -> bool:
@@ -285,7 +286,7 @@ class _Pure:
         self.make = make
 
 
-def _pure_constraints() -> Mapping[str, Callable[[], Any]]:
+def _pure_constraints() -> Mapping[str, Callable[[], object]]:
     return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
@@ -342,5 +343,5 @@ def use(registry: Registry | None) -> None:
     _current = registry
 
 
-def resolve(type_name: Any, resource_name: str, environment: Environment | None = None) -> type[Resource]:
+def resolve(type_name: object, resource_name: str, environment: Environment | None = None) -> type[Resource]:
     return current().resolve(type_name, resource_name, environment)

@@ -11,7 +11,6 @@ import inspect
 import os
 import traceback
 from collections.abc import Iterator
-from typing import Any
 
 
 def of_entry(kind: type, attribute: str, *path: str) -> str:
@@ -96,7 +95,7 @@ def _entry(node: ast.AST | None, owner: type, name: str) -> tuple[int, ast.AST] 
     return None
 
 
-def _value(key: ast.expr, owner: type) -> Any:
+def _value(key: ast.expr, owner: type) -> object:
     match key:
         case ast.Constant(value=value):
             return value

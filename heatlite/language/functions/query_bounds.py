@@ -62,7 +62,7 @@ class Account:
             raise exceeded(_('The yaql expression takes more calls'), self.most_calls, '[yaql] call_limit')
         self.budget.work(FUNCTION, STEPS_OF_CALL)
 
-    def made(self, value: Any) -> None:
+    def made(self, value: object) -> None:
         """Counts the result of a function.
 
         Sharing makes a structure of few containers a large one for code that compares, hashes or writes it.
@@ -115,7 +115,7 @@ class Counting(contexts.Context):  # type: ignore[misc]
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed_before(expression: str, iterators: int, memory: int) -> Any:
+def _parsed_before(expression: str, iterators: int, memory: int) -> object:
     return engine(iterators, memory)(expression)
 
 
@@ -135,7 +135,7 @@ def parsed(expression: str, iterators: int, memory: int) -> Any:
 TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
 
 
-def evaluate(statement: Any, data: Any, calls: int) -> object:
+def evaluate(statement: Any, data: object, calls: int) -> object:
     """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
@@ -158,7 +158,7 @@ def _frozen(value: object, account: Account) -> object:
     return value
 
 
-def _plain(value: Any, account: Account, engine: Any) -> object:
+def _plain(value: object, account: Account, engine: Any) -> object:
     """Converts a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
@@ -220,7 +220,7 @@ def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) ->
     return found.group() if selector is None else selector(_published(context, found))
 
 
-def _search_all(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Iterator[Any]:
+def _search_all(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Iterator[object]:
     for found in regexp.all(string):
         yield found.group() if selector is None else selector(_published(context, found))
 
@@ -299,7 +299,7 @@ def _check_bits(bits: int) -> None:
         raise ValueError(_('The result has more than %d bits') % MOST_BITS)
 
 
-def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[Any], Any]:
+def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[object], object]:
     """Declares the name and the types of a function's arguments for yaql."""
     def declare(function: object) -> object:
         definition = specs.get_function_definition(function, name=name)

@@ -42,7 +42,7 @@ class GetParam(Call):
 _MISSING = object()
 
 
-def _parameter_part(value: Any, part: Any) -> object:
+def _parameter_part(value: object, part: Any) -> object:
     """The part of a value; empty text if it does not exist."""
     if value is UNKNOWN:
         return UNKNOWN

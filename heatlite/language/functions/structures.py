@@ -103,7 +103,7 @@ class ListConcat(Call):
         if not isinstance(args, list):
             raise TypeError(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : '
                               '[ [ <value 1>, <value 2> ], [ <value 3>, <value 4> ] ]') % {'fn': self.name})
-        whole: list[Any] = []
+        whole: list[object] = []
         budget = budgets.here(self.home.limits)
         for item in args:
             if item is None:
@@ -126,8 +126,8 @@ class ListConcatUnique(ListConcat):
     def result(self, args: object, scope: Scope) -> list[object]:
         whole = super().result(args, scope)
         _count_comparison(self, whole)
-        seen: set[Any] = set()
-        unique: list[Any] = []
+        seen: set[object] = set()
+        unique: list[object] = []
         for item in whole:
             key = frozen(item)
             if key not in seen:
@@ -250,7 +250,7 @@ class Repeat(Call):
         lists = [self._items(value, nested) for value in for_each.values()]
         return self._copies(template, list(for_each), lists, nested)
 
-    def _items(self, value: Any, nested: bool) -> list[object]:
+    def _items(self, value: object, nested: bool) -> list[object]:
         if isinstance(value, Mapping) and self.over_maps and nested:
             return list(value)
         if not isinstance(value, list):

@@ -120,7 +120,7 @@ class StrReplace(Call):
         pieces.append(template[end:])
         return pieces
 
-    def _text(self, key: str, value: Any) -> str:
+    def _text(self, key: str, value: object) -> str:
         if self.needs_values and (value is None or value == '' or (isinstance(value, list | dict) and not value)):
             raise ValueError(_('%(function)s has an undefined or empty value for param %(key)s, must be a defined '
                                'non-empty value') % {'function': self.name, 'key': key})
