@@ -86,7 +86,7 @@ class Reading:
         self.texts[self.names[url]] = text
         return text
 
-    def _resolved(self, value: object, base: str, path: tuple[object, ...] = ()) -> Any:
+    def _resolved(self, value: object, base: str, path: tuple[str | int, ...] = ()) -> Any:
         if isinstance(value, Mapping):
             return {name: self._resolved(item, base, (*path, name)) for name, item in value.items()}
         if isinstance(value, list):
@@ -98,7 +98,7 @@ class Reading:
             return self._use(urljoin(base, value), path, is_template=True)
         return value
 
-    def _use(self, url: str, path: tuple[object, ...], *, is_template: bool) -> str:
+    def _use(self, url: str, path: tuple[str | int, ...], *, is_template: bool) -> str:
         """Reads a file that the last one names at `path`. Returns its URL."""
         if url in self.files or urlparse(url).scheme in REMOTE:
             return url
@@ -116,7 +116,7 @@ class Reading:
             self.last = asking
         return url
 
-    def _not_read(self, error: OSError, asking: str, path: tuple[object, ...]) -> Finding:
+    def _not_read(self, error: OSError, asking: str, path: tuple[str | int, ...]) -> Finding:
         """The finding for a file that the file `asking` names at `path`."""
         line, column = Positions(self.texts[asking]).find(path) or (None, None)
         return Finding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
