@@ -35,6 +35,8 @@ def value(name: str, schema: Schema, given: Any, named: Named = NONE_NAMED) -> A
     A reference to a resource is no value of this function: see `references`. Raises NoValue.
     """
     now = schema.default if given is None else given
+    if isinstance(now, str) and schema.type in (Schema.LIST, Schema.MAP):
+        now = None                          # wrong, or what an old type takes for one: another value replaces it
     for candidate in _candidates(name, schema, now, named):
         if candidate != now and str(candidate).lower() != str(now).lower() and _is_valid(schema, candidate):
             return candidate
