@@ -22,10 +22,12 @@ _open: ContextVar[frozenset[tuple[int, str]]] = ContextVar('open conditions', de
 class Conditions:
     """The `conditions` section. Each condition is evaluated once, when it is first needed."""
 
-    def __init__(self, section: Any, parser: Parser, section_key: str) -> None:
+    def __init__(self, section: Any, parser: Parser, section_key: str, unknown: bool) -> None:
+        """`unknown`: whether a condition holds whose value is not known yet."""
         self.section = section
         self.parser = parser
         self.key = section_key
+        self._unknown = unknown
         self._parsed: dict[str, Any] = {}
         self._known: dict[str, bool] = {}
 
@@ -76,7 +78,7 @@ class Conditions:
                 raise self._wrong(name, parsed)
             value = resolve(parsed, PLACEHOLDERS)
             if value is UNKNOWN:
-                value = True
+                value = self._unknown
             if not isinstance(value, bool):
                 raise self._wrong(name, value)
         finally:

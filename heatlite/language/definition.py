@@ -345,7 +345,7 @@ class StackDefinition:
     def conditions(self) -> Conditions:
         key = self.edition.sections.get('conditions')
         section = self.template.document.get(key, {}) if key else {}
-        return Conditions(section, self._condition_parser, key or 'conditions')
+        return Conditions(section, self._condition_parser, key or 'conditions', self.assume_unknown)
 
     def condition(self, name: Any) -> bool:
         return self.conditions.holds(name)

@@ -86,6 +86,7 @@ class EvaluationContext(Protocol):
 
     version: str
     limits: Limits
+    assume_unknown: bool
 
     @property
     def has_unknown_parameters(self) -> bool: ...
@@ -365,7 +366,8 @@ def resolve(expression: object, scope: Scope) -> object:
 
 
 def condition_holds(home: EvaluationContext, condition: object) -> bool:
-    """Whether the condition of a resource, an output or an `if` holds: null does.
+    """Whether the condition of a resource, an output or an `if` holds: null does, and what is not known if the home
+    assumes that.
 
     Raises InvalidCall, and unchanged the errors of a missing parameter or a circular definition.
     """
@@ -374,7 +376,9 @@ def condition_holds(home: EvaluationContext, condition: object) -> bool:
     parsed = home.parse_condition(condition)
     try:
         value = resolve(parsed, PLACEHOLDERS)
-        return value is None or value is UNKNOWN or home.condition(value)
+        if value is UNKNOWN:
+            return home.assume_unknown
+        return value is None or home.condition(value)
     except exception.HeatException:
         raise
     except Exception as error:              # functions, yaql above all, may raise anything

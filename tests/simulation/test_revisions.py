@@ -59,9 +59,9 @@ def failing(**values):
     return found
 
 
-def slow(**values):
+def slow(name='slow', **values):
     found = template(**values)
-    found['resources']['slow'] = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
+    found['resources'][name] = {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 30}}
     return found
 
 
@@ -123,7 +123,7 @@ def test_requests_that_interrupt_others(cluster):
     cluster.update(stack_id, slow(a='three'))
     cluster.ask(messages.CancelStack(stack_id, rollback=False))
     cluster.settle(stack_id)
-    cluster.update(stack_id, slow(a='four'))
+    cluster.update(stack_id, slow('slow_again', a='four'))
     cluster.delete(stack_id)
     assert [outcome for _number, _action, outcome in listed(cluster, stack_id)] == [
         'COMPLETE', 'SUPERSEDED', 'FAILED', 'FAILED']
