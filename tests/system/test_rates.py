@@ -8,11 +8,10 @@ from tests.system.test_simulated import send
 pytestmark = pytest.mark.thorough
 
 
-@pytest.fixture(scope='module')
-def service(tmp_path_factory):
-    """(URL of the API, URL of the cloud)."""
-    folder = tmp_path_factory.mktemp('rates')
-    program = Program(folder / 'log', '--state-dir', folder / 'state', '--port', '0', '--cloud', 'simulated',
+@pytest.fixture
+def service(tmp_path):
+    """(URL of the API, URL of the cloud), of a service that has counted nothing yet."""
+    program = Program(tmp_path / 'log', '--state-dir', tmp_path / 'state', '--port', '0', '--cloud', 'simulated',
                       '--auth', 'keystone', '--set', 'rate_limits.requests=5', '--set', 'rate_limits.changes=1',
                       module='heatlite.cmd.all_in_one')
     said = [program.process.stdout.readline().split() for _ in range(2)]
