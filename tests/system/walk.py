@@ -69,7 +69,7 @@ Ann plans an update. Meanwhile Bob changes the stack; her plan is refused, with 
 
 $ openstack stack plan create --existing --parameter label=shop web
 bob$ openstack stack plan approve {plan}
-bob$ openstack stack update --existing --parameter label=store web -f value -c stack_status
+bob$ openstack stack update --existing --parameter label=store web -f value -c stack_name
 $ openstack stack wait --quiet web
 $ openstack stack plan apply {plan}
 
