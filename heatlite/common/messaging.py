@@ -24,7 +24,7 @@ EXCHANGE = 'heat'
 PORT = 5672                     # of a broker, where the URL has none
 PROBE_SECONDS = 2.0
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
-HEARTBEAT_SECONDS = 5           # a connection that is silent for twice as long is closed; the library's default is 60
+HEARTBEAT_SECONDS = 5           # a connection silent for three times as long is left; the library's default is 60
 # The next host is chosen by chance. In turn, a connection that waits for messages would return to a silent host for
 # ever: oslo.messaging and kombu together move it on by three hosts each time, and a cluster has three.
 FAILOVER = 'shuffle'
