@@ -7,11 +7,9 @@ JSON what its caller gets.
 import json
 import sys
 
-from heatlite.common import config, exception, messaging
 from heatlite.common import runtime as runtimes
-from heatlite.common.context import RequestContext
-from heatlite.rpc import client, messages, server
-from tests.system.relay import Relay
+from heatlite.rpc import client, server
+from tests.rpc import relayed
 
 
 class Surprised:
@@ -29,28 +27,15 @@ class Surprised:
 def main(url):
     runtimes.patch()
     runtime = runtimes.current()
-    conf = config.load([], 'lost', default_files=[])
-    import oslo_messaging
-    oslo_messaging.get_rpc_transport(conf, url)         # declares the option
-    host = oslo_messaging.TransportURL.parse(conf, url).hosts[0]
-    relay = Relay((host.hostname, host.port))
-    conf.set_override('transport_url', f'rabbit://{host.username}:{host.password}@127.0.0.1:{relay.port}/')
-    conf.set_override('topic', f'lost-{runtime.uuid()}', group='engine')      # others may use the same broker
-    transport = messaging.transport(conf, 'lost')
+    conf, transport, [relay] = relayed.broker('lost', url, runtime)
     engine = Surprised(relay)
     serving = server.serve(transport, runtime.uuid(), engine)
     ends = client.BrokerClient(conf, transport)
 
-    def asked():
-        try:
-            return ends.call(RequestContext(project_id='p', overwrite=False), messages.DeleteStack('s'))
-        except exception.HeatException as error:
-            return type(error).__name__
-
-    found = {'first': asked(), 'second': asked(), 'received': engine.received}
+    found = {'first': relayed.asked(ends), 'second': relayed.asked(ends), 'received': engine.received}
     conf.set_override('rpc_response_timeout', 3)
     relay.hang()
-    found['silent'] = asked()
+    found['silent'] = relayed.asked(ends)
     relay.cut()
     relay.mend()
     del serving
