@@ -169,14 +169,7 @@ class SignalResponder(stack_user.StackUser):
         name = self.data().get('swift_signal_object_name')
         if name is None:
             return
-        swift, plugin = self.client('swift'), self.client_plugin('swift')
-        with plugin.ignore_not_found:
-            _headers, objects = swift.get_container(self.stack.id)
-            for found in objects:
-                if found.get('name') == name:
-                    swift.delete_object(self.stack.id, name)
-        with plugin.ignore_conflict_and_not_found:
-            swift.delete_container(self.stack.id)
+        self.client_plugin('swift').delete_versions(self.stack.id, name)
         for key in ('swift_signal_object_name', 'swift_signal_url'):
             self.data_delete(key)
 

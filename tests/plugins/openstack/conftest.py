@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import re
 import subprocess
@@ -12,7 +13,7 @@ import requests
 from heatlite.common import runtime
 from heatlite.engine.clients import sessions
 from heatlite.engine.types import registry
-from tests.plugins.openstack.cloud import Cloud
+from tests.plugins.openstack.cloud import MADE_BY_SERVICES, Cloud
 
 ROOT = pathlib.Path(__file__).parents[3]
 
@@ -45,9 +46,27 @@ def cloud(simulator: str) -> Iterator[Cloud]:
     """What is in the cloud at the end of a test must be what was there before."""
     registry.create()
     found = Cloud(simulator)
-    yield found
-    found.clear_faults()
+    with nothing_left(found):
+        yield found
+        found.clear_faults()
     registry.use(None)
+
+
+@pytest.fixture(scope='module', autouse=True)
+def clean_module(simulator: str) -> Iterator[None]:
+    """The same for what the fixtures of a module make."""
+    with nothing_left(Cloud(simulator)):
+        yield
+
+
+@contextlib.contextmanager
+def nothing_left(cloud: Cloud) -> Iterator[None]:
+    """The modules of one process share a cloud, in an order that differs from run to run."""
+    before = cloud.ids()
+    yield
+    left = {kind: ids - before.get(kind, set()) for kind, ids in cloud.ids().items()
+            if not kind.startswith(MADE_BY_SERVICES) and ids - before.get(kind, set())}
+    assert not left, 'left in the cloud'
 
 
 @pytest.fixture(scope='session', autouse=True)

@@ -182,7 +182,9 @@ def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
     assert trusted.trust_id and trusted.trustor_user_id == cloud.context.user_id and trusted.password is None
     assert clients.of(trusted).client('neutron').list_networks(name='private')['networks']
     assert trusted.keystone_session.get_project_id() == cloud.context.project_id
-    assert cloud.client('keystone').create_trust_context().trust_id != trusted.trust_id
+    other = cloud.client('keystone').create_trust_context()
+    assert other.trust_id != trusted.trust_id
+    cloud.client('keystone').delete_trust(other.trust_id)
     for times in (2, 1):
         cloud.fault(kind='error', service='identity', method='DELETE', path='*/OS-TRUST/trusts/*', status=403,
                     count=times)
@@ -282,10 +284,17 @@ def unnamed(simulator):
     network = cloud.client('neutron').create_network({'network': {}})['network']['id']
     made = {'port': {'network_id': network}, 'router': {},
             'subnet': {'network_id': network, 'ip_version': 4, 'cidr': '10.77.0.0/24'}}
-    for kind, body in made.items():
-        cloud.client('neutron').post(f'/{kind}s', {kind: body})
-    cloud.client('cinder').volumes.create(size=1)
-    cloud.client('glance').images.create(disk_format='raw', container_format='bare')
+    ids = {kind: cloud.client('neutron').post(f'/{kind}s', {kind: body})[kind]['id'] for kind, body in made.items()}
+    volume = cloud.client('cinder').volumes.create(size=1)
+    image = cloud.client('glance').images.create(disk_format='raw', container_format='bare')
+    yield
+    for kind, identity in ids.items():
+        cloud.client('neutron').delete(f'/{kind}s/{identity}')
+    cloud.client('neutron').delete_network(network)
+    cloud.client('glance').images.delete(image.id)
+    cloud.advance(60)                           # until it is there, and until it is gone
+    cloud.client('cinder').volumes.delete(volume.id)
+    cloud.advance(60)
 
 
 def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):

@@ -87,3 +87,16 @@ def test_objects_at_a_signed_address_are_signals(handle):
     told = json.loads(life.attribute('signal'))
     requests.put(told['alarm_url'], json={'data': 'here', 'id': 'it'}, timeout=10).raise_for_status()
     assert life.fresh('CREATE', 'COMPLETE').get_status() == ['SUCCESS']
+
+
+@pytest.mark.parametrize('kind, properties', [(HANDLE, {'signal_transport': 'TEMP_URL_SIGNAL'}),
+                                              ('OS::Heat::SwiftSignalHandle', {})])
+def test_all_versions_of_an_object_are_deleted(cloud: Cloud, stack_domain, kind, properties):
+    """Each signal is a version of the object, which comes back when the newer one is deleted."""
+    life = Life(cloud, kind, properties)
+    life.create()
+    url = json.loads(life.attribute('signal'))['alarm_url'] if properties else life.attribute('endpoint')
+    for number in range(3):
+        requests.put(url, json={'id': number}, timeout=10).raise_for_status()
+    life.delete()
+    assert cloud.count('object-store.containers') == 0

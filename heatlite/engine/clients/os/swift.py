@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 CLIENT_NAME = 'swift'
 IN_PROGRESS = 'in progress'
+MOST_VERSIONS = 1000                        # of one object that are deleted with it
 MAX_EPOCH = 2 ** 31 - 1                     # the end of time of clients that count seconds in 32 bits
 KEY_HEADER = 'x-account-meta-temp-url-key'
 TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
@@ -148,6 +149,16 @@ class SwiftClientPlugin(service.ServicePlugin):
         url = self.get_temp_url(container_name, obj_name, timeout)
         client.put_object(container_name, obj_name, IN_PROGRESS)
         return url
+
+    def delete_versions(self, container: str, name: str) -> None:
+        """Deletes an object with its older versions, of which each deletion brings the next one back, and then the
+        container, if it is empty. What is not there is fine; after MOST_VERSIONS the rest is left."""
+        client = self.client()
+        with self.ignore_not_found:
+            for _version in range(MOST_VERSIONS):
+                client.delete_object(container, name)
+        with self.ignore_conflict_and_not_found:
+            client.delete_container(container)
 
     # --- reading ------------------------------------------------------------------------------------------
 

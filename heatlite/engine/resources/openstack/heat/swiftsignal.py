@@ -49,28 +49,15 @@ class SwiftSignalHandle(resource.Resource):
 
     def find_existing(self) -> None:
         """What is left is taken away: made again, it would be one signal more."""
-        with self.client_plugin().ignore_not_found:
-            self.client().delete_object(self.stack.id, str(self.physical_resource_name()))
+        self.client_plugin().delete_versions(self.stack.id, str(self.physical_resource_name()))
 
     def handle_delete(self) -> None:
         """With all versions; the container goes with the last handle, also with one that never came into being."""
-        swift, plugin = self.client(), self.client_plugin()
-        if self.resource_id is not None:
-            self._delete_versions()
-        with plugin.ignore_conflict_and_not_found:
-            swift.delete_container(self.stack.id)
+        name = self.resource_id or str(self.physical_resource_name())
+        self.client_plugin().delete_versions(self.stack.id, name)
 
     def why_not_moved(self, to_other_stack: bool) -> str | None:
         return _('its signals are in a container with the id of its stack') if to_other_stack else None
-
-    def _delete_versions(self) -> None:
-        swift, plugin = self.client(), self.client_plugin()
-        with plugin.ignore_not_found:
-            _headers, objects = swift.get_container(self.stack.id)
-            for found in objects:
-                if str(found.get('name', '')).endswith(str(self.resource_id)):
-                    with plugin.ignore_not_found:
-                        swift.delete_object(self.stack.id, found['name'])
 
     def get_reference_id(self) -> str:
         return self.data().get(self.ENDPOINT) or str(self.name)
