@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 from heatlite.db import revisions, signals
 from heatlite.db.bulk import Texts, Times, chunks, texts
-from heatlite.db.codec import clean, encode_or_null, encoder, sealed
+from heatlite.db.codec import clean, encode_or_null, encoder, once, sealed
 from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
 from heatlite.db.resources import ROW, WORDS, row_values
@@ -58,7 +58,7 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     statements = texts(tx.dialect.name)
     refused = _refused(tx, batch, statements, again)
     accepted = [change for change in batch if (change.stack_id, change.epoch) not in refused] if refused else batch
-    gathered = _Gathered(encoder(tx))
+    gathered = _Gathered(once(encoder(tx)))       # properties are those of a row and of its event
     for change in accepted:
         gathered.add(change)
     superseded: set[str] = set()

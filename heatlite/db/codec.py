@@ -106,6 +106,21 @@ def encoder(tx: sa.Connection) -> Callable[[Any], str]:
     return encoded
 
 
+def once(encode: Callable[[Any], str]) -> Callable[[Any], str]:
+    """The encoder with which one object is encoded, and sealed, once however often it is stored.
+
+    Keeps the objects, so use it for what is written together."""
+    known: dict[int, tuple[object, str]] = {}
+
+    def encoded(value: object) -> str:
+        found = known.get(id(value))
+        if found is None:
+            found = known[id(value)] = value, encode(value)
+        return found[1]
+
+    return encoded
+
+
 def source_encoder(tx: sa.Connection) -> Callable[[Any], str]:
     """The encoder for the columns of tables.WRITTEN_BY_USERS in `tx`."""
     return encoder(tx) if tx.get_execution_options().get('seal_sources') else encode
