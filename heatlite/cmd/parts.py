@@ -28,7 +28,6 @@ LOG = logging.getLogger(__name__)
 
 STDIN, STDERR = 0, 2
 STOOD_STILL = 70        # exit code
-COLLECT_AFTER = 20_000, 10, 10      # new objects before a collection; a list of 10 000 rows makes 200 000
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -114,13 +113,11 @@ def settle(runtime: Runtime, kept: Callable[[int], None] = lambda size: None) ->
 
 
 def configure_collector() -> None:
-    """Collects once, and more rarely from now on; present objects are never collected.
-
-    The collector's defaults are for small programs: it would take a fifth of the time on a large stack.
-    """
+    """Collects garbage once; objects that are there now are never collected, and new ones rarely (`runtime.patch`)."""
+    from heatlite.common import runtime
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*COLLECT_AFTER)
+    runtime.collect_rarely()
 
 
 def release_dead_engines(database: Database, runtime: Runtime, engine_ids: Iterable[str],
