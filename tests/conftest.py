@@ -1,6 +1,7 @@
 """What holds for all tests: properties are judged by what they find, never by how busy the machine is, and no test
 hears of an outage that another one has caused."""
 
+import gc
 import itertools
 import os
 import zlib
@@ -8,11 +9,12 @@ import zlib
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heatlite.common import outages, repeats
+from heatlite.common import outages, repeats, runtime
 from tests import leftovers
 
 settings.register_profile('unhurried', deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile('unhurried')
+runtime.collect_rarely()
 
 
 # Files that take minutes, or wait for processes. With several workers, the last file to begin decides when a run ends.
@@ -64,6 +66,10 @@ SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/')
 def pytest_itemcollected(item):
     if item.nodeid.startswith(THOROUGH):
         item.add_marker(pytest.mark.thorough)
+
+
+def pytest_collection_finish():
+    gc.freeze()             # tests and modules stay until the end: each collection would go through them again
 
 
 @pytest.hookimpl(trylast=True)
