@@ -6,13 +6,15 @@ PostgreSQL spell parameters %s, SQLite ?; each has its own upsert.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
+TOGETHER = 'together'                       # execution option: rows by table and columns
 AT_ONCE = 500                               # values in an IN list, rows in a statement
 
 
@@ -59,12 +61,18 @@ class Texts:
                                   f'ORDER BY {key}{locking}', tuple(values))
 
     def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
-        if rows:
-            key = (table, columns)
-            text = self._made.get(key)
-            if text is None:
-                text = self._made[key] = self._head(table, columns), ''
-            self._many(tx, text, rows)
+        """Inserts rows; within `together`, at its end."""
+        if not rows:
+            return
+        gathered = tx.get_execution_options().get(TOGETHER)
+        if gathered is not None:
+            gathered.setdefault((table, columns), []).extend(rows)
+            return
+        key = (table, columns)
+        text = self._made.get(key)
+        if text is None:
+            text = self._made[key] = self._head(table, columns), ''
+        self._many(tx, text, rows)
 
     def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
                rows: list[tuple[Any, ...]], kept: Collection[str] = (), counted: str = '') -> None:
@@ -134,6 +142,21 @@ class Texts:
         for chunk in chunks(rows):
             tx.exec_driver_sql(f'{text[0]}{", ".join([one] * len(chunk))}{text[1]}',
                                tuple([value for row in chunk for value in row]))
+
+
+@contextmanager
+def together(tx: sa.Connection) -> Iterator[None]:
+    """Gathers the rows of `Texts.insert`, and inserts them at the end by one statement for each table with its columns.
+
+    Nothing within may read or change these rows."""
+    gathered: dict[tuple[str, Sequence[str]], list[tuple[object, ...]]] = {}
+    tx.execution_options(**{TOGETHER: gathered})
+    try:
+        yield
+    finally:
+        tx.execution_options(**{TOGETHER: None})
+    for (table, columns), rows in gathered.items():
+        texts(tx.dialect.name).insert(tx, table, columns, rows)
 
 
 @cache

@@ -106,7 +106,7 @@ def encoder(tx: sa.Connection) -> Callable[[Any], str]:
     return encoded
 
 
-def once(encode: Callable[[Any], str]) -> Callable[[Any], str]:
+def once(encode: Callable[[object], str]) -> Callable[[object], str]:
     """The encoder with which one object is encoded, and sealed, once however often it is stored.
 
     Keeps the objects, so use it for what is written together."""

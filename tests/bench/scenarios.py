@@ -243,9 +243,12 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
 
 
 def small(backend: str, smaller: int) -> Figures:
-    """Small stacks, all at once."""
+    """Small stacks, asked for by four clients, then by thirty-two."""
     with deployment(backend) as found:
-        return _many(found, 1000 // smaller)
+        few = _many(found, 1000 // smaller)
+    with deployment(backend) as found:
+        many = _many(found, 1000 // smaller, clients=32)
+    return {**few, **{f'{name}_of_32_clients': many[name] for name in ('stacks_per_second', 'stack_cpu_ms')}}
 
 
 def scale_out(backend: str, smaller: int) -> Figures:

@@ -1,5 +1,7 @@
 """The production profile itself: it comes up, serves both APIs, and leaves nothing behind."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from tests.system import databases, production
@@ -41,6 +43,21 @@ def test_the_profile(tmp_path, database, server):
         assert trusts['sink'], 'events are sent to sinks in the name of the owner, after the token has expired'
         users = cloud.rows("SELECT user_project_id FROM stack WHERE name = 'first'")[0][0]
         assert cloud.keystone.get(f'/projects/{users}').status_code == 200
+        creates_at_once(cloud, member)
     found = cloud.keystone.get(f'/projects?name={member.project_name}').json()['projects']
     assert found == []
     assert cloud.keystone.get(f'/projects/{users}', raise_exc=False).status_code == 404
+
+
+def creates_at_once(cloud, member, names=20):
+    """An engine commits creates that arrive together in one transaction: each has its own answer nevertheless."""
+    def create(number):
+        name = f'many-{number % names}'
+        answer = cloud.ask(member, 'POST', '/stacks', {'stack_name': name, 'template': NOTHING})
+        return answer.status, f'/stacks/{name}/{answer.json["stack"]["id"]}' if answer.status == 201 else ''
+
+    with ThreadPoolExecutor(16) as callers:
+        answers = list(callers.map(create, range(2 * names)))
+    assert sorted(status for status, _path in answers) == [201] * names + [409] * names
+    for path in filter(None, (path for _status, path in answers)):
+        assert cloud.finished(member, path) == 'CREATE_COMPLETE'

@@ -18,6 +18,7 @@ from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
+from heatlite.engine.durability.group_commit import GroupCommit
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events, implicit_dependencies, loading, planned
@@ -29,6 +30,8 @@ from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import NO_REQUIREMENTS, Event, ResourceState
+
+SMALL = 100                 # resources of a new stack that is stored together with others
 
 StackOwner = Lease | str | None
 """The lease if this engine has it, else the id of the engine that owns the stack, or None."""
@@ -59,6 +62,7 @@ class Acceptance:
         self._recorder = recorder
         self._retry_limit = retry_limit
         self._notify = notify
+        self._new: GroupCommit[Lease | None] = GroupCommit(runtime, database)
 
     def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> StackOwner:
         """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate."""
@@ -126,7 +130,8 @@ class Acceptance:
             event_rows.insert_many(tx, row.id, [self.event_of(row)])
             return lease
 
-        lease = self._database.retry(store)
+        is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
+        lease = self._new.commit(store) if is_small else self._database.retry(store)
         context.deadline = None                 # the request is over; the work that follows has no deadline
         self._announce(row)
         if lease is None:
