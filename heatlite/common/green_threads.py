@@ -22,7 +22,7 @@ from eventlet import hubs, patcher
 from heatlite.common import activity, green_workers, turns
 from heatlite.common.runtime import EPOCH, Flag, Thread
 
-TURN = 0.01                     # seconds that a green thread may work before the others run
+TURN = 0.004                     # seconds that a green thread may work before the others run
 STACK, MARK = activity.MARKS
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, by RFC 4122
 

@@ -43,6 +43,7 @@ from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import price_file
 from heatlite.engine.requests.acceptance import Acceptance
+from heatlite.engine.requests.admission import Admission
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.constraint_values import ConstraintValues
@@ -99,7 +100,7 @@ class EngineService:
         self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
-                                noted=self._sinks.wake)
+                                noted=self._sinks.wake, project_of=self.runners.project_of)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
         self._timers = Timers(runtime)
         self._build_controller()
@@ -113,7 +114,8 @@ class EngineService:
             lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self._build_use_cases()
-        self.endpoint = Endpoint(self._handlers())
+        self.endpoint = Endpoint(self._handlers(), Admission(
+            runtime, lambda project: self._pool.users(project) + self._journal.stacks(project)).wait)
 
     @property
     def is_idle(self) -> bool:

@@ -243,7 +243,8 @@ class SimulatedRuntime:
         return str(uuid.UUID(int=self.universe.random.getrandbits(128), version=4))
 
     def turn(self) -> None:
-        """Virtual time passes in no work."""
+        """Virtual time passes in no work; threads may switch all the same."""
+        self.give_way()
 
     def random(self) -> float:
         return self.universe.random.random()

@@ -1,42 +1,48 @@
-"""A bounded pool of threads for calls into resource types, with a queue."""
+"""A bounded pool of threads for calls into resource types, with a queue in which their owners take turns."""
 
 from __future__ import annotations
 
 import logging
-from collections import deque
 from collections.abc import Callable
 
 from heatlite.common.runtime import Runtime, Thread
+from heatlite.engine.durability.fair_queue import FairQueue
 
 LOG = logging.getLogger(__name__)
+
+NO_OWNERS = ('',)
 
 
 class Pool:
     def __init__(self, runtime: Runtime, size: int) -> None:
         self._runtime = runtime
         self._size = size
-        self._waiting: deque[Callable[[], None]] = deque()
+        self._waiting: FairQueue[Callable[[], None]] = FairQueue()
         self._idle: list[Worker] = []
         self._workers: list[Worker] = []
 
-    def run(self, call: Callable[[], None]) -> None:
-        """Run `call` soon, in the order of submission. It must catch its own errors; others are only logged."""
+    def run(self, call: Callable[[], None], *owners: str) -> None:
+        """Run `call` soon. It must catch its own errors; others are only logged. `owners`: whose call it is, as the
+        keys of a FairQueue; all calls of a pool have them, or none has."""
+        self._waiting.put(call, *(owners or NO_OWNERS))
         if self._idle:
-            self._idle.pop().take(call)
+            self._idle.pop().wake()
         elif len(self._workers) < self._size:
-            self._workers.append(Worker(self._runtime, self, call))
-        else:
-            self._waiting.append(call)
+            self._workers.append(Worker(self._runtime, self))
 
     @property
     def waiting(self) -> int:
         """The number of calls that wait for a thread."""
         return len(self._waiting)
 
+    def users(self, owner: str) -> int:
+        """The number of second owners with calls that wait for a thread, below a first one."""
+        return self._waiting.users(owner)
+
     @property
     def running(self) -> int:
         """The number of calls under way."""
-        return len(self._workers) - len(self._idle)
+        return sum(worker.current is not None for worker in self._workers)
 
     def give_up(self, call: Callable[[], None]) -> None:
         """Kill the thread in which `call` runs, and start another in its place if calls wait."""
@@ -44,16 +50,17 @@ class Pool:
             if worker.current is call:
                 self._workers.remove(worker)
                 if self._waiting:
-                    self._workers.append(Worker(self._runtime, self, self._waiting.popleft()))
+                    self._workers.append(Worker(self._runtime, self))
                 worker.thread.kill()
                 return
 
-    def next(self, worker: Worker) -> Callable[[], None] | None:
-        """Return the next call of a worker; None: it is idle and waits for `take`."""
-        if self._waiting:
-            return self._waiting.popleft()
+    def next(self) -> Callable[[], None] | None:
+        """Take the next call; None: there is none."""
+        return self._waiting.take() if self._waiting else None
+
+    def rests(self, worker: Worker) -> None:
+        """Note that a worker waits for `wake`."""
         self._idle.append(worker)
-        return None
 
     def stop(self) -> None:
         self._waiting.clear()
@@ -64,29 +71,27 @@ class Pool:
 class Worker:
     """One thread of the pool. It is reused, so that a burst of calls starts no burst of threads."""
 
-    def __init__(self, runtime: Runtime, pool: Pool, first: Callable[[], None]) -> None:
+    def __init__(self, runtime: Runtime, pool: Pool) -> None:
         self._runtime = runtime
         self._pool = pool
-        self._call: Callable[[], None] | None = first
         self.current: Callable[[], None] | None = None
         self._given = runtime.flag()
         self.thread: Thread = runtime.spawn(self._run)
 
-    def take(self, call: Callable[[], None]) -> None:
-        self._call = call
+    def wake(self) -> None:
         self._given.set()
 
     def _run(self) -> None:
         while True:
-            call, self._call = self._call, None
+            # Hundreds of calls that never block must not starve other threads. Whose call is the next one is decided
+            # after that wait, so that owners and not threads take turns.
+            self._runtime.turn()
+            self.current = call = self._pool.next()
             if call is None:
-                call = self._pool.next(self)
-            if call is None:
+                self._pool.rests(self)
                 self._given.wait()
                 self._given.clear()
                 continue
-            self.current = call
-            self._runtime.turn()          # hundreds of calls that never block must not starve other threads
             try:
                 call()
             except Exception:           # a thread of the pool survives errors of its calls

@@ -39,6 +39,11 @@ class LeasedStack:
     def id(self) -> str:
         return self.row.id
 
+    @property
+    def owners(self) -> tuple[str, str]:
+        """Whose work this is: project and tree take turns where work queues (`durability.fair_queue`)."""
+        return self.row.project_id, self.row.root_id
+
     def subject(self, resource: str | None = None) -> Subject:
         return request_ids.subject(self.row, resource, '/'.join(self.path) if self.path else None)
 

@@ -29,6 +29,7 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
+COMMANDS_AT_ONCE = 50               # until other threads may run
 INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads may run
 
 
@@ -152,9 +153,12 @@ class Runner:
 
     def _perform(self, commands: Iterable[c.Command]) -> None:
         waiting = deque(commands)
-        calls, store = self._calls, self._store
+        calls, store, performed = self._calls, self._store, 0
         while waiting and not self._inbox.is_stopped:
             command = waiting.popleft()
+            performed += 1
+            if not performed % COMMANDS_AT_ONCE:
+                self._runtime.turn()
             match command:
                 case c.Persist():
                     waiting.extend(store.persist(command))

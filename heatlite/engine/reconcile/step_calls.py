@@ -101,7 +101,7 @@ class StepCalls:
         """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
         call = PoolCall(self, step, row, perform, is_handler)
         self._calling[step] = call
-        self._pool.run(call)
+        self._pool.run(call, *self._leased.owners)
 
     def execute(self, call: PoolCall) -> None:
         """Run a call, in a thread of the pool."""
@@ -308,7 +308,7 @@ class StepCalls:
                 self._note_returned()
 
         self._preempting += 1
-        self._pool.run(work)
+        self._pool.run(work, *self._leased.owners)
 
     def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
         return [c.Preempt(step, row)] if self._leased.traversal.is_busy(step) else []

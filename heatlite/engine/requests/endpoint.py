@@ -15,18 +15,25 @@ from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
+BRING_WORK = messages.CreateStack, messages.UpdateStack
+
 UseCase = Callable[[RequestContext, Any], Any]
 
 
 class Endpoint:
-    def __init__(self, use_cases: dict[type[messages.Message], UseCase]) -> None:
+    def __init__(self, use_cases: dict[type[messages.Message], UseCase],
+                 admit: Callable[[RequestContext], None] = lambda context: None) -> None:
+        """`admit(context)`: returns when the engine can take work of the caller; raises what it refuses it with."""
         self._use_cases = use_cases
+        self._admit = admit
 
     def handle(self, context: RequestContext, message: messages.Message) -> Any:
         """Return the answer to one message. Raises the error that the caller is to see."""
         use_case = self._use_cases.get(type(message))
         if use_case is None:
             raise exception.NotSupported(feature=type(message).__name__)
+        if isinstance(message, BRING_WORK):
+            self._admit(context)
         try:
             return use_case(context, message)
         except services.ClientException as error:

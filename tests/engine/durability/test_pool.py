@@ -1,0 +1,62 @@
+"""The pool of threads over the simulated runtime: whose call is next is decided when a thread is free."""
+
+import pytest
+
+from heatlite.engine.durability.pool import Pool
+from heatlite.testing.runtime import Universe
+
+
+@pytest.fixture
+def universe():
+    found = Universe(1)
+    yield found
+    found.close()
+
+
+def test_owners_take_turns(universe):
+    runtime = universe.process('engine')
+    pool, called = Pool(runtime, 2), []
+    for number in range(6):
+        pool.run(lambda number=number: called.append(f'a{number}'), 'a', 'a1')
+    pool.run(lambda: called.append('b0'), 'b', 'b1')
+    assert (pool.waiting, pool.users('a'), pool.users('b')) == (7, 1, 1)
+    assert universe.run(lambda: len(called) == 7)
+    assert called == ['a0', 'b0', 'a1', 'a2', 'a3', 'a4', 'a5']
+    assert (pool.waiting, pool.users('a'), pool.running) == (0, 0, 0)
+
+
+def test_a_call_that_waits_holds_one_thread(universe):
+    runtime = universe.process('engine')
+    pool, called, gate = Pool(runtime, 2), [], runtime.flag()
+    pool.run(gate.wait)
+    for number in range(4):
+        pool.run(lambda number=number: called.append(number))
+    assert universe.run(lambda: len(called) == 4)
+    assert (pool.running, pool.waiting) == (1, 0)
+    gate.set()
+    assert universe.run(lambda: pool.running == 0)
+    pool.run(lambda: called.append('again'))
+    assert universe.run(lambda: called[-1] == 'again')
+
+
+def test_a_thread_that_is_given_up_leaves_its_place(universe):
+    runtime = universe.process('engine')
+    pool, called = Pool(runtime, 1), []
+    hangs = runtime.flag().wait
+    pool.run(hangs)
+    pool.run(lambda: called.append('next'))
+    assert universe.run(lambda: pool.running == 1)
+    pool.give_up(hangs)
+    assert universe.run(lambda: called == ['next'])
+
+
+def test_a_call_that_fails_ends_no_thread(universe, caplog):
+    runtime = universe.process('engine')
+    pool, called = Pool(runtime, 1), []
+
+    def fails():
+        raise KeyError('defect')
+    pool.run(fails)
+    pool.run(lambda: called.append('next'))
+    assert universe.run(lambda: called == ['next'])
+    assert 'KeyError' in caplog.text
