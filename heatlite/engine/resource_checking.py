@@ -9,6 +9,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resource_reading import Reading
+from heatlite.language.constraints import CustomLookup
 
 
 class Checking(Reading):
@@ -76,7 +77,7 @@ class Checking(Reading):
             raise exception.StackValidationFailed(
                 error=error.error, path=[*self._place(section), *error.path], message=error.error_message)
 
-    def _constraint_lookup(self) -> Callable[[str], Any]:
+    def _constraint_lookup(self) -> CustomLookup:
         from heatlite.engine.clients import constraint_cache
         from heatlite.engine.types import registry
         return constraint_cache.lookup(registry.current().constraint, self.context, self._is_made_here)

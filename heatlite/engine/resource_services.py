@@ -96,7 +96,7 @@ class Services(Plugins):
         assert client_name, _('Must specify client name')
         return self._clients().client(client_name, version)
 
-    def _default_client_plugin(self) -> ClientPlugin:
+    def _default_client_plugin(self) -> ClientPlugin[Any]:
         """Return the plug-in that classifies errors of the default client; or one that knows no error."""
         plugin = self.client_plugin() if self.default_client_name else None
         return plugin or clients.without_client(self.context)

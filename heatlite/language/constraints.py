@@ -273,21 +273,15 @@ class CustomConstraint(Constraint):
     def validate(self, value: Any, schema: Typed | None = None, context: Any = None,
                  lookup: CustomLookup | None = None) -> None:
         """Raises ValueError. Checks nothing if there is neither `lookup` nor environment."""
-        check = self._find(lookup)
-        if check is None:
+        find: CustomLookup | None = lookup if self.environment is None else self.environment.get_constraint
+        if find is None:
             return
+        check = find(self.constraint_name)
         for item in value if isinstance(value, list | tuple) else [value]:
             self._validate_one(check, item, context)
 
-    def _find(self, lookup: CustomLookup | None) -> object:
-        if self.environment is not None:
-            return self.environment.get_constraint(self.constraint_name) or MISSING
-        if lookup is None:
-            return None
-        return lookup(self.constraint_name) or MISSING
-
-    def _validate_one(self, check: Any, value: Any, context: Any) -> None:
-        if check is MISSING:
+    def _validate_one(self, check: type[CustomCheck] | CustomCheck | None, value: object, context: object) -> None:
+        if check is None:
             raise ValueError(self.description or _('"%(value)s" does not validate %(name)s (constraint not found)')
                              % {'value': value, 'name': self.constraint_name})
         check = check() if isinstance(check, type) else check
@@ -307,9 +301,14 @@ class CustomConstraint(Constraint):
         return self.constraint_name
 
 
-MISSING = object()
+class CustomCheck(Protocol):
+    """A custom constraint: of BaseCustomConstraint, or what has this method and perhaps `error`."""
 
-CustomLookup = Callable[[str], Any]
+    def validate(self, value: object, context: Any, /) -> bool:
+        """Whether the value is valid. `context`: of the request."""
+
+
+CustomLookup = Callable[[str], type[CustomCheck] | CustomCheck | None]
 """Name of a custom constraint -> a `BaseCustomConstraint` (class or instance), None if no such name exists."""
 
 

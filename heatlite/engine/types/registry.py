@@ -29,6 +29,7 @@ from heatlite.engine.resources import packed
 from heatlite.engine.types import class_options, listing, plugin_loading, template_extensions
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
+from heatlite.language.constraints import CustomCheck
 from heatlite.language.environment import REGISTRY, Environment
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Registry:
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         self._conf = conf
         self._entries: dict[str, Any] = {}
-        self._constraints: dict[str, Any] = {}
+        self._constraints: dict[str, type[CustomCheck] | CustomCheck | _Pure | None] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
         self._classes: dict[Any, Any] = {}      # class -> the same with the values of the options
@@ -94,7 +95,7 @@ class Registry:
         self._entries[name] = value
         self._operator = None
 
-    def register_constraint(self, name: str, value: object) -> None:
+    def register_constraint(self, name: str, value: type[CustomCheck] | CustomCheck) -> None:
         self._constraints[name] = value
 
     def load_environment(self, sections: Mapping[str, Any]) -> None:
@@ -203,7 +204,7 @@ class Registry:
         except exception.StackValidationFailed:
             return False
 
-    def constraint(self, name: str) -> object:
+    def constraint(self, name: str) -> type[CustomCheck] | CustomCheck | None:
         """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
             self._constraints[name] = _find_constraint(name)
@@ -282,25 +283,28 @@ def _shown(value: Any) -> str:
 class _Pure:
     """A constraint of the language. Instances store their last error, so each use gets a new one."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], CustomCheck]) -> None:
         self.make = make
 
 
-def _pure_constraints() -> Mapping[str, Callable[[], object]]:
+def _pure_constraints() -> Mapping[str, Callable[[], CustomCheck]]:
     return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
-def _find_constraint(name: str) -> object:
+def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | None:
     if name in BUILT_IN_CONSTRAINTS:
-        return pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
+        found: type[CustomCheck] = pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
+        return found
     pure = _pure_constraints()
     if name in pure:
         return _Pure(pure[name])
     if name in extensions.names(extensions.CONSTRAINTS):
         try:
-            return extensions.load(extensions.CONSTRAINTS, name)
+            named: type[CustomCheck] = extensions.load(extensions.CONSTRAINTS, name)
         except Exception as error:
             LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
+        else:
+            return named
     return None
 
 

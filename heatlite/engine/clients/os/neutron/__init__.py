@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -28,15 +28,13 @@ class NoMatch(exception.EntityNotFound):
     msg_fmt = _("Unable to find %(entity)s with name or id '%(name)s'")
 
 
-class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
+class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkClient]):
     option_group = CLIENT_NAME
     service_types = [NETWORK] = ['network']
     api_version = {'min_version': '2.0', 'max_version': '2.latest'}
+    client_class = NetworkClient
     # What the finder is asked for -> what the service calls it, where old versions gave it another word.
     res_cmdres_mapping = {'policy': 'qos_policy'}
-
-    def _create(self, version: str | None = None) -> object:
-        return NetworkClient(self.adapter(), self.context)
 
     @shared.MEMOIZE_EXTENSIONS
     def _list_extensions(self) -> list[str]:
@@ -56,7 +54,8 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     # --- names --------------------------------------------------------------------------------------------
 
     @shared.MEMOIZE_FINDER
-    def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str, cmd_resource: str | None = None) -> str:
+    def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str | None,
+                                      cmd_resource: str | None = None) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
         thing = cmd_resource or self.res_cmdres_mapping.get(resource, resource)
         if not name_or_id:                  # no name of things without one
@@ -109,13 +108,13 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     # --- old names ----------------------------------------------------------------------------------------
 
-    def resolve_router(self, props: Any, router_key: str, router_id_key: str) -> str:
+    def resolve_router(self, props: Mapping[str, str | None], router_key: str, router_id_key: str) -> str:
         wanted = props.get(router_id_key) or props.get(router_key)
-        return str(self.find_resourceid_by_name_or_id('router', wanted))
+        return self.find_resourceid_by_name_or_id('router', wanted)
 
-    def resolve_pool(self, props: Any, pool_key: str, pool_id_key: str) -> str:
+    def resolve_pool(self, props: Mapping[str, str | None], pool_key: str, pool_id_key: str) -> str:
         wanted = props.get(pool_id_key) or props.get(pool_key)
-        return str(self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool'))
+        return self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool')
 
     def check_lb_status(self, lb_id: str) -> bool:
         """Whether the load balancer is ready. Raises ResourceInError."""

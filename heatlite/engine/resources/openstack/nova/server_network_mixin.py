@@ -51,7 +51,7 @@ class ServerNetworkMixin(resource.Resource):
             raise exception.StackValidationFailed(message=_(
                 'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
 
-    def _validate_belonging_subnet_to_net(self, network: Mapping[str, object]) -> None:
+    def _validate_belonging_subnet_to_net(self, network: Network) -> None:
         """Raises StackValidationFailed when the subnet is of another network."""
         subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
         if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
@@ -99,7 +99,7 @@ class ServerNetworkMixin(resource.Resource):
         return any(network.get(name) for name in (self.NETWORK_SUBNET, self.NETWORK_PORT_EXTRA,
                                                   self.NETWORK_FLOATING_IP))
 
-    def _network_of(self, network: Mapping[str, object]) -> str:
+    def _network_of(self, network: Network) -> str:
         found = network.get(self.NETWORK_ID)
         return str(found or self.client_plugin('neutron').network_id_from_subnet_id(network[self.NETWORK_SUBNET]))
 

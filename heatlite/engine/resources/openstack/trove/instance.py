@@ -96,9 +96,9 @@ class Instance(resource.Resource):
         self.resource_id_set(instance_id)
         return instance_id
 
-    def _nic(self, nic: Mapping[str, object]) -> dict[str, Any]:
+    def _nic(self, nic: Mapping[str, str]) -> dict[str, str]:
         neutron = self.client_plugin('neutron')
-        found: dict[str, Any] = {}
+        found: dict[str, str] = {}
         if nic.get('network'):
             found['net-id'] = neutron.find_resourceid_by_name_or_id('network', nic['network'])
         if nic.get('port'):
