@@ -220,7 +220,7 @@ class Resource(Legacy, Importing):
     def has_nested(self) -> bool:
         return False
 
-    def nested(self) -> Any:
+    def nested(self) -> object:
         return None
 
     def nested_identifier(self) -> HeatIdentifier | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,7 +14,7 @@ from heatlite.language.constraints import CustomLookup
 class Checking(Reading):
     """A part of `Resource`."""
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Run the checks of all types; types add their own. Raises StackValidationFailed, or returns an error text."""
         self.check_service_available(self.context, self.type())
         if self.external_id is not None:

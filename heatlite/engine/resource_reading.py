@@ -158,7 +158,7 @@ class Reading(PropertyAccess, Services):
 
     # --- live state ---------------------------------------------------------------------------------------
 
-    def get_live_state(self, resource_properties: Properties) -> dict[str, Any]:
+    def get_live_state(self, resource_properties: Properties) -> dict[str, object]:
         """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
         self.live_is_read = data is not None
@@ -172,12 +172,12 @@ class Reading(PropertyAccess, Services):
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
 
-    def _live_object(self) -> Any:
+    def _live_object(self) -> object:
         """What is compared. By default what users see; types override it that show their own attributes only."""
         return self._show_resource()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.

@@ -9,8 +9,8 @@ from typing import Any
 from heatlite.common import exception, repeats
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile import diff
-from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.resource import Resource
+from heatlite.engine.resource_stack import OwnStack
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import NOTHING, Mask
@@ -25,7 +25,7 @@ RESTRICTED = {Policy.REPAIR: diff.UPDATE, Policy.REPLACE: diff.REPLACE}
 LONGEST_REASON = 500                # characters
 
 
-def look(stack: Stack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
+def look(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
          above: Mask = NOTHING) -> Iterator[ResourceDrift]:
     """Yield what is found of each resource, in the order of the template; asks services one after the other.
 
@@ -51,7 +51,7 @@ def look(stack: Stack, may_go_on: Callable[[], None], path: tuple[str, ...] = ()
             yield from look(nested, may_go_on, place, mask)
 
 
-def _resource(stack: Stack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:
+def _resource(stack: OwnStack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:
     policy = Policy(stack.env.drift_policy(resource.name, resource.type()))
     if policy is Policy.IGNORE:
         return _of(resource, path, Finding.IGNORED, policy=policy)

@@ -133,7 +133,7 @@ class ScaledGroup(members.Group):
 
     # --- rolling updates ----------------------------------------------------------------------------------
 
-    def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> Any:
+    def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> object:
         self.goal = size
         largest, in_service, pause = policy
         self.check_pauses(scaling.sizes(self.goal, grouputils.get_size(self), largest, in_service), pause)
@@ -258,7 +258,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         return found
 
     def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: object,
-                         asked_by: Signalled | None) -> dict[str, Any]:
+                         asked_by: Signalled | None) -> dict[str, object]:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)
         size = scaling.adjusted(current, adjustment, kind, least_step, least, most)

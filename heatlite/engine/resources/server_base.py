@@ -116,7 +116,7 @@ class BaseServer(stack_user.StackUser):
 
     # --- os-collect-config --------------------------------------------------------------------------------
 
-    def _collector_block(self, props: Mapping[str, object]) -> dict[str, Any]:
+    def _collector_block(self, props: Mapping[str, object]) -> dict[str, object]:
         """How the transport's collector reaches the metadata."""
         heat = self.client_plugin('heat')
         region = heat._get_region_name()
@@ -161,7 +161,7 @@ class BaseServer(stack_user.StackUser):
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))
 
-    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, Any]) -> None:
+    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, object]) -> None:
         """Completes `meta`, in place, and stores it: a deployments list and how to fetch it."""
         meta.setdefault('deployments', [])
         collect = meta.setdefault('os-collect-config', {})
@@ -177,7 +177,7 @@ class BaseServer(stack_user.StackUser):
         self.metadata_set(meta)
         self._push_metadata(meta)
 
-    def _push_metadata(self, metadata: Mapping[str, Any]) -> None:
+    def _push_metadata(self, metadata: Mapping[str, object]) -> None:
         """For transports where the server does not ask us: an object, or a message, with the new metadata."""
         noted = self._temp_object()
         for container, name in (noted, *self._former_objects()) if noted is not None else ():
@@ -200,7 +200,7 @@ class BaseServer(stack_user.StackUser):
         if self.user_data_software_config():
             self._push_metadata(self.metadata_get())
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         if not self.resource_id:
             return None
         return self.client().servers.get(self.resource_id).to_dict()

@@ -201,7 +201,7 @@ class SignalResponder(stack_user.StackUser):
 
     # --- all of them --------------------------------------------------------------------------------------
 
-    def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, Any] | None:
+    def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, object] | None:
         """What a guest needs for the chosen way; None when there is nothing to tell."""
         match self._transport():
             case self.CFN_SIGNAL:

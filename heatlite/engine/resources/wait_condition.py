@@ -17,7 +17,7 @@ class InvalidMetadata(exception.HTTPBadRequest, ValueError):
 class BaseWaitConditionHandle(signal_responder.SignalResponder):
     """Its metadata: {id of the signal: {status, reason, data}}. The same id again takes the place of the former."""
 
-    properties_schema: Mapping[str, Any] = {}
+    properties_schema: Mapping[str, object] = {}
     WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
     METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('Data', 'Reason', 'Status', 'UniqueId')
 

@@ -53,7 +53,7 @@ def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[s
 
 
 @hook
-def alarm_of_rules(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def alarm_of_rules(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                    action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:

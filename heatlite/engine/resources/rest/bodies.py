@@ -70,7 +70,7 @@ class Rules:
                 value = CASTS[rule['cast']](value)
         return value
 
-    def live(self, name: str, found: Mapping[str, Any]) -> tuple[bool, Any]:
+    def live(self, name: str, found: Mapping[str, object]) -> tuple[bool, Any]:
         """(whether the answer tells it, its value in the property's own names)."""
         field = self.field(name)
         if field is None:

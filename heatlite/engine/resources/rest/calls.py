@@ -22,7 +22,7 @@ class Call:
     path: str
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()
     service: str | None = None
     microversion: str | None = None
@@ -47,7 +47,7 @@ class CallTemplate:
     path: str
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()
     service: str | None = None
     microversion: str | None = None

@@ -38,9 +38,9 @@ class Described(resource.Resource):
     description: ClassVar[Description]
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
-    rule_facts: ClassVar[tuple[Mapping[str, Any], ...]] = ()     # translation rules of the facts
+    rule_facts: ClassVar[tuple[Mapping[str, object], ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
-    _last_known: Any = None
+    _last_known: object = None
 
     # --- create -------------------------------------------------------------------------------------------
 
@@ -389,7 +389,7 @@ class Described(resource.Resource):
             self.__dict__['_seen'] = names.unwrapped(what, service.send(self, call))
         return self.__dict__['_seen']
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         if self.description.show is None:
             return None
         return self.shown(fresh=True)
@@ -445,7 +445,7 @@ class Described(resource.Resource):
             raise
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         return names.live(self, resource_properties, resource_data)
 
     # --- attributes ---------------------------------------------------------------------------------------

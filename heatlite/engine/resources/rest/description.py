@@ -122,7 +122,7 @@ class Document:
                     raise self.error((name,), f'{name} is not a map')
                 yield name, entry
 
-    def error(self, path: tuple[Any, ...], text: str) -> DescriptionError:
+    def error(self, path: tuple[object, ...], text: str) -> DescriptionError:
         """`path` is where it is wrong, or where it would stand."""
         types = tuple(name for name in self.values if name != FAMILIES)
         return DescriptionError(self.file, self._source.line(path), text, types)
@@ -206,7 +206,7 @@ def _map(value: object) -> Mapping[str, Any]:
     return value
 
 
-def _rules(written: Any) -> tuple[Mapping[str, Any], ...]:
+def _rules(written: Any) -> tuple[Mapping[str, object], ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
         if unknown or not any(form in rule for form in rules.FORMS):

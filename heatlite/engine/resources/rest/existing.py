@@ -75,7 +75,7 @@ def _candidates(resource: Described) -> dict[str, object]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Described, how: Mapping[str, object]) -> dict[str, Any]:
+def _answers(resource: Described, how: Mapping[str, object]) -> dict[str, object]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())

@@ -39,7 +39,7 @@ def unwrapped(what: Description, answer: object) -> Any:
     return {} if answer is None else answer
 
 
-def live(resource: Described, wanted: Mapping[str, Any], found: Mapping[str, Any],
+def live(resource: Described, wanted: Mapping[str, Any], found: Mapping[str, object],
          properties: Iterable[str] | None = None) -> dict[str, Any]:
     """Properties as they are now: by the body's rules backwards, or as `live` says.
 
@@ -47,7 +47,7 @@ def live(resource: Described, wanted: Mapping[str, Any], found: Mapping[str, Any
     fields, `~` (unknown), or `{each: {name: field}}` for the items of a list.
     """
     what = resource.description
-    live: dict[str, Any] = {}
+    live: dict[str, object] = {}
     for name in sorted(resource.calc_update_allowed(resource.properties) if properties is None else properties):
         if wanted.get(name) is None or (name == what.name_property and not wanted[name]):
             continue                        # what the template leaves to the service cannot drift

@@ -73,7 +73,7 @@ def first_port_again(resource: Described, calls: list[Call], changed: Mapping[st
     return [*calls[:-1], replace(calls[-1], body={'floatingip': _port_of(resource, server)})]
 
 
-def _port_of(resource: Described, server: str) -> dict[str, Any]:
+def _port_of(resource: Described, server: str) -> dict[str, object]:
     """The first port of a server with its first IPv4 address."""
     ports = resource.read(Call('GET', '/ports', query={'device_id': server}, answer='ports')) or []
     for port in ports:

@@ -36,11 +36,11 @@ def new_body(what: Description, scope: Scope, subject: Any = None) -> dict[str, 
     body = {**what.rules.render(given), **fill(what.constants, scope)}
     if what.mark and what.mark not in body:
         body[what.mark] = scope.value('physical_name')
-    changed: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'create')
+    changed: dict[str, object] = hooks.changed(what, 'body', body, subject, given, 'create')
     return changed
 
 
-def update(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> list[Call]:
+def update(what: Description, scope: Scope, changed: Mapping[str, object], subject: Any = None) -> list[Call]:
     """The calls on the object itself; `scope.properties` are the wanted ones."""
     body = changed_body(what, scope, changed, subject)
     calls = []
@@ -86,11 +86,11 @@ def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any], su
     body = what.rules.render(given, keep_nulls=what.update_nulls and what.send != 'all')
     if what.send == 'all':
         body.update(fill(what.constants, scope))
-    fields: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'update')
+    fields: dict[str, object] = hooks.changed(what, 'body', body, subject, given, 'update')
     return fields
 
 
-def _content(what: Description, body: Mapping[str, Any]) -> dict[str, Any]:
+def _content(what: Description, body: Mapping[str, object]) -> dict[str, Any]:
     if what.patch is None:
         return {'body': wrapped(what, body)}
     operation = what.patch.get('op', 'replace')

@@ -22,7 +22,7 @@ def _of_entry(entry: object, path: str) -> object:
     return _known(pick(entry, path))
 
 
-def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) -> None:
+def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], object]) -> None:
     """`value_of(path)`: None when nothing was given, `SOMETHING` when it is not known yet.
 
     Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency or StackValidationFailed.
@@ -40,7 +40,7 @@ def _known(value: object) -> Any:
     return SOMETHING if value is UNKNOWN else value
 
 
-def _check_one(rule: Mapping[str, Any], value_of: Callable[[str], Any]) -> None:
+def _check_one(rule: Mapping[str, Any], value_of: Callable[[str], object]) -> None:
     def given(name: Any) -> bool:
         if isinstance(name, list):
             return any(given(each) for each in name)

@@ -27,7 +27,7 @@ def send(resource: Described, call: Call) -> Any:
     Raises keystoneauth1's error for the status, with the service's own words and its request id.
     """
     adapter = adapter_of(resource, call.service)
-    arguments: dict[str, Any] = {'raise_exc': False}
+    arguments: dict[str, object] = {'raise_exc': False}
     if call.body is not None:
         arguments['json'] = call.body
     if call.headers:

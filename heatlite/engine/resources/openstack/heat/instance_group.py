@@ -94,7 +94,7 @@ class InstanceGroup(balanced.BalancedGroup):
             'HeatTemplateFormatVersion': '2012-12-12', 'Resources': dict(members),
             'Outputs': {name: {'Value': value} for name, value in self._outputs(names)}}, source='nested_stack')
 
-    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         yield members.REFS_MAP, {name: {'Ref': name} for name in names}
         yield self.INSTANCE_LIST, {'Fn::Join': [',', [{'Fn::GetAtt': [name, 'PublicIp']} for name in names]]}
 

@@ -49,7 +49,7 @@ class MultipartMime(software_config.SoftwareConfig):
             return str(self.rpc_client().show_software_config(self.context, config)['config'])
         return config
 
-    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[Any]:
+    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[object]:
         for each in email.message_from_string(content).walk():
             if each.get_content_maintype() == 'multipart':
                 continue

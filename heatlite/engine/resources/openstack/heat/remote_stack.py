@@ -98,7 +98,7 @@ class RemoteStack(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def _template(self) -> dict[str, Any]:
+    def _template(self) -> dict[str, object]:
         """The part of a request that is also looked at when nothing is to be made."""
         try:
             template = template_format.parse(self.properties[self.TEMPLATE])

@@ -42,13 +42,13 @@ class ResourceChain(members.Group):
                  if value is not None}
         found: dict[str, Mapping[str, Any]] = {}
         for place, type_name in enumerate(self.properties[self.RESOURCES]):
-            member: dict[str, Any] = {'type': type_name, 'properties': given}
+            member: dict[str, object] = {'type': type_name, 'properties': given}
             if place and not self.properties[self.CONCURRENT]:
                 member['depends_on'] = [str(place - 1)]
             found[str(place)] = member
         return self.assembled(found)
 
-    def _members_in_order(self) -> list[Any]:
+    def _members_in_order(self) -> list[object]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
 

@@ -8,7 +8,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_log import log
 
@@ -21,6 +21,9 @@ from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.language.facts import Nested
 
 LOG = log.getLogger(__name__)
 
@@ -61,13 +64,13 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         config_id = (self.properties if props is None else props)[self.CONFIG]
         if not config_id:
             return {'name': None, 'group': 'Heat::Ungrouped', 'config': '', 'inputs': [], 'outputs': [], 'options': {}}
-        found: Mapping[str, Any] = self.rpc_client().show_software_config(self.context, config_id)
+        found: Mapping[str, object] = self.rpc_client().show_software_config(self.context, config_id)
         return found
 
     def _deployment(self) -> Mapping[str, Any] | None:
         """It has the id of the resource. A server may see it, and signal, before we have noted that it was made."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            found: Mapping[str, Any] = self.rpc_client().show_software_deployment(
+            found: Mapping[str, object] = self.rpc_client().show_software_deployment(
                 self.context, self.resource_id or str(self.uuid))
             return found
         return None
@@ -126,7 +129,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def _handle_action(self, action: str) -> dict[str, Any] | None:
+    def _handle_action(self, action: str) -> dict[str, object] | None:
         """None when there is nothing to wait for."""
         source = self._source()
         if action not in self._actions(source):
@@ -315,7 +318,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         return self._deployment()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         """It is in our own books: nothing else changes it."""
         return {}
 
@@ -353,7 +356,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
     MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
     member_type = TYPE
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
-    nested_members: object = None              # their attributes are the outputs of a config: known when it is there
+    nested_members: Nested | None = None    # their attributes are the outputs of a config: known when it is there
 
     properties_schema = catalogue.properties(GROUP)
     attributes_schema = catalogue.attribute_schemata(GROUP)
@@ -389,7 +392,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _member_path(self, key: str, path: Any) -> list[Any]:
+    def _member_path(self, key: str, path: Any) -> list[object]:
         """Every attribute is a map of one of the members."""
         return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
 

@@ -77,7 +77,7 @@ class TestResource(resource.Resource):
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def _begin(self, wanted: Any, may_fail: bool = True) -> dict[str, Any]:
+    def _begin(self, wanted: Any, may_fail: bool = True) -> dict[str, object]:
         seconds = (wanted[self.ACTION_WAIT_SECS] or {}).get(self.action.lower())
         if seconds is None:
             seconds = wanted[self.WAIT_SECS]
@@ -121,7 +121,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
         if value:
             runtime.current().sleep(value)
 
-    def validate(self, value: Any, context: RequestContext) -> bool:
+    def validate(self, value: object, context: RequestContext) -> bool:
         self.validate_with_client(None, value)
         return True
 

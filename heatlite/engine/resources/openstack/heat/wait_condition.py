@@ -60,7 +60,7 @@ class HeatWaitCondition(resource.Resource):
                 and handle.get_reference_id() == self.properties[self.HANDLE]):
             handle.metadata_set({})
 
-    def _begin(self, wanted: Any) -> dict[str, Any]:
+    def _begin(self, wanted: Any) -> dict[str, object]:
         until = self.runtime.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
         return {'until': until.isoformat(), 'count': wanted[self.COUNT]}
 

@@ -137,7 +137,7 @@ class SecurityGroup(neutron.NeutronResource):
         return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
         """Rules are compared by what the service makes of them, so only a difference shows.
 
         A group without rules of its own is left to those that add some, such as resources of the same stack.
