@@ -29,7 +29,7 @@ class GroupInspector:
     def rows(self, include_failed: bool) -> list[Any]:
         """One row for each member: the current row of its name."""
         if self._rows is None:
-            best: dict[str, Any] = {}
+            best: dict[str, object] = {}
             for row in self._group.member_rows():
                 if row.action == 'DELETE':
                     continue
@@ -69,7 +69,7 @@ def get_members(group: Any, include_failed: bool = False) -> list[Any]:
     return [nested[name] for name in GroupInspector(group).member_names(include_failed) if name in nested]
 
 
-def get_member_refids(group: object) -> list[Any]:
+def get_member_refids(group: object) -> list[object]:
     return [member.FnGetRefId() for member in get_members(group)]
 
 
@@ -101,12 +101,13 @@ def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path:
     return get_rsrc_id(stack_resource, key, use_indices, name)
 
 
-def get_rsrc_id(stack_resource: object, key: str, use_indices: bool, resource_name: str) -> Any:
+def get_rsrc_id(stack_resource: object, key: str, use_indices: bool, resource_name: str) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetRefId() if member is not None else None
 
 
-def get_rsrc_attr(stack_resource: object, key: str, use_indices: bool, resource_name: str, *attr_path: object) -> Any:
+def get_rsrc_attr(stack_resource: object, key: str, use_indices: bool, resource_name: str,
+                  *attr_path: object) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetAtt(*attr_path) if member is not None else None
 
