@@ -114,7 +114,7 @@ class StackDefinition:
         return not is_known(self.environment.parameters)
 
     @property
-    def description(self) -> Any:
+    def description(self) -> object:
         return self.template.description
 
     @functools.cached_property
@@ -270,7 +270,7 @@ class StackDefinition:
         return self._attributes_used.get(name, frozenset())
 
     @functools.cached_property
-    def _attributes_used(self) -> dict[str, frozenset[tuple[object, ...]]]:
+    def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
         used: dict[str, set[tuple[object, ...]]] = {}
         users = [self.resources[name] for name in self.resources if name not in self.plain]
         needs = [need.requirement for resource in users for need in resource.needs]
@@ -347,7 +347,7 @@ class StackDefinition:
         section = self.template.document.get(key, {}) if key else {}
         return Conditions(section, self._condition_parser, key or 'conditions', self.assume_unknown)
 
-    def condition(self, name: Any) -> bool:
+    def condition(self, name: object) -> bool:
         return self.conditions.holds(name)
 
     def parse_condition(self, value: object) -> object:
@@ -365,7 +365,7 @@ class StackDefinition:
 class _Resources(Mapping[str, ResourceDefinition]):
     """The definitions of resources, each made at its first use: an update looks at few of many."""
 
-    def __init__(self, snippets: Mapping[str, Any], owner: StackDefinition) -> None:
+    def __init__(self, snippets: Mapping[str, object], owner: StackDefinition) -> None:
         self._snippets = snippets
         self._owner = owner
         self._made: dict[str, ResourceDefinition] = {}

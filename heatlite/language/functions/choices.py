@@ -24,21 +24,21 @@ class If(Call):
             raise InvalidCall(
                 _('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]') % self.name)
         self.place = 1 if condition_holds(self.home, raw[0]) else 2
-        self.chosen: Any = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
+        self.chosen: object = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
         self.args = raw
         self.refers = isinstance(self.chosen, Node) and self.chosen.refers
 
-    def _parsed(self, parser: Parser, value: Any) -> object:
+    def _parsed(self, parser: Parser, value: object) -> object:
         try:
             return parser.parse(value)
         except InvalidCall as misuse:
             misuse.path.insert(0, self.place)
             raise
 
-    def value(self, scope: Scope) -> Any:
+    def value(self, scope: Scope) -> object:
         return ABSENT if self.chosen is ABSENT else evaluate(self.chosen, scope)
 
-    def parts(self) -> Iterator[tuple[object, Any]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         if isinstance(self.chosen, Node):
             yield self.place, self.chosen
 

@@ -174,7 +174,7 @@ class GetAtt(GetAttr):
             raise InvalidCall(_('Arguments to "%s" must be of the form [resource_name, attribute]') % self.name)
 
 
-def select(value: Any, path: tuple[Any, ...]) -> Any:
+def select(value: Any, path: tuple[Any, ...]) -> object:
     """The part of an attribute's value at `path`: keys of maps, integers in lists and texts.
 
     Null if there is no such part, UNKNOWN below UNKNOWN.

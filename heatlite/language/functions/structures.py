@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -72,8 +72,9 @@ class MapReplace(Call):
         return self._replaced(source, keys, values)
 
     @staticmethod
-    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any],
+                  values: Mapping[str, object]) -> dict[str, object]:
+        result: dict[str, object] = {}
         for key, value in source.items():
             new_key = keys.get(key)
             if new_key is None:
@@ -264,7 +265,7 @@ class Repeat(Call):
             if len({len(items) for items in lists}) != 1:
                 raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
                                  % self.name)
-            combinations: Any = zip(*lists, strict=True)
+            combinations: Iterable[tuple[Any, ...]] = zip(*lists, strict=True)
             count = len(lists[0])
         else:
             combinations = itertools.product(*lists)
@@ -310,7 +311,7 @@ class _Budget:
         self.evaluation.work(self.function, steps)
 
 
-def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
+def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> object:
     if isinstance(value, str):
         budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
         for name, item in pairs:

@@ -195,7 +195,7 @@ class ListJoin(Call):
 
     def result(self, args: Any, scope: Scope) -> str:
         delimiter, *lists = args
-        joined: list[Any] = []
+        joined: list[object] = []
         budget = budgets.here(self.home.limits)
         for items in lists:
             if items is None or (self.several and not isinstance(items, dict | list) and not items):
