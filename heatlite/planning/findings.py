@@ -29,7 +29,7 @@ class Finding:
     path: Path = ()
     cause: Cause | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'level': str(self.level), 'path': list(self.path), 'cause': cause_document(self.cause),
                 'text': self.text}
 

@@ -30,7 +30,7 @@ class Measured:
     """What counts of a resource: its type, and the values of the properties that count (`consumption.FACTS`)."""
 
     type: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
 
 class PlanAction(StrEnum):
@@ -71,13 +71,13 @@ class ValueChange:
     `before`: as stored; `live`: as the service reports it, or NOT_READ.
     """
 
-    path: tuple[Any, ...]
-    before: Any
-    after: Any
+    path: tuple[object, ...]
+    before: object
+    after: object
     is_unknown: bool = False
     forces_replacement: bool = False
     cause: Cause | None = None
-    live: Any = NOT_READ
+    live: object = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Permissions:
         """What a rollback may do: anything to the resources that the plan changes, and nothing to others."""
         return replace(self, actions={name: actions and ANY_ACTION for name, actions in self.actions.items()})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'actions': {name: sorted(actions) for name, actions in self.actions.items()},
                 'open': sorted(self.open), 'is_open': self.is_open, 'unnamed': self.unnamed}
 
@@ -230,7 +230,7 @@ def place(path: Sequence[str]) -> str:
 
 
 def value_changes(name: str, before: object, after: object,
-                  is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, bool]]:
+                  is_known: Callable[[object], bool]) -> Iterator[tuple[tuple[object, ...], object, object, bool]]:
     """Yield (path, before, after, is unknown) for each value within a property that differs.
 
     `is_known(value)`: whether the value has no unknown part. Maps are compared by key, lists of equal length by index;
@@ -240,14 +240,15 @@ def value_changes(name: str, before: object, after: object,
         yield path, old, new, is_unknown
 
 
-def observed_changes(name: str, before: object, live: object, after: object,
-                     is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
+def observed_changes(
+        name: str, before: object, live: object, after: object,
+        is_known: Callable[[object], bool]) -> Iterator[tuple[tuple[object, ...], object, object, object, bool]]:
     """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
     for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
         yield path, old, real, new, is_unknown
 
 
-def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], bool]) -> Iterator[
+def _differing(name: str, values: tuple[object, ...], is_known: Callable[[object], bool]) -> Iterator[
         tuple[tuple[object, ...], tuple[object, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
     waiting: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((name,), values)]
@@ -383,5 +384,5 @@ def _value_as_text(value: Mapping[str, Any]) -> str:
     return f"{_joined(value['path'])}: {before}{live} -> {after}{forced}{why}"
 
 
-def _joined(path: Iterable[Any]) -> str:
+def _joined(path: Iterable[object]) -> str:
     return '.'.join(map(str, path))

@@ -49,7 +49,7 @@ class Protection:
     def __str__(self) -> str:
         return '/'.join(self.path) or 'the stack'
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'path': '/'.join(self.path), 'deny': sorted(map(str, self.deny)), 'reason': self.reason}
 
     @classmethod
@@ -103,7 +103,7 @@ class Blocked:
         denied = text.denied(self.action, str(self.protection), self.protection.reason)
         return f"{'/'.join(self.path) or 'the stack'}: {denied}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'path': list(self.path), 'action': str(self.action), 'protection': self.protection.to_json()}
 
     @classmethod

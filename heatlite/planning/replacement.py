@@ -31,7 +31,7 @@ class ReplacementCause:
     by: str | None = None
     at: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'kind': str(self.reason), 'what': self.what, 'by': self.by, 'at': self.at}
 
     @classmethod

@@ -28,7 +28,7 @@ class Ruling:
     def __str__(self) -> str:
         return f"{self.policy}: {self.effect}" + (f": {'; '.join(self.reasons)}" if self.reasons else '')
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'policy': self.policy, 'effect': str(self.effect), 'reasons': list(self.reasons)}
 
     @classmethod
