@@ -22,7 +22,7 @@ class Endpoint:
     def __init__(self, use_cases: dict[type[messages.Message], UseCase]) -> None:
         self._use_cases = use_cases
 
-    def handle(self, context: RequestContext, message: messages.Message) -> Any:
+    def handle(self, context: RequestContext, message: messages.Message) -> object:
         """Return the answer to one message. Raises the error that the caller is to see."""
         use_case = self._use_cases.get(type(message))
         if use_case is None:

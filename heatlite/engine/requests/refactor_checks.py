@@ -34,9 +34,9 @@ class Difference:
     path: tuple[str, ...]
     action: str
     reason: str = ''
-    property: tuple[Any, ...] = ()
-    before: Any = None
-    after: Any = None
+    property: tuple[object, ...] = ()
+    before: object = None
+    after: object = None
 
     def __str__(self) -> str:
         values = f" of {'.'.join(map(str, self.property))} ({_text(self.before)} -> {_text(self.after)})" if (
@@ -152,7 +152,7 @@ def outputs_of(found: Previewed | None) -> list[dict[str, object]]:
     return shown
 
 
-def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, Any]]:
+def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, object]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
     stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in rows}}
     found = {}

@@ -109,7 +109,7 @@ class Software:
     # --- configs ------------------------------------------------------------------------------------------
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: object) -> dict[str, Any]:
+                               **fields: object) -> dict[str, object]:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
         Raises RequestLimitExceeded.
@@ -134,7 +134,7 @@ class Software:
             'config': fields.get('config'), 'inputs': list(fields.get('inputs') or ()),
             'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._runtime.now())
 
-    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]:
+    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, object]:
         """Return a config. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_config(self._own_config(tx, context, config_id))
@@ -214,7 +214,7 @@ class Software:
             return shown_deployment(self._own_deployment(tx, context, deployment_id))
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
-                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
+                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, object]:
         """Change the given fields; empty ones stay unchanged. Raises NotFound."""
         def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
@@ -272,7 +272,7 @@ class Software:
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        def tell(tx: Connection) -> tuple[list[Any], list[tuple[Any, object]]]:
             server_id = work(tx)
             rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
             return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
@@ -297,7 +297,7 @@ class Software:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+               rows: Sequence[Any]) -> list[tuple[object, Any]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
         pushed = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
