@@ -15,7 +15,7 @@ from typing import Any
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn
-from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -150,20 +150,20 @@ class Group(StackResource):
         """For groups: whether the nested stack may get this template now; False: ask again."""
         return True
 
-    def in_batches(self, cookie: Any) -> Any:
+    def in_batches(self, cookie: Cookie) -> Cookie:
         """The cookie of the first batch, so marked that the checks go on with the others, by whatever engine."""
         cookie['wanted'] = {'definition': self.t.to_stored(), 'properties': self.properties_to_store()}
         return cookie
 
-    def check_create_complete(self, cookie: object = None) -> bool:
+    def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         if cookie is None:
             cookie = self.in_batches(self._cookie_of_what_runs())
         return self._check_batches(cookie)
 
-    def check_update_complete(self, cookie: object = None) -> bool:
+    def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         return self._check_batches(cookie or self._cookie_of_what_runs())
 
-    def _check_batches(self, cookie: Any) -> bool:
+    def _check_batches(self, cookie: Cookie) -> bool:
         until = cookie.get('until')
         if until is not None and self.runtime.now() < datetime.datetime.fromisoformat(until):
             return False

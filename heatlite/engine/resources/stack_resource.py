@@ -7,7 +7,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
@@ -25,6 +25,25 @@ if TYPE_CHECKING:
     from heatlite.planning.states import ResourceState
 
 
+
+
+
+class Cookie(TypedDict):
+    """What runs in a nested stack: its id, the number of the request and the action."""
+
+    stack: str
+    generation: int
+    action: str
+    until: NotRequired[str]                 # of groups: the end of the pause before the next batch
+    wanted: NotRequired[Wanted]             # of groups: what the batches lead to
+
+
+class Wanted(TypedDict):
+    """The definition of a group as stored, and the properties of it."""
+
+    definition: dict[str, object]
+    properties: dict[str, object]
+    size: NotRequired[int]
 
 
 class NestedOutput(TypedDict, total=False):
@@ -78,7 +97,7 @@ class StackResource(resource.Resource):
         """The nested stack's template: a Template, or its document."""
         raise NotImplementedError(f'{type(self).__name__}.child_template')
 
-    def child_params(self) -> Mapping[str, Any]:
+    def child_params(self) -> Mapping[str, object]:
         """What the nested stack's parameters receive."""
         return {}
 
@@ -121,16 +140,16 @@ class StackResource(resource.Resource):
     # --- asking for something -----------------------------------------------------------------------------
 
     def create_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
-                             timeout_mins: int | None = None, adopt_data: object = None) -> dict[str, object]:
+                             timeout_mins: int | None = None, adopt_data: object = None) -> Cookie:
         """The cookie for `check_create_complete`. A nested stack that an interrupted try has left is taken over."""
-        cookie = self.stack.nesting.create(self, as_template(child_template), user_params, timeout_mins=timeout_mins,
-                                           adopt=adopt_data)
+        cookie: Cookie = self.stack.nesting.create(
+            self, as_template(child_template), user_params, timeout_mins=timeout_mins, adopt=adopt_data)
         self.forget_nested()
         self.resource_id_set(cookie['stack'])
-        return dict(cookie)
+        return cookie.copy()
 
     def update_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
-                             timeout_mins: int | None = None) -> dict[str, object]:
+                             timeout_mins: int | None = None) -> Cookie:
         """The cookie for `check_update_complete`. Where no nested stack was ever made, one is made now."""
         if self.resource_id is None:
             found = self.stack.nesting.find(self)
@@ -139,9 +158,10 @@ class StackResource(resource.Resource):
             self.resource_id_set(found.id)
         self.forget_nested()
         waiting, self.waiting = self.waiting, ()
-        return dict(self.stack.nesting.update(
+        cookie: Cookie = self.stack.nesting.update(
             self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge,
-            waiting=waiting))
+            waiting=waiting)
+        return cookie.copy()
 
     def delete_nested(self) -> object:
         """The cookie for `check_delete_complete`; None when there is nothing (any more)."""
@@ -162,14 +182,14 @@ class StackResource(resource.Resource):
 
     # --- its life -----------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         return self.create_with_template(self.counted_template(), self.child_params())
 
     def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
@@ -196,38 +216,38 @@ class StackResource(resource.Resource):
             pass
         raise exception.Error(without % self.name)
 
-    def check_create_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_adopt_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_adopt_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_update_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_delete_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_delete_complete(self, cookie: Cookie | None = None) -> bool:
         return cookie is None or self.is_nested_done(cookie)
 
-    def check_suspend_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_suspend_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_resume_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_resume_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_check_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_check_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_snapshot_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_snapshot_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def is_nested_done(self, cookie: Mapping[str, object]) -> bool:
+    def is_nested_done(self, cookie: Cookie) -> bool:
         """Raises what the nested stack failed of."""
         done = bool(self.stack.nesting.is_done(self, cookie))
         if done:
             self.forget_nested()
         return done
 
-    def _cookie_of_what_runs(self) -> dict[str, object]:
+    def _cookie_of_what_runs(self) -> Cookie:
         """For a check after a crash that took the handler's answer away."""
         found = self.stack.nesting.find(self)
         if found is None:

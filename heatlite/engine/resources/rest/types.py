@@ -112,7 +112,7 @@ def members_of(facts: Mapping[str, Any]) -> dict[str, object]:
 
 def _handlers(what: Description) -> dict[str, object]:
     """Handlers a type has only when its description says what they do; the engine asks whether they exist."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if not what.update and not what.follow and 'update' not in what.hooks:
         found['handle_update'] = resource.Resource.handle_update        # every change replaces
     if what.healthy is not None:

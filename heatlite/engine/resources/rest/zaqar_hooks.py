@@ -47,8 +47,10 @@ def subscribed_workflow(resource: Described, body: dict[str, object], given: Map
     params = dict(given['params'] or {})
     params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
     data = {'workflow_id': given['workflow_id'], 'params': params, 'input': given['input'] or {}}
-    endpoint = service.adapter_of(resource, 'mistral').get_endpoint().rstrip('/')
-    return {**body, 'subscriber': f'trust+{endpoint}/executions', 'options': {'post_data': json.dumps(data)}}
+    endpoint = service.adapter_of(resource, 'mistral').get_endpoint()
+    assert endpoint is not None
+    return {**body, 'subscriber': f"trust+{endpoint.rstrip('/')}/executions",
+            'options': {'post_data': json.dumps(data)}}
 
 
 @hook

@@ -239,7 +239,7 @@ class KeystoneClient:
             raise
         return str(made.id)
 
-    def _user_in_domain(self, user_id: str, project_id: str, action: str) -> IdentityClient:
+    def _user_in_domain(self, user_id: str, project_id: str | None, action: str) -> IdentityClient:
         """The client that may act on a user. Raises ValueError for a user of another domain or project."""
         client = self.domain_admin_client
         user = client.users.get(user_id)
@@ -331,7 +331,7 @@ class KeystoneClient:
         except exceptions.NotFound:
             LOG.debug('The key pair is gone')
 
-    def delete_stack_domain_user_keypair(self, user_id: str, project_id: str, credential_id: str) -> None:
+    def delete_stack_domain_user_keypair(self, user_id: str, project_id: str | None, credential_id: str) -> None:
         if not self.stack_domain_is_configured:
             self.delete_ec2_keypair(credential_id)
             return

@@ -152,7 +152,7 @@ class ResourceGroup(members.Group):
 
     # --- its life -----------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         self.check_size(self.get_size())
         self._note_removals()
         policy = self.update_policy[self.BATCH_CREATE]
@@ -162,7 +162,7 @@ class ResourceGroup(members.Group):
         return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         self.check_size(self.get_size())
         self._note_removals()
