@@ -36,8 +36,8 @@ class Catalog:
         self._registry = registry
         self._context = context
         self._make = make
-        self._known: dict[Any, TypeFacts] = {}
-        self._sizeless: set[tuple[str, Any]] = set()        # types that are no groups, in an environment
+        self._known: dict[object, TypeFacts] = {}
+        self._sizeless: set[tuple[str, object]] = set()        # types that are no groups, in an environment
         self.forbidden: str | None = None
         self.asks = True
         self.lookup = constraint_cache.lookup(registry.constraint, context)

@@ -22,7 +22,7 @@ class OptionSchema(Schema):
     """The schema of a property whose default is an option. Without an engine the default is the option's own."""
 
     option = ''                                 # its name in [DEFAULT]
-    stated: Any = None                          # the default of the option
+    stated: object = None                          # the default of the option
 
     @classmethod
     def of(cls, schema: Schema, option: str) -> OptionSchema:

@@ -57,14 +57,14 @@ def _is_available(kind: Any, context: RequestContext) -> bool:
         return False
 
 
-def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> dict[str, Any]:
+def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> dict[str, object]:
     """Return the schema of a type. Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     if not allows(context, message.type_name):
         raise exception.Forbidden(action=policy.rule_of_type(message.type_name))
     kind.check_service_available(context, message.type_name)
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         'resource_type': message.type_name,
         'properties': {name: dict(entry) for name, entry in properties.schemata(kind.properties_schema).items()
                        if entry.implemented and entry.support_status.status != support.HIDDEN},
@@ -77,7 +77,7 @@ def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> 
     return found
 
 
-def template(kind: Any, message: Any) -> dict[str, Any]:
+def template(kind: Any, message: Any) -> dict[str, object]:
     """Generate a template; also for a type whose service is missing. Raises NotSupported for a hidden one."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
@@ -85,5 +85,5 @@ def template(kind: Any, message: Any) -> dict[str, Any]:
         template_type = param_utils.extract_template_type(message.kind)
     except ValueError as error:
         raise exception.BadRequest(_('Template type is not supported: %s') % error)
-    generated: dict[str, Any] = kind.resource_to_template(message.type_name, template_type)
+    generated: dict[str, object] = kind.resource_to_template(message.type_name, template_type)
     return generated

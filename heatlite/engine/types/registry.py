@@ -55,7 +55,7 @@ class LazyClass:
     def __init__(self, type_name: str, module: str) -> None:
         self.type_name = type_name
         self.module = module
-        self._loaded: Any = None
+        self._loaded: object = None
 
     def load(self) -> Any:
         if self._loaded is None:
@@ -72,12 +72,12 @@ class Registry:
 
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         self._conf = conf
-        self._entries: dict[str, Any] = {}
+        self._entries: dict[str, object] = {}
         self._constraints: dict[str, type[CustomCheck] | CustomCheck | _Pure | None] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
-        self._classes: dict[Any, Any] = {}      # class -> the same with the values of the options
-        self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
+        self._classes: dict[object, object] = {}      # class -> the same with the values of the options
+        self._levels: weakref.WeakKeyDictionary[object, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
         self.plugins = plugin_loading.Found()
 
@@ -225,10 +225,10 @@ class Registry:
     def list_types(self, context: RequestContext, message: messages.ListResourceTypes) -> list[object]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
-    def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, Any]:
+    def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, object]:
         return listing.schema(self._for_show(message.type_name), context, message, self.allows)
 
-    def template(self, context: RequestContext, message: messages.GenerateTemplate) -> dict[str, Any]:
+    def template(self, context: RequestContext, message: messages.GenerateTemplate) -> dict[str, object]:
         return listing.template(self._for_show(message.type_name), message)
 
     def allows(self, context: RequestContext, type_name: str) -> bool:
