@@ -170,7 +170,7 @@ class Modulo(Constraint):
     name = 'modulo'
     valid_kinds = frozenset({NUMBER, INTEGER})
 
-    def __init__(self, step: object = None, offset: Any = None, description: str | None = None) -> None:
+    def __init__(self, step: object = None, offset: object = None, description: str | None = None) -> None:
         super().__init__(description)
         if step is None or offset is None:
             raise exception.InvalidSchemaError(
@@ -191,7 +191,7 @@ class Modulo(Constraint):
     def reason(self, value: object) -> str:
         return f'{value} is not a multiple of {self.step} with an offset of {self.offset}'
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         return {'step': self.step, 'offset': self.offset}
 
 
@@ -310,7 +310,7 @@ class CustomConstraint(Constraint):
 class CustomCheck(Protocol):
     """A custom constraint: of BaseCustomConstraint, or what has this method and perhaps `error`."""
 
-    def validate(self, value: object, context: Any, /) -> bool:
+    def validate(self, value: object, context: object, /) -> bool:
         """Whether the value is valid. `context`: of the request."""
 
 

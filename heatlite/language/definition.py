@@ -270,7 +270,7 @@ class StackDefinition:
         return self._attributes_used.get(name, frozenset())
 
     @functools.cached_property
-    def _attributes_used(self) -> dict[str, frozenset[tuple[Any, ...]]]:
+    def _attributes_used(self) -> dict[str, frozenset[tuple[object, ...]]]:
         used: dict[str, set[tuple[object, ...]]] = {}
         users = [self.resources[name] for name in self.resources if name not in self.plain]
         needs = [need.requirement for resource in users for need in resource.needs]

@@ -66,7 +66,7 @@ def read(source: str | Mapping[str, object] | None, limits: Limits = NO_LIMITS) 
 
 
 def parse(source: str | Mapping[str, object] | None, parameters: Mapping[str, object] | None = None,
-          limits: Limits = NO_LIMITS) -> dict[str, Any]:
+          limits: Limits = NO_LIMITS) -> dict[str, object]:
     """All sections, with the request's `parameters` merged over those of the environment.
 
     Raises HTTPBadRequest with the text that clients expect.

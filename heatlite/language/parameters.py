@@ -42,7 +42,7 @@ class Parameters(Mapping[str, Any]):
     """
 
     def __init__(self, schemas: Mapping[str, ParameterSchema], pseudo: Mapping[str, str],
-                 given: Mapping[str, Any], defaults: Mapping[str, object], *, assume_unknown: bool = False,
+                 given: Mapping[str, object], defaults: Mapping[str, object], *, assume_unknown: bool = False,
                  hidden: Iterable[str] = ()) -> None:
         self.schemas: dict[str, ParameterSchema] = {
             name: ParameterSchema(name, 'string', 'string', default=value, description=_PSEUDO_TEXT.get(name))

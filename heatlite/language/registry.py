@@ -105,7 +105,7 @@ class Registry:
             level = level.behind
         return None
 
-    def builtin(self, name: str) -> Any:
+    def builtin(self, name: str) -> object:
         level: Registry | None = self
         while level is not None:
             target = level.entries.get(name)
@@ -278,7 +278,7 @@ def has_imports(entries: object) -> bool:
         (isinstance(entry, Mapping) and IMPORT in entry) or has_imports(entry) for entry in entries.values())
 
 
-def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -> dict[str, Any]:
+def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -> dict[str, object]:
     """Return the registry with further imports: path of a resource, as names joined by `/` -> {id} or {name, tag}."""
     found = dict(entries)
     for path, wanted in imports.items():

@@ -84,7 +84,7 @@ class ResourceDefinition:
 
     def __init__(self, name: str, snippet: Any, owner: StackDefinition) -> None:
         self.name = name
-        self.snippet: Mapping[str, Any] = snippet
+        self.snippet: Mapping[str, object] = snippet
         self.owner = owner
         self._parsed: _Parsed | None = None
         self._needs: tuple[Reference, ...] | None = None

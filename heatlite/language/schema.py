@@ -225,7 +225,7 @@ def _any(schema: Schema, value: object) -> object:
     return value
 
 
-COERCE: dict[str, Callable[[Schema, Any], object]] = {
+COERCE: dict[str, Callable[[Schema, object], object]] = {
     'String': _string, 'Integer': _integer, 'Number': _number, 'Boolean': _boolean, 'Map': _map, 'List': _list,
     'Any': _any}
 
@@ -275,7 +275,7 @@ class Reader:
         self.context = context
         self.constraints = constraints
 
-    def read(self, schemas: Mapping[str, Schema], given: Mapping[str, Any], path: Path,
+    def read(self, schemas: Mapping[str, Schema], given: Mapping[str, object], path: Path,
              deferred: frozenset[str] = frozenset()) -> dict[str, object]:
         """Returns every name of `schemas` with its value. `path` is that of the map that contains the values."""
         for name in given:

@@ -20,7 +20,7 @@ from heatlite.language.positions import Positions
 NO_LIMITS = Limits()
 
 
-def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, object]:
     """Parses a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     The document must have a version key, with any value.

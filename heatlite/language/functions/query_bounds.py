@@ -256,7 +256,7 @@ def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count
     return _replace(regexp, string, repl, engine, count)
 
 
-def _replace_by(context: object, regexp: Pattern, string: str, repl: Any, engine: Any, count: int = 0) -> str:
+def _replace_by(context: object, regexp: Pattern, string: str, repl: Any, engine: object, count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
