@@ -11,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
 from heatlite.language.constraints import CustomLookup
+from heatlite.language.parameter_schema import ParameterSchema
 from heatlite.language.schema import ERASED, Reader, Schema
 from heatlite.language.translation import TranslationRule, moved
 
@@ -235,7 +236,7 @@ class Properties(Mapping[str, Any]):
     # --- templates and types ------------------------------------------------------------------------------
 
     @staticmethod
-    def schema_from_params(params_snippet: Mapping[str, object] | None) -> dict[str, Schema]:
+    def schema_from_params(params_snippet: Mapping[str, ParameterSchema] | None) -> dict[str, Schema]:
         """Return name -> property schema for a template's parameters."""
         from heatlite.engine.types import generated_templates
         return {name: generated_templates.schema_of_parameter(parameter)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -43,7 +42,7 @@ class Difference:
             self.property) else ''
         return f"{'/'.join(self.path)}: {self.action}{values}{f': {self.reason}' if self.reason else ''}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'path': list(self.path), 'action': self.action, 'reason': self.reason or None,
                 'property': list(self.property) or None, 'before': self.before, 'after': self.after}
 

@@ -65,7 +65,7 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))

@@ -233,7 +233,7 @@ def _complaint(kind: object) -> str | None:
     return None
 
 
-def _place(kind: Any, name: str, read: Callable[[Mapping[str, object]], object]) -> str:
+def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]) -> str:
     """Return ` (line N)` of the entry that cannot be read, or ''."""
     declared = getattr(kind, name)
     for key, entry in declared.items() if isinstance(declared, Mapping) else ():

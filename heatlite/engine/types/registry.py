@@ -55,11 +55,12 @@ class LazyClass:
     def __init__(self, type_name: str, module: str) -> None:
         self.type_name = type_name
         self.module = module
-        self._loaded: object = None
+        self._loaded: type[Resource] | None = None
 
-    def load(self) -> Any:
+    def load(self) -> type[Resource]:
         if self._loaded is None:
-            self._loaded = importlib.import_module(self.module).resource_mapping()[self.type_name]
+            loaded: type[Resource] = importlib.import_module(self.module).resource_mapping()[self.type_name]
+            self._loaded = loaded
         return self._loaded
 
 
@@ -76,7 +77,7 @@ class Registry:
         self._constraints: dict[str, type[CustomCheck] | CustomCheck | _Pure | None] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
-        self._classes: dict[object, object] = {}      # class -> the same with the values of the options
+        self._classes: dict[object, type[Resource]] = {}      # class -> the same with the values of the options
         self._levels: weakref.WeakKeyDictionary[object, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
         self.plugins = plugin_loading.Found()
@@ -165,23 +166,21 @@ class Registry:
         `environment`: the user's; its registry takes precedence over the operator's.
         """
         _check_name(type_name, resource_name)
-        found: type[Resource] = self._class_of(self._level(environment).find(type_name, resource_name))
-        return found
+        return self._class_of(self._level(environment).find(type_name, resource_name))
 
-    def _level(self, environment: Any) -> language_registry.Registry:
+    def _level(self, environment: Environment | None) -> language_registry.Registry:
         """Return the user's entries combined with these. Environments are values, so the result is cached for each."""
         entries = getattr(environment, 'resource_registry', None)
-        if not entries:
+        if environment is None or not entries:
             return self.operator
         if environment.operator is self.operator:
-            combined: language_registry.Registry = environment.registry
-            return combined
+            return environment.registry
         known = self._levels.get(environment)
         if known is None or known.behind is not self.operator:
             known = self._levels[environment] = language_registry.Registry(entries, self.operator)
         return known
 
-    def _class_of(self, found: language_registry.Found) -> Any:
+    def _class_of(self, found: language_registry.Found) -> type[Resource]:
         if found.is_template:
             return template_class(found)
         kind = found.target.load() if isinstance(found.target, LazyClass) else found.target
@@ -193,10 +192,10 @@ class Registry:
         """Return the last name in the chain of mappings of a type name. Raises StackValidationFailed."""
         return self._level(environment).find(type_name, resource_name).type_name
 
-    def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
+    def get_class(self, type_name: str, resource_name: str | None = None) -> type[Resource]:
         return self.resolve(type_name, resource_name or '')
 
-    def implements(self, resource_class: object, type_name: str, environment: Any = None) -> bool:
+    def implements(self, resource_class: object, type_name: str, environment: Environment | None = None) -> bool:
         """Whether `type_name` resolves to that class, with whatever options."""
         try:
             found = self.resolve(type_name, '', environment)
@@ -213,7 +212,7 @@ class Registry:
 
     get_constraint = constraint
 
-    def classes(self) -> Iterator[tuple[str, Any]]:
+    def classes(self) -> Iterator[tuple[str, type[Resource]]]:
         """Yield (name, class) of every type that is a class, in the order of registration, without mapped names."""
         for name, value in list(self._entries.items()):
             if not isinstance(value, str | Mapping) and not name.endswith('*'):
@@ -244,14 +243,15 @@ class Registry:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy
 
-    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: object) -> bool:
+    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str,
+                      environment: Environment | None) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
         always allowed."""
         found = self._level(environment).find(type_name, resource_name)
         return self.allows(context, type_name) and (
             not found.is_user or found.is_template or self.allows(context, found.type_name))
 
-    def _for_show(self, type_name: str) -> object:
+    def _for_show(self, type_name: str) -> type[Resource]:
         try:
             found = self.operator.find(type_name, '')
             if not found.is_template:
@@ -308,7 +308,7 @@ def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | Non
     return None
 
 
-def template_class(found: language_registry.Found) -> object:
+def template_class(found: language_registry.Found) -> type[Resource]:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource
