@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources import stack_user
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.zaqar import MessageClient
 
 TRANSPORTS = (CFN, HEAT, TEMP_URL, ZAQAR) = (
     'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
@@ -109,7 +112,7 @@ class BaseServer(stack_user.StackUser):
         """Those it had before: a server that polls one of them finds the new URL there, so they stay with it."""
         return [(container, name) for container, name in json.loads(self.data().get('metadata_former', '[]'))]
 
-    def _zaqar(self) -> Any:
+    def _zaqar(self) -> MessageClient:
         """A client in the stack's own project, with the token of the user inside the stack."""
         project = self.stack.stack_user_project_id
         return self.client_plugin('zaqar').create_for_tenant(str(project), self._user_token())

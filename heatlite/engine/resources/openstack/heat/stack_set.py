@@ -191,7 +191,7 @@ class StackSet(members.Group):
         context = {
             self.REGION_NAME: self._region(member) or None, self.SSL_INSECURE: bool(member.get(self.SSL_INSECURE)),
             **{key: member.get(key) for key in (self.CREDENTIAL_SECRET_ID, self.CA_CERT, self.PROJECT_ID)}}
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             'type': remote_stack.NAME, 'deletion_policy': POLICIES[self.properties[self.ON_REMOVAL]],
             'properties': {
                 'context': {key: value for key, value in context.items() if value is not None},

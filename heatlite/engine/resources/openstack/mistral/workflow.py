@@ -74,7 +74,7 @@ class Workflow(signal_responder.SignalResponder):
     def _workflow_name(self) -> str:
         return str(self.resource_id or self.properties.get(self.NAME) or self.physical_resource_name())
 
-    def definition_of(self, props: Mapping[str, Any]) -> str:
+    def definition_of(self, props: Properties) -> str:
         """The workflow in its language: words have dashes there."""
         body: dict[str, object] = {'type': props[self.TYPE_]}
         for name in (self.DESCRIPTION, self.OUTPUT, self.TAGS):

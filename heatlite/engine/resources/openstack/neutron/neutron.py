@@ -46,7 +46,7 @@ class NeutronResource(resource.Resource):
     # --- bodies -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def prepare_properties(properties: Any, name: str | None) -> dict[str, Any]:
+    def prepare_properties(properties: Properties, name: str | None) -> dict[str, Any]:
         """The body of a create: what is given, `name` when none is, and the entries of `value_specs`."""
         body = {key: value for key, value in properties.items() if value is not None}
         if 'name' in properties:

@@ -95,7 +95,7 @@ class SecurityGroup(neutron.NeutronResource):
 
     # --- rules --------------------------------------------------------------------------------------------
 
-    def _make_rules_so(self, wanted: Iterable[Mapping[str, Any]]) -> None:
+    def _make_rules_so(self, wanted: Iterable[Mapping[str, object]]) -> None:
         """By difference against the real ones, so that what stays is never interrupted; new ones in one request."""
         there = {key_of(rule): rule for rule in self._show_resource()['security_group_rules']}
         wanted_rules = {key_of(rule): rule for rule in self._complete(wanted)}

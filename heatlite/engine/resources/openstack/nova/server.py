@@ -200,7 +200,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return [server.to_dict() for server in self.client().servers.list(search_opts=query)]
 
     @classmethod
-    def _build_block_device_mapping(cls, mappings: Sequence[Mapping[str, Any]] | None) -> object:
+    def _build_block_device_mapping(cls, mappings: Sequence[Mapping[str, object]] | None) -> object:
         if not mappings:
             return None
         found = {}
@@ -216,7 +216,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return found
 
     @classmethod
-    def _build_block_device_mapping_v2(cls, mappings: Sequence[Mapping[str, Any]] | None) -> object:
+    def _build_block_device_mapping_v2(cls, mappings: Sequence[Mapping[str, object]] | None) -> object:
         """Sources and destinations as Nova names them."""
         if not mappings:
             return None
