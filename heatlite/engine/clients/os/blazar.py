@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import constraints
@@ -37,7 +36,7 @@ class BlazarClientPlugin(service.ServicePlugin[ReservationClient]):
     def get_host(self, host_id: str) -> collection.Entity:
         return self.client().host.get(host_id)
 
-    def get_reservation(self, value: str) -> dict[str, Any]:
+    def get_reservation(self, value: str) -> dict[str, object]:
         """A reservation of any lease. Raises EntityNotFound."""
         for lease in self._listed('/leases', 'leases'):
             for reservation in lease.get('reservations', ()):

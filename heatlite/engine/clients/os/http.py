@@ -129,7 +129,7 @@ def messages(response: Response) -> Iterator[str]:
             yield body[name]
 
 
-def parsed(text: Any) -> Any:
+def parsed(text: Any) -> object:
     """What it holds; None when that is no JSON."""
     try:
         return json.loads(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypedDict
 
 from keystoneauth1.exceptions import HttpError
@@ -431,7 +431,7 @@ class Described(resource.Resource):
 
     # --- check --------------------------------------------------------------------------------------------
 
-    def handler(self, action: str) -> Any:
+    def handler(self, action: str) -> Callable[..., Any] | None:
         """Whatever can be shown can be checked; a type may have a check of its own."""
         found = super().handler(action)
         if found is None and action == self.CHECK and self.description.show is not None:

@@ -66,7 +66,7 @@ def prefixes_only_grow(resource: Described, calls: list[Call], changed: Mapping[
 
 @hook
 def prefixes_as_written(resource: Described, wanted: Mapping[str, Any],
-                        found: Mapping[str, Any]) -> dict[str, Any]:
+                        found: Mapping[str, Any]) -> dict[str, object]:
     """Neutron joins prefixes that are next to each other, and sorts them."""
     given, now = wanted.get('prefixes'), found.get('prefixes')
     return {'prefixes': given} if given and now and joined(given) == joined(now) else {}

@@ -40,7 +40,7 @@ def policy_or_policies(resource: Described, call: Call) -> Call:
 
 @hook
 def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
-                          found: Mapping[str, Any]) -> dict[str, Any]:
+                          found: Mapping[str, Any]) -> dict[str, object]:
     """The service has the zone of an aggregate in its metadata, too."""
     given = wanted.get('metadata')
     if given is None:
@@ -51,7 +51,7 @@ def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
 
 @hook
 def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                                 action: str) -> dict[str, Any]:
+                                 action: str) -> dict[str, object]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}
     if given.get('pool'):

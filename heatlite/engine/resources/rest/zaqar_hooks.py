@@ -42,7 +42,7 @@ def known_scheme(resource: Described) -> None:
 
 @hook
 def subscribed_workflow(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                        action: str) -> dict[str, Any]:
+                        action: str) -> dict[str, object]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})
     params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
@@ -64,7 +64,7 @@ def share_of_a_queue(resource: Described, call: Call) -> Call:
 
 
 @hook
-def signed_query(resource: Described, name: str) -> Any:
+def signed_query(resource: Described, name: str) -> object:
     kept = resource.data()
     if 'signature' not in kept:
         return None

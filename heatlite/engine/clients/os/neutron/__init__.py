@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,6 +15,15 @@ CLIENT_NAME = 'neutron'
 
 # Found by looking through a whole list: their collections take no filter by name.
 WHOLE_LIST = frozenset({'port_pair', 'port_pair_group', 'flow_classifier', 'port_chain', 'tap_flow', 'tap_service'})
+
+
+class GroupOfPorts(TypedDict):
+    """What is used of a security group. `tenant_id`: the former name."""
+
+    id: str
+    name: str
+    project_id: NotRequired[str]
+    tenant_id: NotRequired[str]
 
 
 class NoUniqueMatch(collection.AmbiguousMatch):
@@ -85,7 +94,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         """Ids of groups given as names, ids, or references of resources. Raises EntityNotFound, or
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []
-        known: list[dict[str, Any]] | None = None
+        known: list[GroupOfPorts] | None = None
         own: str | None = None
         for group in security_groups:
             name = getattr(group, 'get_reference_id', lambda group=group: group)()
@@ -100,7 +109,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
                 named = [entry for entry in named
                          if (entry.get('project_id') or entry.get('tenant_id')) == own] or named
             if not named:
-                named = [{'id': self.find_resourceid_by_name_or_id('security_group', name)}]
+                named = [{'id': self.find_resourceid_by_name_or_id('security_group', name), 'name': name}]
             if len(named) > 1:
                 raise exception.PhysicalResourceNameAmbiguity(name=name)
             found.append(str(named[0]['id']))
