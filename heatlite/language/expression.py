@@ -198,8 +198,8 @@ class Call(Node):
     def validate(self) -> None:
         """Phase V: raises InvalidCall. The arguments inside have been checked before."""
 
-    def result(self, args: object, scope: Scope) -> object:
-        """Phase E: the value for evaluated arguments, all known."""
+    def result(self, args: Any, scope: Scope) -> object:
+        """Phase E: the value for evaluated arguments, all known, in the form that `check` has let through."""
         raise NotImplementedError
 
     def value(self, scope: Scope) -> object:

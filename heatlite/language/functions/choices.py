@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -60,7 +60,7 @@ class Equals(Call):
         if items is None or len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         if isinstance(args[0], list | dict) and isinstance(args[1], list | dict):
             size = min(measure(args[0], self.home.limits), measure(args[1], self.home.limits))
             budgets.work(self.name, 1 + size // 16)
@@ -110,7 +110,7 @@ class And(_Several):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return all(self.home.condition(item) for item in args)
 
 
@@ -119,5 +119,5 @@ class Or(_Several):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return any(self.home.condition(item) for item in args)

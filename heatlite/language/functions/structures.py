@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -171,7 +171,7 @@ class Filter(Call):
             raise InvalidCall(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
                                 'arguments instead') % {'function': self.name, 'count': len(items)})
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Sequence[object], scope: Scope) -> object:
         values, items = args
         if not items and isinstance(items, list | str | None):
             return items
@@ -237,7 +237,7 @@ class Repeat(Call):
         if not isinstance(for_each, Mapping | Node) or isinstance(for_each, ListNode):
             raise InvalidCall(_('The "for_each" argument to "%s" must contain a map') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> list[object]:
+    def result(self, args: Mapping[str, object], scope: Scope) -> list[object]:
         for_each, template = args['for_each'], args['template']
         nested = args.get('permutations', True) if self.permutations else True
         if not isinstance(nested, bool):
@@ -398,7 +398,7 @@ class MemberListToMap(Call):
                 raise InvalidCall(_('%(function)s %(word)s Name must be a string')
                                   % {'function': self.name, 'word': word})
 
-    def result(self, args: Any, scope: Scope) -> dict[str, str]:
+    def result(self, args: Sequence[object], scope: Scope) -> dict[str, str]:
         key_word, value_word, members = args
         if not isinstance(members, list):
             raise TypeError(_('Member list must be a list'))
