@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -11,9 +11,11 @@ from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
 from heatlite.language.constraints import CustomLookup
-from heatlite.language.parameter_schema import ParameterSchema
 from heatlite.language.schema import ERASED, Reader, Schema
 from heatlite.language.translation import TranslationRule, moved
+
+if TYPE_CHECKING:
+    from heatlite.language.parameter_schema import ParameterSchema
 
 SCHEMA_KEYS = (REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA, ALLOWED_PATTERN, MIN_VALUE, MAX_VALUE, ALLOWED_VALUES,
                MIN_LENGTH, MAX_LENGTH, DESCRIPTION, UPDATE_ALLOWED, IMMUTABLE) = (

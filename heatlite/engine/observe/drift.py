@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception, repeats
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile import diff
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_stack import OwnStack
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import NOTHING, Mask
 from heatlite.planning import drift
 from heatlite.planning.drift import Finding, Policy, PropertyDrift, ResourceDrift
 from heatlite.planning.states import Action, Status
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
 
 LOG = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1 import exceptions as services
 
@@ -17,11 +17,13 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
 from heatlite.engine import clients
-from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
 from heatlite.language import environment as environments
 from heatlite.rpc import messages
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
 
 LOG = logging.getLogger(__name__)
 
