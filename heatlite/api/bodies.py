@@ -174,7 +174,7 @@ def _converge(body: Body) -> bool | None:
 
 def _options(body: Body) -> dict[str, Any]:
     """Parses the common fields of create and update; None where the body has none."""
-    found: dict[str, Any] = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
+    found: dict[str, object] = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
     if body.get('timeout_mins') is not None:
         found['timeout_mins'] = natural('timeout_mins', body['timeout_mins'])
     if 'disable_rollback' in body:

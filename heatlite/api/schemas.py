@@ -120,9 +120,9 @@ class ListConfigs:
         return cls(query.limit(), query.text('marker'), query.boolean('global_tenant'))
 
 
-def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[Any, ...]]:
+def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[object, ...]]:
     """Column -> values; keys for the same column are combined."""
-    found: dict[str, tuple[Any, ...]] = {}
+    found: dict[str, tuple[object, ...]] = {}
     for key, column in names.items():
         if values := query.texts(key):
             found[column] = (*found.get(column, ()), *values)

@@ -126,7 +126,7 @@ def asked(settings: Mapping[str, Any], inside: Inside) -> list[View]:
             for member in settings['members'] for name in [stack_set_bodies.named(member)]]
 
 
-def previewed(after: Mapping[str, Any], inside: Inside, answers: Mapping[str, Mapping[str, Any]]) -> View:
+def previewed(after: Mapping[str, object], inside: Inside, answers: Mapping[str, Mapping[str, Any]]) -> View:
     """What an update would do, per member: create, update, none, delete, keep; unknown if its service does not say."""
     found = []
     for name, answer in answers.items():

@@ -169,7 +169,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         return body.read(self.environ)
 
     @cached_property
-    def json(self) -> dict[str, Any] | None:
+    def json(self) -> dict[str, object] | None:
         """The JSON object in the body; None for any other body, or none.
 
         Raises HTTPBadRequest with the parser's message if it begins like an object and cannot be parsed.

@@ -155,7 +155,7 @@ class Reading:
         given = entries.get(BASE_URL)
         if isinstance(given, str):
             base = given if given.endswith('/') else f'{given}/'
-        resolved: dict[str, Any] = {}
+        resolved: dict[str, object] = {}
         for key, value in entries.items():
             if isinstance(value, Mapping):
                 resolved[key] = self._registry(value, base, (*path, key))

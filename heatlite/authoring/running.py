@@ -177,7 +177,7 @@ class Runner:
     def _shown(self) -> dict[str, Any]:
         """The stack as it is now; a deleted one has the status DELETE_COMPLETE."""
         try:
-            stack: dict[str, Any] = self._ask('GET', f'/stacks/{STACK}')['stack']
+            stack: dict[str, object] = self._ask('GET', f'/stacks/{STACK}')['stack']
         except Refused:
             return {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
         return stack

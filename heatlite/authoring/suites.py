@@ -54,7 +54,7 @@ class Suite:
     file: str
     template: str
     environments: Sequence[str]
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, object]
     cases: Sequence[Case]
     positions: Positions = field(repr=False)
 

@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def load(arguments: Sequence[str]) -> Any:
+def load(arguments: Sequence[str]) -> ConfigOpts:
     """Loads options: defaults for one machine, overridden by files and `--set`, and these by options of this
     program."""
     from oslo_config import cfg

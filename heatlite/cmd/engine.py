@@ -1,4 +1,4 @@
-"""heatlite-engine: owns stacks and drives them. Any number of hosts, `--workers` processes on each.
+"""heatlite-engine: owns stacks and drives them. Runs on any number of hosts, `--workers` processes on each.
 
 SIGTERM hands the stacks over and ends the process; SIGHUP reloads options marked as changeable, plug-ins and
 environments.
@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.cmd.workers import Worker, log_file, supervise
 from heatlite.common.standard_output import ends_with_its_reader
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                      stall=conf.engine.stall_timeout, log_file=log_file(conf), logs_json=conf.use_json)
 
 
-def load(arguments: Sequence[str]) -> Any:
+def load(arguments: Sequence[str]) -> ConfigOpts:
     from oslo_config import cfg
 
     from heatlite.cmd import keys

@@ -10,7 +10,7 @@ import logging
 import socket
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.cmd.workers import Worker, become, log_file, supervise
 
@@ -40,7 +40,7 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
                          logs_json=conf.use_json)
 
 
-def load(program: str, arguments: Sequence[str], description: str) -> Any:
+def load(program: str, arguments: Sequence[str], description: str) -> ConfigOpts:
     from oslo_config import cfg
 
     from heatlite.cmd import keys
@@ -52,7 +52,7 @@ def load(program: str, arguments: Sequence[str], description: str) -> Any:
     return conf
 
 
-def work(conf: ConfigOpts, options: Any, worker: Worker, deploy: str, program: str) -> int:
+def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: Worker, deploy: str, program: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import exception, messaging, tracing
@@ -93,6 +93,6 @@ def work(conf: ConfigOpts, options: Any, worker: Worker, deploy: str, program: s
     return 0
 
 
-def _listen(options: Any) -> socket.socket:
+def _listen(options: ConfigOpts.GroupAttr) -> socket.socket:
     from heatlite.cmd import parts
     return parts.listen(options.bind_host, options.bind_port, options.backlog, options.tcp_keepidle)

@@ -57,7 +57,7 @@ class Change:
     tags: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def document(change: Change, observer: str) -> dict[str, Any]:
+def document(change: Change, observer: str) -> dict[str, object]:
     """The event in CADF's JSON form."""
     from pycadf import cadftaxonomy, credential, event, host, identifier, reason, resource, tag
     who = change.initiator
@@ -89,13 +89,14 @@ def _bounded(text: str | None) -> str | None:
 class Trail:
     """Delivers events; neither a full disk nor a silent bus delays or fails a change."""
 
-    def __init__(self, observer: str, file: str | None, publish: Callable[[str, dict[str, Any]], None] | None) -> None:
+    def __init__(self, observer: str, file: str | None,
+                 publish: Callable[[str, dict[str, object]], None] | None) -> None:
         """`observer`: name of this process's part; `file`: gets a line of JSON for each event; `publish(type, event)`:
         sends one to the bus, and may block or raise."""
         self._observer = observer
         self._file = file
         self._publish = publish
-        self._waiting: queue.Queue[tuple[str, dict[str, Any]]] = queue.Queue(WAITING)
+        self._waiting: queue.Queue[tuple[str, dict[str, object]]] = queue.Queue(WAITING)
         self._sender: threading.Thread | None = None
 
     def record(self, event_type: str, change: Change) -> None:

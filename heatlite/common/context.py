@@ -139,7 +139,7 @@ class RequestContext(context.RequestContext):
         """The project's name, under the name that older plug-ins read."""
         return self.project_name
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         values = super().to_dict()
         values.update(username=self.username, password=self.password, aws_creds=self.aws_creds,
                       auth_url=self.auth_url, trust_id=self.trust_id, trustor_user_id=self.trustor_user_id,

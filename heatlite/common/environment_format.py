@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
 from heatlite.common.i18n import _
@@ -34,7 +32,7 @@ _Loader.yaml_implicit_resolvers = {
     for first, resolvers in _Loader.yaml_implicit_resolvers.items()}
 
 
-def parse(env_str: str) -> dict[str, Any]:
+def parse(env_str: str) -> dict[str, object]:
     """Parses a document into a map of known sections; an empty text is an empty map. Raises ValueError."""
     try:
         found = yaml.load(env_str, Loader=_Loader)
@@ -43,7 +41,7 @@ def parse(env_str: str) -> dict[str, Any]:
     return validate({} if found is None else found)
 
 
-def validate(environment: object) -> dict[str, Any]:
+def validate(environment: object) -> dict[str, object]:
     if not isinstance(environment, dict):
         raise ValueError(_('The environment is not a valid YAML mapping data type.'))
     for name, value in environment.items():

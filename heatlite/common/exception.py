@@ -286,7 +286,7 @@ class StackValidationFailed(HeatException):
     cfn_code = INVALID_PARAMETER
 
     def __init__(self, error: object = None, path: Iterable[object] | None = None, message: object = None,
-                 resource: Any = None, details: Iterable[str] = (), elsewhere: bool = False) -> None:
+                 resource: object = None, details: Iterable[str] = (), elsewhere: bool = False) -> None:
         self.elsewhere = elsewhere
         self.error = '' if error is None else str(error)
         self.path: list[object] = []
@@ -590,7 +590,7 @@ class ResourceFailure(HeatException):
     `exception_or_error` is the error itself or a text; `.path` are the parts seen from the top stack.
     """
 
-    def __init__(self, exception_or_error: object, resource: Any, action: str | None = None) -> None:
+    def __init__(self, exception_or_error: object, resource: object, action: str | None = None) -> None:
         self.resource = resource
         self.action = action or getattr(resource, 'action', None)
         self.error: str

@@ -24,7 +24,7 @@ class ExpiringCache:
     __slots__ = ('_lock', '_values')
 
     def __init__(self, most: int, seconds: float) -> None:
-        self._values: cachetools.TTLCache[Hashable, Any] = cachetools.TTLCache(most, seconds, timer=_now)
+        self._values: cachetools.TTLCache[Hashable, object] = cachetools.TTLCache(most, seconds, timer=_now)
         self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
 
     def get(self, key: Hashable, default: object = None) -> Any:

@@ -5,9 +5,9 @@ Works on any resource that owns a nested stack. Members are in the order of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,21 +15,65 @@ from heatlite.common.i18n import _
 BEGINNING = datetime(1, 1, 1)
 
 
+
+class Row(Protocol):
+    """What is used of the stored row of a member."""
+
+    @property
+    def id(self) -> int: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def action(self) -> str: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def created_at(self) -> datetime | None: ...
+
+    @property
+    def replaced_by(self) -> int | None: ...
+
+
+class Nested(Protocol):
+    """What is used of the nested stack of a group; its members are resources."""
+
+    @property
+    def t(self) -> Any: ...
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def __contains__(self, name: object, /) -> bool: ...
+
+
+class Group(Protocol):
+    """What is used of a resource that owns a nested stack."""
+
+    name: str
+
+    def member_rows(self) -> Sequence[Row]: ...
+
+    def nested(self) -> Nested | None: ...
+
+
 class GroupInspector:
     """The members of one group, read once."""
 
-    def __init__(self, group: Any) -> None:
+    def __init__(self, group: Group) -> None:
         self._group = group
-        self._rows: list[Any] | None = None
+        self._rows: list[Row] | None = None
 
     @classmethod
-    def from_parent_resource(cls, parent_resource: object) -> GroupInspector:
+    def from_parent_resource(cls, parent_resource: Group) -> GroupInspector:
         return cls(parent_resource)
 
-    def rows(self, include_failed: bool) -> list[Any]:
+    def rows(self, include_failed: bool) -> list[Row]:
         """One row for each member: the current row of its name."""
         if self._rows is None:
-            best: dict[str, Any] = {}
+            best: dict[str, Row] = {}
             for row in self._group.member_rows():
                 if row.action == 'DELETE':
                     continue
@@ -52,16 +96,16 @@ class GroupInspector:
         return nested.t if nested is not None else None
 
 
-def _rank(row: Any) -> tuple[bool, int]:
+def _rank(row: Row) -> tuple[bool, int]:
     """A key for sorting: a replaced row ranks below its replacement."""
     return row.replaced_by is None, row.id
 
 
-def get_size(group: object, include_failed: bool = False) -> int:
+def get_size(group: Group, include_failed: bool = False) -> int:
     return GroupInspector(group).size(include_failed)
 
 
-def get_members(group: Any, include_failed: bool = False) -> list[Any]:
+def get_members(group: Group, include_failed: bool = False) -> list[Any]:
     """The members as resource objects."""
     nested = group.nested()
     if nested is None:
@@ -69,15 +113,15 @@ def get_members(group: Any, include_failed: bool = False) -> list[Any]:
     return [nested[name] for name in GroupInspector(group).member_names(include_failed) if name in nested]
 
 
-def get_member_refids(group: object) -> list[Any]:
+def get_member_refids(group: Group) -> list[object]:
     return [member.FnGetRefId() for member in get_members(group)]
 
 
-def get_member_names(group: object) -> list[str]:
+def get_member_names(group: Group) -> list[str]:
     return list(GroupInspector(group).member_names(include_failed=False))
 
 
-def get_member_definitions(group: object, include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
+def get_member_definitions(group: Group, include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
     """The members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
@@ -89,7 +133,7 @@ def get_child_template_files(context: object, stack: Any, is_rolling_update: boo
     return stack.defn.files
 
 
-def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path: object) -> object:
+def get_nested_attrs(stack_resource: Group, key: str, use_indices: bool, *path: object) -> object:
     """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
     `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.
@@ -101,17 +145,18 @@ def get_nested_attrs(stack_resource: object, key: str, use_indices: bool, *path:
     return get_rsrc_id(stack_resource, key, use_indices, name)
 
 
-def get_rsrc_id(stack_resource: object, key: str, use_indices: bool, resource_name: str) -> Any:
+def get_rsrc_id(stack_resource: Group, key: str, use_indices: bool, resource_name: str) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetRefId() if member is not None else None
 
 
-def get_rsrc_attr(stack_resource: object, key: str, use_indices: bool, resource_name: str, *attr_path: object) -> Any:
+def get_rsrc_attr(stack_resource: Group, key: str, use_indices: bool, resource_name: str,
+                  *attr_path: object) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetAtt(*attr_path) if member is not None else None
 
 
-def _member(group: Any, key: str, use_indices: bool, name: str) -> Any:
+def _member(group: Group, key: str, use_indices: bool, name: str) -> Any:
     nested = group.nested()
     if nested is None:
         return None

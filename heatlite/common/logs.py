@@ -225,7 +225,7 @@ class Guard(logging.Formatter):
         plain = copy.copy(record)
         plain.msg, plain.args = message(record), ()
         plain.exc_info = plain.exc_text = plain.stack_info = None
-        made: Any = self.inner.format(plain)
+        made: object = self.inner.format(plain)
         if not isinstance(made, str):           # fluentd takes a mapping
             return made
         line = escaped(made)

@@ -65,8 +65,8 @@ def call(function: Callable[[], T], policy: Policy, errors: type[Exception] | tu
 
 
 def _repeat(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...],
-            failures: list[Exception], gives_up: Callable[[Any], bool] | None,
-            before_pause: Callable[[Any, float], None] | None, sleep: Callable[[float], None]) -> T:
+            failures: list[Exception], gives_up: Callable[[object], bool] | None,
+            before_pause: Callable[[object, float], None] | None, sleep: Callable[[float], None]) -> T:
     """As `call`, after a first attempt that has failed with the error in `failures`."""
     def attempt() -> T:
         if failures:

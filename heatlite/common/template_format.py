@@ -63,7 +63,7 @@ def _bounded(construct: Any) -> Any:
 
     Converting digits, base 60 above all, takes time quadratic in their number.
     """
-    def made(node: Any) -> Any:
+    def made(node: Any) -> object:
         if len(node.value) > MOST_DIGITS:
             raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
         try:
@@ -100,7 +100,7 @@ class _Refused(Exception):
     """The fast reader gives up; the slow reader provides the error message."""
 
 
-def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, Any]:
+def parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> dict[str, object]:
     """Parses a template. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     It must have a version key, with any value. `url` names it in errors.
@@ -123,7 +123,7 @@ def simple_parse(text: str, url: str | None = None, limits: Bounds = USUAL) -> d
     return document
 
 
-def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> Any:
+def read(text: str, source: str, limits: Bounds, *, try_json: bool = True) -> object:
     """Parses a text. Raises DocumentError; RequestLimitExceeded when it nests or expands too far.
 
     `source` names the document in errors. A text that fails as JSON is read as YAML.
@@ -161,7 +161,7 @@ _JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite
 _STRICT_JSON: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite, parse_int=_short)
 
 
-def loads(text: str) -> Any:
+def loads(text: str) -> object:
     """Parses JSON. Raises ValueError also for values outside of JSON (NaN, Infinity, 1e999) and for too long
     integers."""
     try:
@@ -172,7 +172,7 @@ def loads(text: str) -> Any:
         return _STRICT_JSON.decode(text)
 
 
-def read_yaml(text: str, source: str, limits: Bounds) -> Any:
+def read_yaml(text: str, source: str, limits: Bounds) -> object:
     """Parses as `read`, YAML only and without the check of its expansion."""
     error: Exception | None = None
     for reader in readers(text):
@@ -241,7 +241,7 @@ class _Builder:
         self.anchors: dict[str, Any] = {}
         self.open_anchors: set[str] = set()
 
-    def build(self, text: str, reader: Any) -> Any:
+    def build(self, text: str, reader: Any) -> object:
         parser = reader(text)
         self.steps = 1 if reader is yaml.CSafeLoader else SLOW_STEPS
         try:
@@ -258,7 +258,7 @@ class _Builder:
         finally:
             parser.dispose()
 
-    def _document(self, next_event: Any) -> Any:
+    def _document(self, next_event: Any) -> object:
         # A frame is [container, key, whether the key is set, anchor, merged maps]; lists have only the first and the
         # anchor.
         stack: list[list[Any]] = []
@@ -309,7 +309,7 @@ class _Builder:
             raise _Refused(_('found duplicate anchor %r') % name)
         self.anchors[name] = value
 
-    def _scalar(self, event: Any) -> Any:
+    def _scalar(self, event: Any) -> object:
         value: str = event.value
         tag = event.tag
         try:
@@ -343,7 +343,7 @@ class _Builder:
             else:
                 container[frame[1]] = '<<' if value is _MERGE else value
 
-    def _closed(self, frame: list[Any]) -> Any:
+    def _closed(self, frame: list[Any]) -> object:
         container = frame[0]
         if type(container) is list:
             return container
@@ -367,7 +367,7 @@ class _Builder:
             raise exceeded(_('The document expands further'), self.limits.max_expansion, 'max_template_expansion')
 
 
-def plain_value(text: str) -> Any:
+def plain_value(text: str) -> object:
     """The value of a plain scalar. Raises ValueError for a number that JSON cannot represent."""
     for tag, pattern in _TextDates.yaml_implicit_resolvers.get(text[:1], ()):
         if pattern.match(text):
@@ -375,7 +375,7 @@ def plain_value(text: str) -> Any:
     return text
 
 
-def _construct(tag: str, value: str) -> Any:
+def _construct(tag: str, value: str) -> object:
     construct = _CONSTRUCT.get(tag)
     if construct is None:
         raise _Refused(_('could not determine a constructor for the tag %r') % tag)
@@ -386,7 +386,7 @@ def _construct(tag: str, value: str) -> Any:
     return made.decode('utf-8', 'replace') if isinstance(made, bytes) else made
 
 
-def text_keys(mapping: dict[Any, Any]) -> dict[str, Any]:
+def text_keys(mapping: dict[Any, Any]) -> dict[str, object]:
     """`mapping` itself when all keys are text, else a copy with the keys that JSON would have."""
     for key in mapping:
         if type(key) is not str:
@@ -400,7 +400,7 @@ def key_text(key: object) -> str:
     return json.dumps(key) if isinstance(key, bool | int | float | None) else str(key)
 
 
-def clean(value: Any) -> Any:
+def clean(value: object) -> object:
     """`value` as after one JSON round trip: text keys, lists for tuples and sets; copies all containers."""
     if isinstance(value, Mapping):
         return {key_text(key): clean(item) for key, item in value.items()}
@@ -422,7 +422,7 @@ def check_size(value: object, limits: Bounds) -> Any:
     return value
 
 
-def check_text(value: object) -> Any:
+def check_text(value: object) -> object:
     """Checks as `check_size`, without a limit of the size: for data whose text was limited before it was decoded."""
     measure(value, _UNBOUNDED)
     return value
@@ -525,7 +525,7 @@ class yaml_dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes texts of several lines as blocks."""
 
 
-def _text_block(dumper: Any, text: str) -> Any:
+def _text_block(dumper: Any, text: str) -> object:
     style = '|' if '\n' in text else None
     return dumper.represent_scalar('tag:yaml.org,2002:str', text, style=style)
 

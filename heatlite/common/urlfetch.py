@@ -298,5 +298,5 @@ class _Reader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: object) -> int:
         return self._source.receive(buffer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from oslo_log import log
 
@@ -59,6 +59,7 @@ class Schema:
         return [key for key in self.KEYS if getattr(self, key) is not None]
 
 
+Key: TypeAlias = str | tuple[object, ...]    # of a cached value: a name, or a name and a path
 _ACCEPTS: Mapping[str, tuple[type, ...]] = {
     Schema.STRING: (str,), Schema.MAP: (Mapping,), Schema.LIST: (list, tuple), Schema.INTEGER: (int,),
     Schema.BOOLEAN: (bool,), Schema.NUMBER: (int, float)}
@@ -72,7 +73,7 @@ def schemata(attributes_schema: Mapping[str, object]) -> dict[str, Schema]:
 class Attribute:
     """An attribute of a resource, for generating templates from types."""
 
-    def __init__(self, attr_name: str, schema: Any) -> None:
+    def __init__(self, attr_name: str, schema: object) -> None:
         self.name = attr_name
         self.schema = Schema.from_attribute(schema)
 
@@ -91,11 +92,11 @@ class Attributes(Mapping[str, Any]):
     None is not cached: it often means that there is no value yet.
     """
 
-    def __init__(self, res_name: str, schema: Mapping[str, Any], resolver: Callable[[str], Any]) -> None:
+    def __init__(self, res_name: str, schema: Mapping[str, Any], resolver: Callable[[str], object]) -> None:
         self._resource_name = res_name
         self._resolver = resolver
         self.schema = schema
-        self._values: dict[Any, Any] = {}
+        self._values: dict[Key, object] = {}
         self._has_new = False
 
     def __getitem__(self, key: str) -> Any:
@@ -129,15 +130,15 @@ class Attributes(Mapping[str, Any]):
         return schema.cache_mode if isinstance(schema, Schema) else CACHE_LOCAL
 
     @property
-    def cached_attrs(self) -> dict[Any, Any]:
+    def cached_attrs(self) -> dict[Key, object]:
         return self._values
 
     @cached_attrs.setter
-    def cached_attrs(self, values: Mapping[object, object] | None) -> None:
+    def cached_attrs(self, values: Mapping[Key, object] | None) -> None:
         self._values = dict(values or {})
         self._has_new = False
 
-    def set_cached_attr(self, key: object, value: object) -> None:
+    def set_cached_attr(self, key: Key, value: object) -> None:
         self._values[key] = value
         self._has_new = True
 
@@ -149,7 +150,7 @@ class Attributes(Mapping[str, Any]):
         self._has_new = self._has_new or bool(self._values)
         self._values = {}
 
-    def _note_wrong_type(self, key: str, value: Any) -> None:
+    def _note_wrong_type(self, key: str, value: object) -> None:
         schema = self.schema[key]
         wanted = _ACCEPTS.get(schema.type) if isinstance(schema, Schema) and schema.type else None
         if wanted is not None and not isinstance(value, wanted):
@@ -157,7 +158,8 @@ class Attributes(Mapping[str, Any]):
                         type(value).__name__)
 
     @staticmethod
-    def as_outputs(resource_name: str, resource_class: object, template_type: str = 'cfn') -> dict[str, Any]:
+    def as_outputs(resource_name: str, resource_class: object,
+                   template_type: str = 'cfn') -> dict[str, dict[str, object]]:
         """Return the outputs of a template generated from a type, one for each attribute that is not hidden."""
         found = {}
         for name, schema in all_schemata(resource_class).items():
@@ -178,7 +180,7 @@ def all_schemata(resource_class: Any) -> dict[str, Schema]:
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
-def select_from_attribute(attribute_value: Any, path: Sequence[Any]) -> object:
+def select_from_attribute(attribute_value: Any, path: Sequence[object]) -> object:
     """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:

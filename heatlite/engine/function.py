@@ -6,9 +6,12 @@ import abc
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
 
 _PLAIN = (str, int, float, bool, type(None))
 
@@ -16,13 +19,13 @@ _PLAIN = (str, int, float, bool, type(None))
 class Function(metaclass=abc.ABCMeta):
     """One call in a template. If `result()` returns `Ellipsis`, the call is left out of the result."""
 
-    def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
+    def __init__(self, stack: OwnStack | None, fn_name: str, args: Any) -> None:
         self._stackref = weakref.ref(stack) if stack is not None else None
         self.fn_name = fn_name
         self.args = args
 
     @property
-    def stack(self) -> Any:
+    def stack(self) -> OwnStack | None:
         if self._stackref is None:
             return None
         stack = self._stackref()
@@ -41,11 +44,11 @@ class Function(metaclass=abc.ABCMeta):
         """Return the resources to which this call refers; `path` is for errors."""
         return dependencies(self.args, f'{path}.{self.fn_name}')
 
-    def dep_attrs(self, resource_name: str) -> Iterator[Any]:
+    def dep_attrs(self, resource_name: str) -> Iterator[object]:
         """Return the attributes of that resource that this call reads: names, or tuples of a name and a path."""
         return dep_attrs(self.args, resource_name)
 
-    def all_dep_attrs(self) -> Iterator[tuple[str, Any]]:
+    def all_dep_attrs(self) -> Iterator[tuple[str, object]]:
         return all_dep_attrs(self.args)
 
     def __str__(self) -> str:
@@ -65,8 +68,8 @@ class Function(metaclass=abc.ABCMeta):
 class Macro(Function, metaclass=abc.ABCMeta):
     """A call that decides itself which of its raw arguments are parsed."""
 
-    def __init__(self, stack: Any, fn_name: str, raw_args: Any, parse_func: Callable[..., Any],
-                 template: Any) -> None:
+    def __init__(self, stack: OwnStack | None, fn_name: str, raw_args: Any, parse_func: Callable[..., object],
+                 template: object) -> None:
         self._templateref = weakref.ref(template) if template is not None else None
         super().__init__(stack, fn_name, raw_args)
         self.parsed = self.parse_args(parse_func)
@@ -88,14 +91,14 @@ class Macro(Function, metaclass=abc.ABCMeta):
     def dependencies(self, path: str) -> Iterator[Any]:
         return dependencies(self.parsed, f'{path}.{self.fn_name}')
 
-    def dep_attrs(self, resource_name: str) -> Iterator[Any]:
+    def dep_attrs(self, resource_name: str) -> Iterator[object]:
         return dep_attrs(self.parsed, resource_name)
 
-    def all_dep_attrs(self) -> Iterator[tuple[str, Any]]:
+    def all_dep_attrs(self) -> Iterator[tuple[str, object]]:
         return all_dep_attrs(self.parsed)
 
 
-def resolve(snippet: Any, nullable: bool = False) -> object:
+def resolve(snippet: object, nullable: bool = False) -> object:
     """Return `snippet` with every function replaced by its value. `nullable`: return `Ellipsis` instead of None."""
     if isinstance(snippet, _PLAIN):
         return snippet
@@ -111,7 +114,7 @@ def resolve(snippet: Any, nullable: bool = False) -> object:
     return snippet
 
 
-def validate(snippet: Any, path: list[Any] | None = None) -> None:
+def validate(snippet: object, path: list[object] | None = None) -> None:
     """Check every function in `snippet`; raises StackValidationFailed with the path to it."""
     path = path or []
     if isinstance(snippet, Function):
@@ -135,14 +138,14 @@ def dependencies(snippet: object, path: str = '') -> Iterator[Any]:
         for name, value in _children(snippet))
 
 
-def dep_attrs(snippet: object, resource_name: str) -> Iterator[Any]:
+def dep_attrs(snippet: object, resource_name: str) -> Iterator[object]:
     """Return the attributes of one resource that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.dep_attrs(resource_name))
     return itertools.chain.from_iterable(dep_attrs(value, resource_name) for _name, value in _children(snippet))
 
 
-def all_dep_attrs(snippet: object) -> Iterator[tuple[str, Any]]:
+def all_dep_attrs(snippet: object) -> Iterator[tuple[str, object]]:
     """Return (resource name, attribute) for every attribute that functions in `snippet` read."""
     if isinstance(snippet, Function):
         return iter(snippet.all_dep_attrs())
@@ -160,7 +163,7 @@ def _children(snippet: object) -> Iterable[tuple[object, object]]:
 class Invalid(Function):
     """A function that this version of the template format forbids. Raises Error when it is made."""
 
-    def __init__(self, stack: Any, fn_name: str, args: Any) -> None:
+    def __init__(self, stack: OwnStack | None, fn_name: str, args: Any) -> None:
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')
 
     def result(self) -> object:

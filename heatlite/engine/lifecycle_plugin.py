@@ -51,7 +51,8 @@ class LifecyclePlugins:
     def __bool__(self) -> bool:
         return bool(self._plugins)
 
-    def before(self, context: RequestContext, stack: Any, current_stack: Any = None, action: str | None = None) -> None:
+    def before(self, context: RequestContext, stack: object, current_stack: object = None,
+               action: str | None = None) -> None:
         """Call all plug-ins. An error of one passes through, after `do_post_op` of those called before it."""
         called: list[object] = []
         for plugin in self._plugins:
@@ -62,7 +63,7 @@ class LifecyclePlugins:
                 raise
             called.append(plugin)
 
-    def after(self, context: RequestContext, stack: Any, current_stack: Any = None, action: str | None = None,
+    def after(self, context: RequestContext, stack: object, current_stack: object = None, action: str | None = None,
               is_stack_failure: bool = False) -> None:
         for plugin in self._plugins:
             try:

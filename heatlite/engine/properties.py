@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
+from heatlite.language.constraints import CustomLookup
 from heatlite.language.schema import ERASED, Reader, Schema
 from heatlite.language.translation import TranslationRule, moved
+
+if TYPE_CHECKING:
+    from heatlite.language.parameter_schema import ParameterSchema
 
 SCHEMA_KEYS = (REQUIRED, IMPLEMENTED, DEFAULT, TYPE, SCHEMA, ALLOWED_PATTERN, MIN_VALUE, MAX_VALUE, ALLOWED_VALUES,
                MIN_LENGTH, MAX_LENGTH, DESCRIPTION, UPDATE_ALLOWED, IMMUTABLE) = (
@@ -35,8 +39,8 @@ def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
 class Property:
     """One schema with its name and its path."""
 
-    def __init__(self, schema: Any, name: str | None = None, context: RequestContext | None = None,
-                 path: Sequence[Any] = ()) -> None:
+    def __init__(self, schema: object, name: str | None = None, context: RequestContext | None = None,
+                 path: Sequence[object] = ()) -> None:
         self.schema = Schema.from_legacy(schema)
         self.name = name
         self.context = context
@@ -57,7 +61,7 @@ class Property:
     def has_default(self) -> bool:
         return self.schema.default is not None
 
-    def default(self) -> Any:
+    def default(self) -> object:
         return self.schema.default
 
     def type(self) -> str:
@@ -80,10 +84,11 @@ class Properties(Mapping[str, Any]):
     yet").
     """
 
-    def __init__(self, schema: Mapping[str, Any], data: Mapping[str, Any] | None,
+    def __init__(self, schema: Mapping[str, object], data: Mapping[str, object] | None,
                  resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None,
                  context: RequestContext | None = None,
-                 section: str | None = None, translation: Any = None, rsrc_description: str | None = None, *,
+                 section: str | None = None, translation: Sequence[TranslationRule] | None = None,
+                 rsrc_description: str | None = None, *,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.schema = schemata(schema)
         self.data = data if data is not None else {}
@@ -92,14 +97,15 @@ class Properties(Mapping[str, Any]):
         self.parent_name = parent_name
         self.rsrc_description = rsrc_description
         self.deferred = deferred
-        self.path: tuple[Any, ...] = tuple(part for part in (parent_name, section or 'Properties') if part is not None)
+        self.path: tuple[object, ...] = tuple(
+            part for part in (parent_name, section or 'Properties') if part is not None)
         self._rules: Sequence[TranslationRule] = translation or ()
         self._client_resolve = True
         self._ignore_resolve_error = False
-        self._is_made: Callable[[Any], bool] | None = None
-        self._given: dict[str, Any] | None = None
+        self._is_made: Callable[[object], bool] | None = None
+        self._given: dict[str, object] | None = None
         self._looked_up: set[str] = set()           # names of properties whose look-ups in services are done
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
 
     @property
     def error_prefix(self) -> str:
@@ -146,7 +152,8 @@ class Properties(Mapping[str, Any]):
 
     # --- checking -----------------------------------------------------------------------------------------
 
-    def validate(self, with_value: bool = True, lookup: Any = None, path: Sequence[Any] | None = None) -> None:
+    def validate(self, with_value: bool = True, lookup: CustomLookup | None = None,
+                 path: Sequence[object] | None = None) -> None:
         """Raise StackValidationFailed for the first error. `with_value` False: check the names only.
 
         `lookup`: finds custom constraints by name; `path`: the place of the properties in the template.
@@ -171,7 +178,7 @@ class Properties(Mapping[str, Any]):
     # --- translation --------------------------------------------------------------------------------------
 
     def update_translation(self, rules: Sequence[TranslationRule] | None, client_resolve: bool = True,
-                           ignore_resolve_error: bool = False, is_made: Callable[[Any], bool] | None = None) -> None:
+                           ignore_resolve_error: bool = False, is_made: Callable[[object], bool] | None = None) -> None:
         """Apply `rules` to values that are read from now on. `client_resolve` False: without look-ups in services;
         `is_made(value)`: whether the value is an id that needs no look-up."""
         self._rules = rules or ()
@@ -208,7 +215,7 @@ class Properties(Mapping[str, Any]):
         return (name == 'description' and self.rsrc_description is not None and name in self.schema
                 and self.schema[name].update_allowed)
 
-    def _read(self, key: str, given: Mapping[str, object]) -> Any:
+    def _read(self, key: str, given: Mapping[str, object]) -> object:
         schema = self.schema[key]
         path = (*self.path, key)
         if key in given:
@@ -231,7 +238,7 @@ class Properties(Mapping[str, Any]):
     # --- templates and types ------------------------------------------------------------------------------
 
     @staticmethod
-    def schema_from_params(params_snippet: Mapping[str, object] | None) -> dict[str, Schema]:
+    def schema_from_params(params_snippet: Mapping[str, ParameterSchema] | None) -> dict[str, Schema]:
         """Return name -> property schema for a template's parameters."""
         from heatlite.engine.types import generated_templates
         return {name: generated_templates.schema_of_parameter(parameter)

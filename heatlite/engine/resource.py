@@ -105,7 +105,7 @@ class Resource(Legacy, Importing):
             return self._delete_handler()
         return getattr(self, f'handle_{action.lower()}', None)
 
-    def checker(self, action: str) -> Callable[[Any], Any] | None:
+    def checker(self, action: str) -> Callable[[Any], object] | None:
         """Return the check of `action`, called with the handler's return value. None: the action is done at once.
 
         The check may raise PollDelay(n): call it again after n poll intervals.
@@ -114,7 +114,7 @@ class Resource(Legacy, Importing):
             return None
         return getattr(self, f'check_{action.lower()}_complete', None)
 
-    def canceller(self, action: str) -> Callable[[Any], Any] | None:
+    def canceller(self, action: str) -> Callable[[Any], object] | None:
         return getattr(self, f'handle_{action.lower()}_cancel', None)
 
     def cancel_grace_period(self) -> float | None:
@@ -173,7 +173,7 @@ class Resource(Legacy, Importing):
 
     # --- for types ----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> Any:
+    def handle_delete(self) -> object:
         """Delete the `entity` by the default client. Succeeds if it is gone already."""
         if self.entity and self.resource_id is not None:
             with self._default_client_plugin().ignore_not_found:
@@ -220,7 +220,7 @@ class Resource(Legacy, Importing):
     def has_nested(self) -> bool:
         return False
 
-    def nested(self) -> Any:
+    def nested(self) -> object:
         return None
 
     def nested_identifier(self) -> HeatIdentifier | None:

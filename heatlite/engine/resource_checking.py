@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import rsrc_defn
 from heatlite.engine.resource_reading import Reading
+from heatlite.language.constraints import CustomLookup
 
 
 class Checking(Reading):
     """A part of `Resource`."""
 
-    def validate(self) -> Any:
+    def validate(self) -> object:
         """Run the checks of all types; types add their own. Raises StackValidationFailed, or returns an error text."""
         self.check_service_available(self.context, self.type())
         if self.external_id is not None:
@@ -76,7 +76,7 @@ class Checking(Reading):
             raise exception.StackValidationFailed(
                 error=error.error, path=[*self._place(section), *error.path], message=error.error_message)
 
-    def _constraint_lookup(self) -> Callable[[str], Any]:
+    def _constraint_lookup(self) -> CustomLookup:
         from heatlite.engine.clients import constraint_cache
         from heatlite.engine.types import registry
         return constraint_cache.lookup(registry.current().constraint, self.context, self._is_made_here)

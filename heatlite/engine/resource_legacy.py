@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Self
 
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
 
 SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
 
@@ -15,7 +18,7 @@ SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilomet
 class Legacy(Updates, Keeping):
     """A part of `Resource`. heatlite itself uses only `keystone`."""
 
-    keystone: Callable[[], Any]             # as the others of SERVICES
+    keystone: Callable[[], KeystoneClient]             # as the others of SERVICES
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -33,7 +36,7 @@ class Legacy(Updates, Keeping):
         return parts.get(section, {} if default is None else default)
 
     @property
-    def _stored_properties_data(self) -> dict[str, Any]:
+    def _stored_properties_data(self) -> dict[str, object]:
         """The values of the properties last applied; None for those that were not given."""
         return {**dict.fromkeys(self.properties_schema), **self.parsed_template('Properties')}
 
@@ -52,7 +55,7 @@ class Legacy(Updates, Keeping):
     def restore_after_rollback(self) -> None:
         self.restore_prev_rsrc()
 
-    def set_requires(self, requires: Any) -> None:
+    def set_requires(self, requires: Iterable[str]) -> None:
         self.requires = set(requires)
 
     def set_deletion_policy(self, policy: str) -> None:

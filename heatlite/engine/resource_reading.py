@@ -86,16 +86,16 @@ class Reading(PropertyAccess, Services):
             values.set_cached_attr(name, value)
         return value
 
-    def FnGetAtts(self) -> dict[str, Any]:
+    def FnGetAtts(self) -> dict[str, object]:
         """Return name -> value of every attribute except `show`."""
         return {name: self.FnGetAtt(name) for name in self.attributes if name != attribute_set.SHOW_ATTR}
 
-    def live_attribute(self, key: str) -> Any:
+    def live_attribute(self, key: str) -> object:
         """Return the current value, without using or filling the cache. Errors of services pass through."""
         found = self._resolve_any_attribute(key)
         return self.get_attribute(key) if found is None else found
 
-    def kept_attributes(self) -> dict[str, Any]:
+    def kept_attributes(self) -> dict[str, object]:
         """Return the cached values to store with the resource, with keys as text."""
         if not isinstance(self._attributes, attribute_set.Attributes):
             return dict(self._kept_attributes)
@@ -111,7 +111,7 @@ class Reading(PropertyAccess, Services):
             self._attributes.reset_resolved_values()
 
     def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True, in_outputs: bool = True,
-                         load_all: bool = False) -> set[Any]:
+                         load_all: bool = False) -> set[object]:
         """Return the attributes of this resource that the template uses: names, or tuples of a name and a path.
 
         `stk_defn`: the definition, the stack's by default. A reference without attribute name means all of them.
@@ -135,7 +135,7 @@ class Reading(PropertyAccess, Services):
             kept = type(self)._all_attributes = (source, attribute_set.all_schemata(type(self)))
         return kept[1]
 
-    def _resolve_any_attribute(self, attr: str) -> Any:
+    def _resolve_any_attribute(self, attr: str) -> object:
         """Return the current value; None if the service reports that the object is gone."""
         try:
             if attr not in self.base_attributes_schema:
@@ -145,11 +145,11 @@ class Reading(PropertyAccess, Services):
             self._default_client_plugin().ignore_not_found(error)
             return None
 
-    def _resolve_attribute(self, name: str) -> Any:
+    def _resolve_attribute(self, name: str) -> object:
         """Return the value of an attribute of `attributes_schema`. For types to override."""
         return None
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         """Return the service's representation of the object, as a map; None without `entity` or client."""
         if not self.entity or not self.default_client_name:
             return None
@@ -158,7 +158,7 @@ class Reading(PropertyAccess, Services):
 
     # --- live state ---------------------------------------------------------------------------------------
 
-    def get_live_state(self, resource_properties: Properties) -> dict[str, Any]:
+    def get_live_state(self, resource_properties: Properties) -> dict[str, object]:
         """Return the live values of properties that can be updated. Raises EntityNotFound if the object is gone."""
         data = self.get_live_resource_data()
         self.live_is_read = data is not None
@@ -172,12 +172,12 @@ class Reading(PropertyAccess, Services):
                 raise exception.EntityNotFound(entity='Resource', name=self.name)
             raise
 
-    def _live_object(self) -> Any:
+    def _live_object(self) -> object:
         """What is compared. By default what users see; types override it that show their own attributes only."""
         return self._show_resource()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.

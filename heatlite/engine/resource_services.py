@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, Required, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -32,33 +32,73 @@ class Ignored(Protocol):
     def __call__(self, error: BaseException) -> None: ...
 
 
+class ConfigEntry(TypedDict, total=False):
+    """An input or an output of a config. `value`: of an input of a derived config."""
+
+    name: Required[str]
+    type: str
+    default: object
+    description: str
+    value: object
+    replace_on_change: bool
+    error_output: bool
+
+
+class ShownConfig(TypedDict):
+    """A config as clients see it; one that was not stored has neither id nor time."""
+
+    id: NotRequired[str]
+    name: str | None
+    group: str | None
+    config: Any                             # a text, or for some groups a map
+    inputs: list[ConfigEntry]
+    outputs: list[ConfigEntry]
+    options: dict[str, object]
+    creation_time: NotRequired[str]
+
+
+class ShownDeployment(TypedDict):
+    """A deployment as clients see it."""
+
+    id: str
+    server_id: str
+    config_id: str
+    input_values: dict[str, object]
+    output_values: Mapping[str, object] | None
+    action: str | None
+    status: str | None
+    status_reason: str | None
+    creation_time: str
+    updated_time: NotRequired[str]
+
+
 class SoftwareConfigs(Protocol):
     """The use cases of software configs and deployments, with the names of the plug-in contract. Answers are objects
     as clients see them; `fields` are keys of these objects (engine.requests.software)."""
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: object) -> dict[str, Any]: ...
+                               **fields: object) -> ShownConfig: ...
 
-    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]: ...
+    def show_software_config(self, context: RequestContext, config_id: str) -> ShownConfig: ...
 
     def delete_software_config(self, context: RequestContext, config_id: str) -> None: ...
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
-                                   deployment_id: str | None = None, **fields: object) -> dict[str, object]: ...
+                                   deployment_id: str | None = None, **fields: object) -> ShownDeployment: ...
 
-    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, object],
-               **fields: object) -> dict[str, Any]: ...
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: ShownConfig,
+               **fields: object) -> ShownDeployment: ...
 
-    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, object]: ...
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> ShownDeployment: ...
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
-                                   updated_at: datetime | None = None, **fields: object) -> dict[str, Any]: ...
+                                   updated_at: datetime | None = None, **fields: object) -> ShownDeployment: ...
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None: ...
 
     def withdraw(self, context: RequestContext, deployment_id: str) -> None: ...
 
-    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, object]]: ...
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[ShownConfig]: ...
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
 
@@ -96,7 +136,7 @@ class Services(Plugins):
         assert client_name, _('Must specify client name')
         return self._clients().client(client_name, version)
 
-    def _default_client_plugin(self) -> ClientPlugin:
+    def _default_client_plugin(self) -> ClientPlugin[Any]:
         """Return the plug-in that classifies errors of the default client; or one that knows no error."""
         plugin = self.client_plugin() if self.default_client_name else None
         return plugin or clients.without_client(self.context)

@@ -101,7 +101,7 @@ class State:
         self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
         self._metadata: dict[str, Any] | None = None
-        self._kept_attributes: dict[str, Any] = {}
+        self._kept_attributes: dict[str, object] = {}
         self._properties: property_set.Properties | None = None
         self._update_policy: property_set.Properties | None = None
         self._attributes: Any = None            # Attributes, made at the first use; or a plug-in's dictionary

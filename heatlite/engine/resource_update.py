@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -30,7 +29,7 @@ class Observed:
     """What the service says of an object. `values`: the properties that it tells; `is_gone`: there is no object;
     `is_read`: the service was asked, which not every type does."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     is_gone: bool = False
     is_read: bool = True
 
@@ -118,7 +117,7 @@ class Updates(Reading):
     def update_template_diff(self, after: ResourceDefinition, before: ResourceDefinition) -> ResourceDefinitionDiff:
         return after - before
 
-    def changes(self, comparison: Comparison) -> tuple[ResourceDefinitionDiff, dict[str, Any]]:
+    def changes(self, comparison: Comparison) -> tuple[ResourceDefinitionDiff, dict[str, object]]:
         """Return (template diff, property diff), the second and third argument of `handle_update`.
 
         Raises UpdateReplace, or NotSupported for a change of an immutable property.
@@ -206,7 +205,7 @@ class _Unreadable:
     """An old value that cannot be read differs from every new one."""
 
 
-def _value(props: property_set.Properties, name: str) -> Any:
+def _value(props: property_set.Properties, name: str) -> object:
     try:
         return props.get(name)
     except (ValueError, TypeError, exception.StackValidationFailed):

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import function
 from heatlite.engine import properties as property_set
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
+    from heatlite.language.translation import TranslationRule
 
 DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
 POLICY_WORDS = {'delete': DELETE, 'retain': RETAIN, 'snapshot': SNAPSHOT,
@@ -38,12 +42,12 @@ class ResourceDefinition(Mapping[str, Any]):
                  'resource_type')
     DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = DELETION_POLICIES
 
-    def __init__(self, name: str, resource_type: str, properties: Mapping[str, Any] | None = None,
-                 metadata: Any = None, depends: Any = None, deletion_policy: Any = None,
-                 update_policy: Mapping[str, Any] | None = None, description: str | None = None,
-                 external_id: Any = None, condition: Any = None, *,
+    def __init__(self, name: str, resource_type: str, properties: Mapping[str, object] | None = None,
+                 metadata: object = None, depends: Any = None, deletion_policy: object = None,
+                 update_policy: Mapping[str, object] | None = None, description: str | None = None,
+                 external_id: object = None, condition: object = None, *,
                  evaluate: Callable[[Any], Any] = function.resolve, requires: Collection[str] | None = None,
-                 references: Callable[[str], Collection[Any]] | None = None,
+                 references: Callable[[str], Collection[object]] | None = None,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.name = name
         self.resource_type = resource_type
@@ -59,11 +63,12 @@ class ResourceDefinition(Mapping[str, Any]):
         self._external_id = external_id
         self._condition = condition
         self._references = references
-        self._rules: tuple[Any, bool] = ((), True)
+        self._rules: tuple[Sequence[TranslationRule], bool] = ((), True)
 
     # --- parts --------------------------------------------------------------------------------------------
 
-    def properties(self, schema: Mapping[str, Any], context: RequestContext | None = None) -> property_set.Properties:
+    def properties(self, schema: Mapping[str, object],
+                   context: RequestContext | None = None) -> property_set.Properties:
         found = property_set.Properties(schema, self._properties or {}, self.evaluate, self.name, context,
                                       section='Properties', rsrc_description=self.description or None,
                                       deferred=self.deferred)
@@ -93,7 +98,8 @@ class ResourceDefinition(Mapping[str, Any]):
     def condition(self) -> object:
         return self._condition
 
-    def set_translation_rules(self, rules: object = None, client_resolve: bool = True) -> None:
+    def set_translation_rules(self, rules: Sequence[TranslationRule] | None = None,
+                              client_resolve: bool = True) -> None:
         self._rules = (rules or (), client_resolve)
 
     # --- dependencies -------------------------------------------------------------------------------------
@@ -103,7 +109,7 @@ class ResourceDefinition(Mapping[str, Any]):
         depends = self.evaluate(self._depends) if self._depends is not None else None
         return [depends] if isinstance(depends, str) else list(depends or ())
 
-    def dependencies(self, stack: Any) -> Iterator[Any]:
+    def dependencies(self, stack: OwnStack) -> Iterator[Any]:
         """Return the resources of `stack` it depends on. Raises InvalidTemplateReference."""
         if self.requires is not None:
             return (stack[name] for name in self.requires)
@@ -153,7 +159,7 @@ class ResourceDefinition(Mapping[str, Any]):
 
     def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
         """Return a copy with its functions parsed again by `template` in the scope of `stack`."""
-        def parsed(part: Any) -> Any:
+        def parsed(part: object) -> Any:
             return template.parse(stack, part) if part is not None else None
 
         return ResourceDefinition(
@@ -179,7 +185,7 @@ class ResourceDefinition(Mapping[str, Any]):
 
     @classmethod
     def from_stored(cls, name: str, stored: Mapping[str, Any],
-                    properties: Mapping[str, Any] | None) -> ResourceDefinition:
+                    properties: Mapping[str, object] | None) -> ResourceDefinition:
         """Make the definition last applied from the result of `to_stored`."""
         return cls(name, stored['type'], properties, stored.get('metadata'), stored.get('depends_on'),
                    stored.get('deletion_policy'), stored.get('update_policy'), external_id=stored.get('external_id'))

@@ -36,7 +36,7 @@ def task_description(task: object) -> str:
 class Timeout(BaseException):
     """Thrown into a task that takes too long. Not an Exception: `except Exception` in a task must not catch it."""
 
-    def __init__(self, task_runner: Any, timeout: float) -> None:
+    def __init__(self, task_runner: object, timeout: float) -> None:
         super().__init__(_('%s Timed out') % (task_runner,))
         self._ends = runtimes.current().monotonic() + timeout
 
@@ -80,7 +80,7 @@ class ExceptionGroup(Exception):
 class TaskRunner:
     """Runs one task step by step. Its truth value is true until the task is done."""
 
-    def __init__(self, task: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, task: Callable[..., object], *args: Any, **kwargs: Any) -> None:
         assert callable(task), 'Task is not callable'
         self._task = task
         self._args = args
@@ -254,8 +254,9 @@ class DependencyTaskGroup:
     element); the first error is raised, or all of them as an ExceptionGroup.
     """
 
-    def __init__(self, dependencies: Any, task: Callable[[Any], Any] = lambda element: element(),
-                 reverse: bool = False, name: str | None = None, error_wait_time: Any = None,
+    def __init__(self, dependencies: Any, task: Callable[[Any], object] = lambda element: element(),
+                 reverse: bool = False, name: str | None = None,
+                 error_wait_time: float | Callable[[Any], float | None] | None = None,
                  aggregate_exceptions: bool = False) -> None:
         graph = dependencies.graph(reverse=reverse) if hasattr(dependencies, 'graph') else dependencies
         if reverse and not hasattr(dependencies, 'graph'):
@@ -311,7 +312,7 @@ class DependencyTaskGroup:
         for needs in self._needs.values():
             needs.discard(element)
 
-    def _give_up(self, failed: Any) -> None:
+    def _give_up(self, failed: object) -> None:
         for element, runner in self._runners.items():
             if element == failed or runner.done() or not runner.started():
                 continue
@@ -326,7 +327,7 @@ def _is_running(runner: TaskRunner) -> bool:
 class PollingTaskGroup:
     """A task that runs several tasks in parallel; the first error cancels the others. For plug-ins of 2015."""
 
-    def __init__(self, tasks: Iterable[Callable[..., Any]], name: str | None = None) -> None:
+    def __init__(self, tasks: Iterable[Callable[..., object]], name: str | None = None) -> None:
         self._runners = [task if isinstance(task, TaskRunner) else TaskRunner(task) for task in tasks]
         self.name = name or ', '.join(runner.name for runner in self._runners)
 

@@ -6,7 +6,6 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from oslo_config import cfg
 
@@ -32,6 +31,7 @@ from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.executors import Executors
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.nesting import Children, Nesting
@@ -73,6 +73,7 @@ from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import StoredStacks
 from heatlite.engine.requests.unchanged import UnchangedUpdates
+from heatlite.engine.resource import Resource
 from heatlite.engine.types import registry as registries
 from heatlite.rpc import messages
 
@@ -341,7 +342,7 @@ class EngineService:
 
         A value is null if the resource does not have it, or it cannot be read now.
         """
-        def ask(stack: Any) -> dict[str, Any]:
+        def ask(stack: Stack) -> dict[str, object]:
             resource = stack[message.resource_name]
             shown = _or_null(resource, attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
             if not isinstance(shown, Mapping):
@@ -353,7 +354,7 @@ class EngineService:
         return found
 
 
-def _or_null(resource: Any, attribute: str) -> object:
+def _or_null(resource: Resource, attribute: str) -> object:
     try:
         return resource.live_attribute(attribute)
     except Exception as error:

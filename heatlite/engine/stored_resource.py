@@ -21,11 +21,11 @@ class StoredResource:
     """
 
     state: ResourceState
-    properties: dict[str, Any] | None = None
-    definition: dict[str, Any] | None = None
+    properties: dict[str, object] | None = None
+    definition: dict[str, object] | None = None
     metadata: dict[str, Any] | None = None
     data: dict[str, str] = field(default_factory=dict)
-    attributes: dict[str, Any] = field(default_factory=dict)
+    attributes: dict[str, object] = field(default_factory=dict)
     before: tuple[str, str] | None = None   # (action, status) before the current action, if it matters
     cause: dict[str, Any] | None = None     # planning.replacement: MADE or MARKED -> a ReplacementCause
 

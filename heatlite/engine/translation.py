@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from oslo_log import log
 
@@ -16,14 +15,14 @@ __all__ = ['ADD', 'DELETE', 'REPLACE', 'RESOLVE', 'RULES', 'TranslationRule', 'a
 
 
 def service_lookup(ignore_errors: bool = False,
-                   is_made: Callable[[Any], bool] | None = None) -> Callable[[TranslationRule, Any], Any]:
+                   is_made: Callable[[object], bool] | None = None) -> Callable[[TranslationRule, object], object]:
     """Return the function for Resolve rules: it gets the id of a name from the rule's client plug-in, unless
     `is_made(value)` says that the value is an id.
 
     `ignore_errors`: return the value unchanged if the service finds no, or no unique, object of that name. Failures of
     the service are still raised: a name used as an id would then change or delete nothing.
     """
-    def lookup(rule: TranslationRule, value: Any) -> Any:
+    def lookup(rule: TranslationRule, value: object) -> object:
         if isinstance(value, dict) and rule.custom_value_path:
             for name in rule.custom_value_path:
                 value = value.get(name) if isinstance(value, dict) else None

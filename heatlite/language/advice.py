@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -79,7 +78,7 @@ def _several_functions(definition: StackDefinition) -> Iterator[Advice]:
                              (*path, names[0]))
 
 
-def _single_keys(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+def _single_keys(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], str]]:
     for where, found in maps(value, path):
         if len(found) == 1:
             yield where, next(iter(found))
@@ -107,7 +106,7 @@ def _ignored_keys(definition: StackDefinition) -> Iterator[Advice]:
                 yield Advice(rules.IGNORED_KEY, _('"permutations" is ignored before version 2017-09-01'), path)
 
 
-def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[Any, ...], expressions.Call]]:
+def _calls(definition: StackDefinition) -> Iterator[tuple[tuple[object, ...], expressions.Call]]:
     keys = definition.keys
     for name, resource in definition.resources.items():
         for trail, call in expressions.calls(resource.parsed.properties):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
-from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -22,13 +21,13 @@ _open: ContextVar[frozenset[tuple[int, str]]] = ContextVar('open conditions', de
 class Conditions:
     """The `conditions` section. Each condition is evaluated once, when it is first needed."""
 
-    def __init__(self, section: Any, parser: Parser, section_key: str, unknown: bool) -> None:
+    def __init__(self, section: object, parser: Parser, section_key: str, unknown: bool) -> None:
         """`unknown`: whether a condition holds whose value is not known yet."""
         self.section = section
         self.parser = parser
         self.key = section_key
         self._unknown = unknown
-        self._parsed: dict[str, Any] = {}
+        self._parsed: dict[str, object] = {}
         self._known: dict[str, bool] = {}
 
     @property
@@ -40,7 +39,7 @@ class Conditions:
                 message=_('Condition definitions must be a map. Found a %s instead') % type(self.section).__name__)
         return self.section
 
-    def parsed(self, name: str) -> Any:
+    def parsed(self, name: str) -> object:
         """The parsed condition. Raises StackValidationFailed with the path of an invalid call."""
         if name not in self._parsed:
             try:

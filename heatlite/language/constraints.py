@@ -30,7 +30,7 @@ class Typed(Protocol):
     def to_schema_type(self, value: object) -> object: ...
 
 
-def to_number(value: Any) -> Any:
+def to_number(value: Any) -> float:
     """Converts `value` to a number: itself, an integer if its text is one, else a float. Raises ValueError, TypeError.
 
     It is finite and has at most `MOST_DIGITS` digits: other numbers could be neither stored nor shown.
@@ -62,7 +62,7 @@ def shown(value: object) -> str:
     return text if len(text) <= MOST_SHOWN else f'{text[:MOST_SHOWN]}...'
 
 
-class Constraint(Mapping[str, Any]):
+class Constraint(Mapping[str, object]):
     """Base class. As a mapping it gives `{<name>: <body>}` and `description` if there is one."""
 
     name = ''
@@ -77,10 +77,10 @@ class Constraint(Mapping[str, Any]):
     def reason(self, value: object) -> str:
         raise NotImplementedError
 
-    def body(self) -> Any:
+    def body(self) -> object:
         raise NotImplementedError
 
-    def validate(self, value: Any, schema: Typed | None = None, context: Any = None) -> None:
+    def validate(self, value: object, schema: Typed | None = None, context: object = None) -> None:
         """Raises ValueError with the description, or with the reason if there is none."""
         if not self.is_valid(value, schema):
             raise ValueError(self.description or self.reason(value))
@@ -114,7 +114,7 @@ class Range(Constraint):
     name = 'range'
     valid_kinds = frozenset({NUMBER, INTEGER})
 
-    def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
+    def __init__(self, min: Any = None, max: object = None, description: str | None = None) -> None:
         super().__init__(description)
         if min is None and max is None:
             raise exception.InvalidSchemaError(
@@ -132,7 +132,7 @@ class Range(Constraint):
     def reason(self, value: object) -> str:
         return f'{shown(value)} is out of range (min: {self.min}, max: {self.max})'
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         return _bounds(self.min, self.max)
 
 
@@ -152,7 +152,7 @@ class Length(Constraint):
                 raise exception.InvalidSchemaError(_('min/max length must be integral'))
         self.min, self.max = min, max
 
-    def is_valid(self, value: Any, schema: Typed | None) -> bool:
+    def is_valid(self, value: object, schema: Typed | None) -> bool:
         length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
         return (self.min is None or length >= self.min) and (self.max is None or length <= self.max)
 
@@ -160,7 +160,7 @@ class Length(Constraint):
         length = len(value if isinstance(value, list | tuple | Mapping) else str(value))
         return f'length ({length}) is out of range (min: {self.min}, max: {self.max})'
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         return _bounds(self.min, self.max)
 
 
@@ -170,7 +170,7 @@ class Modulo(Constraint):
     name = 'modulo'
     valid_kinds = frozenset({NUMBER, INTEGER})
 
-    def __init__(self, step: Any = None, offset: Any = None, description: str | None = None) -> None:
+    def __init__(self, step: object = None, offset: object = None, description: str | None = None) -> None:
         super().__init__(description)
         if step is None or offset is None:
             raise exception.InvalidSchemaError(
@@ -191,7 +191,7 @@ class Modulo(Constraint):
     def reason(self, value: object) -> str:
         return f'{value} is not a multiple of {self.step} with an offset of {self.offset}'
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> dict[str, object]:
         return {'step': self.step, 'offset': self.offset}
 
 
@@ -201,7 +201,7 @@ class AllowedValues(Constraint):
     name = 'allowed_values'
     valid_kinds = EVERY_SCALAR | {LIST, ANY}
 
-    def __init__(self, allowed: Iterable[Any], description: str | None = None) -> None:
+    def __init__(self, allowed: Iterable[object], description: str | None = None) -> None:
         super().__init__(description)
         if isinstance(allowed, str | Mapping) or not isinstance(allowed, Iterable):
             raise exception.InvalidSchemaError(_('AllowedValues must be a list'))
@@ -218,7 +218,7 @@ class AllowedValues(Constraint):
     def reason(self, value: object) -> str:
         return f'{shown(as_json(value))} is not an allowed value [{", ".join(as_json(item) for item in self.allowed)}]'
 
-    def body(self) -> list[Any]:
+    def body(self) -> list[object]:
         return list(self.allowed)
 
 
@@ -259,35 +259,35 @@ class AllowedPattern(Constraint):
         return self.pattern
 
 
+class Registry(Protocol):
+    """Custom constraints by name, as plug-ins pass them to a schema."""
+
+    def get_constraint(self, name: str, /) -> type[CustomCheck] | CustomCheck | None: ...
+
+
 class CustomConstraint(Constraint):
     """A check by name, found in `environment` (a plug-in registry), or by the `lookup` of the validation."""
 
     name = 'custom_constraint'
     valid_kinds = EVERY_SCALAR | {LIST, ANY}
 
-    def __init__(self, name: str, description: str | None = None, environment: Any = None) -> None:
+    def __init__(self, name: str, description: str | None = None, environment: Registry | None = None) -> None:
         super().__init__(description)
         self.constraint_name = name
         self.environment = environment
 
-    def validate(self, value: Any, schema: Typed | None = None, context: Any = None,
+    def validate(self, value: object, schema: Typed | None = None, context: object = None,
                  lookup: CustomLookup | None = None) -> None:
         """Raises ValueError. Checks nothing if there is neither `lookup` nor environment."""
-        check = self._find(lookup)
-        if check is None:
+        find: CustomLookup | None = lookup if self.environment is None else self.environment.get_constraint
+        if find is None:
             return
+        check = find(self.constraint_name)
         for item in value if isinstance(value, list | tuple) else [value]:
             self._validate_one(check, item, context)
 
-    def _find(self, lookup: CustomLookup | None) -> object:
-        if self.environment is not None:
-            return self.environment.get_constraint(self.constraint_name) or MISSING
-        if lookup is None:
-            return None
-        return lookup(self.constraint_name) or MISSING
-
-    def _validate_one(self, check: Any, value: Any, context: Any) -> None:
-        if check is MISSING:
+    def _validate_one(self, check: type[CustomCheck] | CustomCheck | None, value: object, context: object) -> None:
+        if check is None:
             raise ValueError(self.description or _('"%(value)s" does not validate %(name)s (constraint not found)')
                              % {'value': value, 'name': self.constraint_name})
         check = check() if isinstance(check, type) else check
@@ -307,9 +307,14 @@ class CustomConstraint(Constraint):
         return self.constraint_name
 
 
-MISSING = object()
+class CustomCheck(Protocol):
+    """A custom constraint: of BaseCustomConstraint, or what has this method and perhaps `error`."""
 
-CustomLookup = Callable[[str], Any]
+    def validate(self, value: object, context: object, /) -> bool:
+        """Whether the value is valid. `context`: of the request."""
+
+
+CustomLookup = Callable[[str], type[CustomCheck] | CustomCheck | None]
 """Name of a custom constraint -> a `BaseCustomConstraint` (class or instance), None if no such name exists."""
 
 
@@ -326,13 +331,13 @@ class BaseCustomConstraint:
     _error_message: str | None = None
     message: str | None = None
 
-    def error(self, value: Any) -> str:
+    def error(self, value: object) -> str:
         detail = self.message if self._error_message is None else self._error_message
         if detail is None:
             return _("Error validating value '%(value)s'") % {'value': value}
         return _("Error validating value '%(value)s': %(detail)s") % {'value': value, 'detail': detail}
 
-    def validate(self, value: Any, context: Any) -> bool:
+    def validate(self, value: object, context: Any) -> bool:
         try:
             self.validate_with_client(context.clients, value)
         except self.expected_exceptions as error:

@@ -38,7 +38,7 @@ class PureConstraint(BaseCustomConstraint):
     def __init__(self, check: Check) -> None:
         self.check = check
 
-    def validate(self, value: Any, context: Any = None) -> bool:
+    def validate(self, value: Any, context: object = None) -> bool:
         try:
             self.check(value)
         except (ValueError, TypeError) as error:

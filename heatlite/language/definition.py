@@ -114,7 +114,7 @@ class StackDefinition:
         return not is_known(self.environment.parameters)
 
     @property
-    def description(self) -> Any:
+    def description(self) -> object:
         return self.template.description
 
     @functools.cached_property
@@ -347,7 +347,7 @@ class StackDefinition:
         section = self.template.document.get(key, {}) if key else {}
         return Conditions(section, self._condition_parser, key or 'conditions', self.assume_unknown)
 
-    def condition(self, name: Any) -> bool:
+    def condition(self, name: object) -> bool:
         return self.conditions.holds(name)
 
     def parse_condition(self, value: object) -> object:
@@ -365,7 +365,7 @@ class StackDefinition:
 class _Resources(Mapping[str, ResourceDefinition]):
     """The definitions of resources, each made at its first use: an update looks at few of many."""
 
-    def __init__(self, snippets: Mapping[str, Any], owner: StackDefinition) -> None:
+    def __init__(self, snippets: Mapping[str, object], owner: StackDefinition) -> None:
         self._snippets = snippets
         self._owner = owner
         self._made: dict[str, ResourceDefinition] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Container, Iterator, Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.language import lint
@@ -49,7 +48,7 @@ def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.D
 
 def described(definition: StackDefinition) -> dict[str, object]:
     """Description, parameters and their groups of one template."""
-    answer: dict[str, Any] = {
+    answer: dict[str, object] = {
         'Description': definition.description,
         'Parameters': {name: parameter(definition.parameters, schema)
                        for name, schema in definition.parameters.declared.items()}}
@@ -59,7 +58,7 @@ def described(definition: StackDefinition) -> dict[str, object]:
     return answer
 
 
-def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, Any]:
+def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, object]:
     """One parameter in the format of the API. Without its value, if that depends on resources that do not exist yet."""
     name = schema.name
     shown: dict[str, object] = {

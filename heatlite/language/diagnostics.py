@@ -28,7 +28,7 @@ class Diagnostic:
     file: str = ROOT
     line: int | None = None
     column: int | None = None
-    found: Any = None
+    found: object = None
     expected: tuple[str, ...] = ()
     hint: str | None = None
     rule: str = ''                      # the id of its row in `rules.TABLE`

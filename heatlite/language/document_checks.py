@@ -32,7 +32,7 @@ class Memory:
 
     templates: dict[str, Template] = field(default_factory=dict)                # those that are not among the files
     facts: dict[tuple[str, str], TypeFacts] = field(default_factory=dict)       # of templates
-    seen: set[tuple[Any, ...]] = field(default_factory=set)                     # nested stacks that were checked
+    seen: set[tuple[object, ...]] = field(default_factory=set)                     # nested stacks that were checked
     inside: int = 0                                                             # number of their resources
 
 

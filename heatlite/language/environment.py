@@ -66,7 +66,7 @@ def read(source: str | Mapping[str, object] | None, limits: Limits = NO_LIMITS) 
 
 
 def parse(source: str | Mapping[str, object] | None, parameters: Mapping[str, object] | None = None,
-          limits: Limits = NO_LIMITS) -> dict[str, Any]:
+          limits: Limits = NO_LIMITS) -> dict[str, object]:
     """All sections, with the request's `parameters` merged over those of the environment.
 
     Raises HTTPBadRequest with the text that clients expect.
@@ -95,12 +95,12 @@ class Environment:
 
     def __init__(self, sections: Mapping[str, Any] | None = None, operator: Registry = EMPTY_REGISTRY) -> None:
         given = sections or {}
-        self.parameters: dict[str, Any] = dict(given.get(PARAMETERS) or {})
-        self.parameter_defaults: dict[str, Any] = dict(given.get(DEFAULTS) or {})
-        self.resource_registry: dict[str, Any] = dict(given.get(REGISTRY) or {})
+        self.parameters: dict[str, object] = dict(given.get(PARAMETERS) or {})
+        self.parameter_defaults: dict[str, object] = dict(given.get(DEFAULTS) or {})
+        self.resource_registry: dict[str, object] = dict(given.get(REGISTRY) or {})
         self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
         self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # in nested stacks only
-        self.event_sinks: list[Any] = list(given.get(SINKS) or [])
+        self.event_sinks: list[Mapping[str, object]] = list(given.get(SINKS) or [])
         registries.check_entries(self.resource_registry)
         self.operator = operator
         self.registry = Registry(self.resource_registry, operator)
@@ -109,7 +109,7 @@ class Environment:
         """What a type name is mapped to. Raises StackValidationFailed."""
         return self.registry.find(type_name, resource_name)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """The document for storage: all sections that `Environment` accepts."""
         inherited = {masking.VALUES: self.hidden_values} if self.hidden_values else {}
         return {**self.shown(), ENCRYPTED: self.encrypted_param_names, **inherited}

@@ -8,7 +8,7 @@ call an instance of its function's class. Arguments are refused in three phases:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -21,9 +21,9 @@ from heatlite.language.unknown import UNKNOWN, is_known
 class Scope(Protocol):
     """What is known of resources while expressions are evaluated."""
 
-    def reference(self, resource_name: str) -> Any: ...
+    def reference(self, resource_name: str) -> object: ...
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any: ...
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> object: ...
 
     def all_attributes(self, resource_name: str) -> object: ...
 
@@ -31,10 +31,10 @@ class Scope(Protocol):
 class PlaceholderScope:
     """A scope without existing resources: a reference is the resource's name, attributes are null."""
 
-    def reference(self, resource_name: str) -> Any:
+    def reference(self, resource_name: str) -> object:
         return resource_name
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> object:
         return None
 
     def all_attributes(self, resource_name: str) -> object:
@@ -44,10 +44,10 @@ class PlaceholderScope:
 class UnknownScope:
     """A scope without existing resources: all values are unknown."""
 
-    def reference(self, resource_name: str) -> Any:
+    def reference(self, resource_name: str) -> object:
         return UNKNOWN
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...]) -> object:
         return UNKNOWN
 
     def all_attributes(self, resource_name: str) -> object:
@@ -73,7 +73,7 @@ class InvalidCall(Exception):
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.path: list[Any] = []
+        self.path: list[object] = []
         self.cause: exception.HeatException | None = None
         super().__init__(text)
 
@@ -92,7 +92,7 @@ class EvaluationContext(Protocol):
     def has_unknown_parameters(self) -> bool: ...
 
     @property
-    def parameters(self) -> Mapping[str, Any]: ...
+    def parameters(self) -> Mapping[str, object]: ...
 
     @property
     def files(self) -> Mapping[str, str]: ...
@@ -104,7 +104,7 @@ class EvaluationContext(Protocol):
     def resource_names(self) -> frozenset[str]:
         """Names of enabled resources."""
 
-    def condition(self, name: Any) -> bool:
+    def condition(self, name: object) -> bool:
         """Whether a condition, given by name or as a boolean, holds. Raises ValueError for an invalid condition."""
 
     def parse_condition(self, value: object) -> object:
@@ -123,10 +123,10 @@ class Node:
     __slots__ = ('refers',)
     refers: bool
 
-    def value(self, scope: Scope) -> Any:
+    def value(self, scope: Scope) -> object:
         raise NotImplementedError
 
-    def parts(self) -> Iterator[tuple[Any, Any]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         """Its direct parts, each with its part of the path."""
         raise NotImplementedError
 
@@ -134,14 +134,14 @@ class Node:
 class MapNode(Node):
     __slots__ = ('entries',)
 
-    def __init__(self, entries: dict[str, Any]) -> None:
+    def __init__(self, entries: dict[str, object]) -> None:
         self.entries = entries
         self.refers = any(isinstance(item, Node) and item.refers for item in entries.values())
 
     def __repr__(self) -> str:
         return repr(self.entries)
 
-    def value(self, scope: Scope) -> dict[str, Any]:
+    def value(self, scope: Scope) -> dict[str, object]:
         result = {}
         for key, item in self.entries.items():
             found = evaluate(item, scope)
@@ -149,24 +149,24 @@ class MapNode(Node):
                 result[key] = found
         return result
 
-    def parts(self) -> Iterator[tuple[Any, object]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         return iter(self.entries.items())
 
 
 class ListNode(Node):
     __slots__ = ('items',)
 
-    def __init__(self, items: list[Any]) -> None:
+    def __init__(self, items: list[object]) -> None:
         self.items = items
         self.refers = any(isinstance(item, Node) and item.refers for item in items)
 
     def __repr__(self) -> str:
         return repr(self.items)
 
-    def value(self, scope: Scope) -> list[Any]:
+    def value(self, scope: Scope) -> list[object]:
         return [found for item in self.items if (found := evaluate(item, scope)) is not ABSENT]
 
-    def parts(self) -> Iterator[tuple[Any, Any]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         return enumerate(self.items)
 
 
@@ -198,11 +198,11 @@ class Call(Node):
     def validate(self) -> None:
         """Phase V: raises InvalidCall. The arguments inside have been checked before."""
 
-    def result(self, args: object, scope: Scope) -> object:
-        """Phase E: the value for evaluated arguments, all known."""
+    def result(self, args: Any, scope: Scope) -> object:
+        """Phase E: the value for evaluated arguments, all known, in the form that `check` has let through."""
         raise NotImplementedError
 
-    def value(self, scope: Scope) -> Any:
+    def value(self, scope: Scope) -> object:
         args = self.evaluated_args(scope)
         if self.refers and not is_known(args):
             return UNKNOWN
@@ -227,7 +227,7 @@ class Call(Node):
         """The resources that this call itself needs, without those of its arguments."""
         return iter(())
 
-    def parts(self) -> Iterator[tuple[Any, object]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         args = self.args
         if isinstance(args, MapNode | ListNode):
             yield from args.parts()
@@ -247,7 +247,7 @@ class Requirement:
 
     __slots__ = ('attribute', 'resource')
 
-    def __init__(self, resource: Any, attribute: tuple[Any, ...] | None = None) -> None:
+    def __init__(self, resource: Any, attribute: tuple[object, ...] | None = None) -> None:
         self.resource = resource
         self.attribute = attribute
 
@@ -256,7 +256,7 @@ STEPS_OF_CALL = 3           # of the budget
 CALLS_A_TURN = 64
 
 
-FunctionTable = Mapping[str, Callable[[str, Any, EvaluationContext], Any]]
+FunctionTable = Mapping[str, Callable[[str, Any, EvaluationContext], object]]
 
 
 class Parser:
@@ -272,7 +272,7 @@ class Parser:
         self.elsewhere = elsewhere
         self.calls = 0
 
-    def parse(self, value: Any) -> Any:
+    def parse(self, value: Any) -> object:
         """Parses a value; returns `value` itself if it has no call. Raises InvalidCall with the path below `value`."""
         kind = type(value)
         if kind is dict:
@@ -289,7 +289,7 @@ class Parser:
             return self._items(value)
         return value
 
-    def _entries(self, value: dict[str, Any]) -> object:
+    def _entries(self, value: dict[str, object]) -> object:
         parsed: dict[str, object] | None = None
         turns.spend(1 + len(value) // 8)
         for key, item in value.items():
@@ -305,7 +305,7 @@ class Parser:
                     parsed[key] = node
         return value if parsed is None else MapNode(parsed)
 
-    def _items(self, value: list[Any]) -> object:
+    def _items(self, value: list[object]) -> object:
         parsed: list[object] | None = None
         turns.spend(1 + len(value) // 8)
         for place, item in enumerate(value):
@@ -385,7 +385,7 @@ def condition_holds(home: EvaluationContext, condition: object) -> bool:
         raise InvalidCall(str(error)) from None
 
 
-SourcePath = tuple[Any, Any] | None
+SourcePath: TypeAlias = 'tuple[SourcePath, object] | None'
 """The place of a part: (trail of its container, key or index there). Converted to a path only for messages."""
 
 

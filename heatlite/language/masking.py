@@ -26,7 +26,7 @@ class Mask:
     Costs a search for each hidden text in the value, and nothing without hidden texts.
     """
 
-    def __init__(self, secrets: Iterable[Any] = ()) -> None:
+    def __init__(self, secrets: Iterable[object] = ()) -> None:
         found = {spelled for secret in secrets for text in _texts(secret) for spelled in _spellings(text)}
         self._long = sorted((text for text in found if len(text) >= SHORTEST), key=len, reverse=True)
         self._whole = frozenset(found)

@@ -17,7 +17,7 @@ OVERWRITE, MERGE, DEEP_MERGE = WORDS = ('overwrite', 'merge', 'deep_merge')
 
 
 def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, object],
-                kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, Any]:
+                kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, object]:
     """Merges the sections of the named files, in order, starting from the request's `parameters`.
 
     `kinds`: kind of every parameter that a template of the request defines (`ParameterSchema.kind`). Raises
@@ -53,14 +53,14 @@ def _read(file: str, files: Mapping[str, str], limits: Limits) -> dict[str, Any]
 class _Values:
     """One section of values into which one file is merged."""
 
-    def __init__(self, old: dict[str, Any], kinds: Mapping[str, str], strategies: Mapping[str, Any],
+    def __init__(self, old: dict[str, object], kinds: Mapping[str, str], strategies: Mapping[str, object],
                  remembered: dict[str, str], file: str) -> None:
         self.old, self.kinds, self.strategies = old, kinds, strategies
         self.remembered, self.file = remembered, file
         default = strategies.get('default')
         self.default = default if default in WORDS else OVERWRITE
 
-    def merged_with(self, new: Mapping[str, object]) -> dict[str, Any]:
+    def merged_with(self, new: Mapping[str, object]) -> dict[str, object]:
         first = not self.old
         result = dict(self.old)
         for name, value in new.items():
@@ -97,7 +97,7 @@ class _Values:
         raise exception.InvalidMergeStrategyForParam(strategy=strategy, param=name)
 
     @staticmethod
-    def _map(name: str, value: object) -> Mapping[str, Any]:
+    def _map(name: str, value: object) -> Mapping[str, object]:
         if isinstance(value, str):
             try:
                 value = loads(value) if value else {}

@@ -48,7 +48,7 @@ def template_among(name: str, files: Files, limits: Limits) -> Template | None:
     return files.templates.get(name)
 
 
-def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, Any]) -> Schema:
+def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, object]) -> Schema:
     """The property that corresponds to a parameter."""
     schema = Schema(PROPERTY_TYPES[parameter.kind], description=parameter.description,
                     required=parameter.default is None and defaults.get(parameter.name) is None,

@@ -42,7 +42,7 @@ class OutputDefinition:
         self.key = key
         self.snippet = snippet
         self.owner = owner
-        self._parsed: tuple[Any] | None = None
+        self._parsed: tuple[object] | None = None
         self._enabled: bool | None = None
 
     @property
@@ -79,7 +79,7 @@ class OutputDefinition:
         return self._enabled
 
     @property
-    def expression(self) -> Any:
+    def expression(self) -> object:
         """The parsed value, None when disabled. Raises StackValidationFailed."""
         if self._parsed is None:
             self.check_shape()

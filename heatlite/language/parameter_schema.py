@@ -43,8 +43,8 @@ FALSE_WORDS = frozenset({'f', 'false', 'off', 'n', 'no', '0'})
 class ParameterSchema:
     """The definition of one parameter. `type` is the type's name in the template, `kind` its meaning."""
 
-    def __init__(self, name: str, type: str, kind: str, *, default: Any = None, label: Any = None,
-                 description: Any = None, hidden: bool = False, immutable: bool = False, tags: Any = None,
+    def __init__(self, name: str, type: str, kind: str, *, default: object = None, label: object = None,
+                 description: Any = None, hidden: bool = False, immutable: bool = False, tags: object = None,
                  constraints: tuple[Constraint, ...] = ()) -> None:
         self.name = name
         self.type = type
@@ -262,7 +262,7 @@ def _check_keys(given: object, known: set[str], what: str) -> None:
             raise exception.InvalidSchemaError(_("Invalid key '%(key)s' for %(what)s") % {'key': key, 'what': what})
 
 
-def _number(value: object) -> Any:
+def _number(value: object) -> float | None:
     if value is None:
         return None
     try:

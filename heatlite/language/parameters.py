@@ -42,7 +42,7 @@ class Parameters(Mapping[str, Any]):
     """
 
     def __init__(self, schemas: Mapping[str, ParameterSchema], pseudo: Mapping[str, str],
-                 given: Mapping[str, Any], defaults: Mapping[str, Any], *, assume_unknown: bool = False,
+                 given: Mapping[str, object], defaults: Mapping[str, object], *, assume_unknown: bool = False,
                  hidden: Iterable[str] = ()) -> None:
         self.schemas: dict[str, ParameterSchema] = {
             name: ParameterSchema(name, 'string', 'string', default=value, description=_PSEUDO_TEXT.get(name))
@@ -53,7 +53,7 @@ class Parameters(Mapping[str, Any]):
         self.given = given
         self.defaults = defaults
         self.assume_unknown = assume_unknown
-        self._values: dict[str, Any] = {}
+        self._values: dict[str, object] = {}
         self._secrets: tuple[str, ...] | None = None
         self._inherited = frozenset(hidden)         # their values came from something hidden in the parent stack
 

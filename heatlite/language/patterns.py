@@ -1,8 +1,8 @@
 """Matches users' regular expressions within limits: some patterns would take years.
 
 A pattern has the meaning that `re` gives it. One whose cost is proved small for the actual length of its text is
-matched by `re`. Any other one is matched by `regex` under a time-out, after it was rewritten so that both modules read
-it alike.
+matched by `re`. The others are matched by `regex` under a time-out, after they were rewritten so that both modules
+read them alike.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from re import _constants as opcodes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import regex
 
@@ -31,6 +31,27 @@ WIDE: Final = 50_000                    # characters of ranges that `re` folds o
 
 Found = Any
 """A match object of `re` or `regex`."""
+
+
+
+class State(Protocol):
+    flags: int
+    groups: int
+    groupdict: dict[str, int]
+
+
+class Tree(Protocol):
+    """A sequence of a parsed pattern: (opcode, argument), and the argument's form depends on the opcode."""
+
+    state: State
+
+    def __iter__(self) -> Iterator[tuple[object, Any]]: ...
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, place: int, /) -> tuple[object, object]: ...
+
+    def getwidth(self) -> tuple[int, int]: ...
 
 
 class Pattern:
@@ -97,7 +118,7 @@ class Pattern:
         return ways + math.log(each) + math.log(starts) <= MOST_STEPS and length * starts <= LONGEST ** 2
 
     @property
-    def _slow(self) -> Any:
+    def _slow(self) -> regex.Pattern[str]:
         return _slow(self.pattern, self.flags)
 
     def _timed(self, text: str, match: Callable[[float], object]) -> Any:
@@ -128,11 +149,11 @@ def check(pattern: str) -> None:
 
 
 @functools.lru_cache(maxsize=1000)
-def _parsed(pattern: str, flags: int) -> Any:
+def _parsed(pattern: str, flags: int) -> Tree:
     if len(pattern) > MOST_PATTERN:
         raise ValueError(_('A pattern has more than %d characters') % MOST_PATTERN)
     try:
-        tree = parser.parse(pattern, flags)
+        tree: Tree = parser.parse(pattern, flags)
         _check_look_behind(tree)
     except (RecursionError, OverflowError) as error:
         raise re.error(str(error)) from None
@@ -143,7 +164,7 @@ _compiled = functools.lru_cache(maxsize=500)(re.compile)
 
 
 @functools.lru_cache(maxsize=500)
-def _slow(pattern: str, flags: int) -> Any:
+def _slow(pattern: str, flags: int) -> regex.Pattern[str]:
     """The pattern for `regex`, which expands mandatory repetitions when it compiles."""
     tree = _parsed(pattern, flags)
     if _turns(tree) > MOST_TURNS or len(pattern) > LONGEST_SLOW:
@@ -172,14 +193,14 @@ def steps(pattern: str, length: int) -> float:
     return _sequence(_parsed(pattern, 0), max(length, 1))
 
 
-def _sequence(parsed: Any, length: int) -> float:
+def _sequence(parsed: Tree, length: int) -> float:
     return sum(_one(opcode, argument, length) for opcode, argument in parsed)
 
 
 REPEATS: Final = (opcodes.MAX_REPEAT, opcodes.MIN_REPEAT, opcodes.POSSESSIVE_REPEAT)
 
 
-def _one(opcode: Any, argument: Any, length: int) -> float:
+def _one(opcode: object, argument: Any, length: int) -> float:
     if opcode in REPEATS:
         low, high, inner = argument
         turns = length + 1 if high == opcodes.MAXREPEAT else min(int(high), length + 1)
@@ -191,7 +212,7 @@ def _one(opcode: Any, argument: Any, length: int) -> float:
     return sum(_sequence(inner, length) for inner in _inside(opcode, argument))
 
 
-def _inside(opcode: object, argument: Any) -> list[Any]:
+def _inside(opcode: object, argument: Any) -> list[Tree]:
     """The sequences inside one element of a parsed pattern."""
     if opcode in REPEATS:
         return [argument[2]]
@@ -208,7 +229,7 @@ def _inside(opcode: object, argument: Any) -> list[Any]:
     return []
 
 
-def _turns(parsed: Any) -> int:
+def _turns(parsed: Tree) -> int:
     """The number of elements of the pattern with its mandatory repetitions written out."""
     count = 0
     for opcode, argument in parsed:
@@ -220,19 +241,19 @@ def _turns(parsed: Any) -> int:
 SINGLE: Final = frozenset({opcodes.LITERAL, opcodes.NOT_LITERAL, opcodes.ANY, opcodes.IN})
 
 
-def _repeats_groups(parsed: Any) -> bool:
+def _repeats_groups(parsed: Tree) -> bool:
     """Whether there is a repetition of more than one character, or a reference to a group."""
     return any((opcode in REPEATS and (len(argument[2]) != 1 or argument[2][0][0] not in SINGLE))
                or opcode is opcodes.GROUPREF or any(_repeats_groups(part) for part in _inside(opcode, argument))
                for opcode, argument in parsed)
 
 
-def _is_lazy(parsed: Any) -> bool:
+def _is_lazy(parsed: Tree) -> bool:
     return any(opcode is opcodes.MIN_REPEAT or any(_is_lazy(part) for part in _inside(opcode, argument))
                for opcode, argument in parsed)
 
 
-def _width(parsed: Any) -> int:
+def _width(parsed: Tree) -> int:
     """The number of characters in all ranges."""
     count = 0
     for opcode, argument in parsed:
@@ -242,7 +263,7 @@ def _width(parsed: Any) -> int:
     return count
 
 
-def _check_look_behind(parsed: Any) -> None:
+def _check_look_behind(parsed: Tree) -> None:
     for opcode, argument in parsed:
         if opcode in (opcodes.ASSERT, opcodes.ASSERT_NOT) and argument[0] < 0:
             low, high = argument[1].getwidth()
@@ -255,7 +276,7 @@ def _check_look_behind(parsed: Any) -> None:
 # --- one spelling for both modules ----------------------------------------------------------------------------
 
 _WORD, _SPACE = r'\p{L}\p{N}_', r'\s\x1c-\x1f'
-_CATEGORIES: dict[Any, tuple[str, str, bool]] = {       # in Unicode, in ASCII, whether it is negated
+_CATEGORIES: dict[object, tuple[str, str, bool]] = {       # in Unicode, in ASCII, whether it is negated
     opcodes.CATEGORY_DIGIT: (r'\p{Nd}', '0-9', False), opcodes.CATEGORY_NOT_DIGIT: (r'\p{Nd}', '0-9', True),
     opcodes.CATEGORY_SPACE: (_SPACE, r'\x09-\x0d\x20', False),
     opcodes.CATEGORY_NOT_SPACE: (_SPACE, r'\x09-\x0d\x20', True),
@@ -276,15 +297,15 @@ class _Spelled:
     It uses no shorthands, named lists, fuzzy matching or sets in sets, which the two read differently.
     """
 
-    def __init__(self, tree: Any) -> None:
+    def __init__(self, tree: Tree) -> None:
         self.names = {number: name for name, number in tree.state.groupdict.items()}
         self.is_ascii = bool(tree.state.flags & re.ASCII)
         self.text = self._all(tree)
 
-    def _all(self, parsed: Any) -> str:
+    def _all(self, parsed: Tree) -> str:
         return ''.join([self._one(opcode, argument) for opcode, argument in parsed])
 
-    def _one(self, opcode: Any, argument: Any) -> str:
+    def _one(self, opcode: object, argument: Any) -> str:
         match opcode:
             case opcodes.LITERAL:
                 return _character(argument)
@@ -321,7 +342,7 @@ class _Spelled:
                 return f'(?:{self._all(inner)}){times}{kind}'
         raise ValueError(_('A pattern uses %s, which cannot be matched within bounds') % opcode)
 
-    def _group(self, number: int | None, added: int, removed: int, inner: Any) -> str:
+    def _group(self, number: int | None, added: int, removed: int, inner: Tree) -> str:
         before = self.is_ascii
         if added & re.ASCII or added & re.UNICODE:
             self.is_ascii = bool(added & re.ASCII)
@@ -333,7 +354,7 @@ class _Spelled:
             return flagged if flagged is not text else f'(?:{text})'
         return f'(?P<{self.names[number]}>{flagged})' if number in self.names else f'({flagged})'
 
-    def _set(self, items: Any) -> str:
+    def _set(self, items: Iterable[tuple[object, Any]]) -> str:
         negated, inside, others = False, '', []
         for opcode, argument in items:
             if opcode is opcodes.NEGATE:

@@ -61,7 +61,7 @@ def _is_pure(schema: Schema) -> bool:
         inside is None or (_is_pure(inside) if isinstance(inside, Schema) else all(map(_is_pure, inside.values()))))
 
 
-def _are_known(names: Any, snippets: Mapping[str, Any]) -> bool:
+def _are_known(names: Any, snippets: Mapping[str, object]) -> bool:
     """Whether all resources that `depends_on` names are there."""
     return all(name in snippets for name in ((names,) if isinstance(names, str) else names))
 

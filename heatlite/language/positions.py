@@ -21,7 +21,7 @@ class _Node:
     """One value: its position, and its children by key or index (a tree takes no more memory than the text)."""
 
     place: Place
-    inside: dict[Any, _Node] = field(default_factory=dict)
+    inside: dict[object, _Node] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class _Open:
     """A map or list whose end was not reached yet. `key`: in a map, the key of the next value, with its position."""
 
     node: _Node
-    name: Any                       # key or index of the collection in its parent
+    name: object                    # key or index of the collection in its parent
     position: int | None            # in a list, the index of the next item
     repeated: bool                  # is inside a repeated key
     key: tuple[str, Place] | None = None
@@ -39,7 +39,7 @@ class Positions:
     """Line and column (from 1) of every value of a document, by its path. JSON is parsed as YAML."""
 
     def __init__(self, text: str) -> None:
-        self.duplicates: list[tuple[tuple[Any, ...], Place]] = []
+        self.duplicates: list[tuple[tuple[object, ...], Place]] = []
         self._root: _Node | None = None
         for reader in readers(text):
             self.duplicates, self._root = [], None
@@ -110,7 +110,7 @@ class Positions:
         return name, repeated
 
 
-def _key(event: Any) -> str:
+def _key(event: yaml.ScalarEvent) -> str:
     value: str = event.value
     if event.implicit[0] and event.tag is None and value and value[0] in '+-.0123456789tTfFyYnNoO~':
         try:

@@ -48,7 +48,7 @@ class Registry:
     `entries` may have any object as the target of a type; null entries remove those of the level below.
     """
 
-    def __init__(self, entries: Mapping[str, Any], behind: Registry | None = None) -> None:
+    def __init__(self, entries: Mapping[str, object], behind: Registry | None = None) -> None:
         self.entries = _without_removed(entries)
         self.behind = behind
         # Results by type name, as a cache while no entry is for single resources.
@@ -64,7 +64,7 @@ class Registry:
         """The entries of this level that map a type name to another name or to a template."""
         return {name: target for name, target in self.entries.items() if isinstance(target, str) and name != BASE_URL}
 
-    def resolve(self, type_name: str, resource_name: str | None = None) -> Any:
+    def resolve(self, type_name: str, resource_name: str | None = None) -> object:
         """The target alone. Raises as `find`."""
         return self.find(type_name, resource_name).target
 
@@ -105,7 +105,7 @@ class Registry:
             level = level.behind
         return None
 
-    def builtin(self, name: str) -> Any:
+    def builtin(self, name: str) -> object:
         level: Registry | None = self
         while level is not None:
             target = level.entries.get(name)
@@ -127,7 +127,7 @@ class Registry:
                 return Found(found.target, path, is_user, found.type_name)
         return None
 
-    def _candidates(self, name: str, resource_name: str | None) -> Iterator[tuple[tuple[str, ...], Any]]:
+    def _candidates(self, name: str, resource_name: str | None) -> Iterator[tuple[tuple[str, ...], object]]:
         if resource_name is not None:
             own = self.entries.get(RESOURCES)
             own = own.get(resource_name) if isinstance(own, Mapping) else None
@@ -163,7 +163,7 @@ class Registry:
 
 
 def _without_removed(entries: Mapping[str, object]) -> dict[str, Any]:
-    kept: dict[str, Any] = {}
+    kept: dict[str, object] = {}
     for key, value in entries.items():
         if value is not None:
             kept[key] = value
@@ -244,7 +244,7 @@ def entries_of(entries: Mapping[str, object], resource_name: str) -> Iterator[Ma
         yield entry
 
 
-def _matching(entries: Mapping[str, object], resource_name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _matching(entries: Mapping[str, object], resource_name: str) -> Iterator[tuple[str, Mapping[str, object]]]:
     own = entries.get(RESOURCES)
     if not isinstance(own, Mapping):
         return
@@ -278,7 +278,7 @@ def has_imports(entries: object) -> bool:
         (isinstance(entry, Mapping) and IMPORT in entry) or has_imports(entry) for entry in entries.values())
 
 
-def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -> dict[str, Any]:
+def with_imports(entries: Mapping[str, object], imports: Mapping[str, object]) -> dict[str, object]:
     """Return the registry with further imports: path of a resource, as names joined by `/` -> {id} or {name, tag}."""
     found = dict(entries)
     for path, wanted in imports.items():
@@ -312,10 +312,10 @@ def _drift(entries: Mapping[str, Any]) -> Mapping[str, str]:
     return found if isinstance(found, Mapping) else {} if found is None else {EVERY: found}
 
 
-def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, Any]:
+def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, object]:
     """The registry of a nested stack: without the entry that led to it, `resources` reduced to its own."""
     child = {key: value for key, value in entries.items() if key != RESOURCES and (key,) != used}
-    own: dict[str, Any] = {}
+    own: dict[str, object] = {}
     for entry in entries_of(entries, resource_name):
         for key, value in entry.items():
             if used[:1] == (RESOURCES,) and used[1:] == (resource_name, key):

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from heatlite.language.definition import StackDefinition
 
 NOTHING: frozenset[str] = frozenset()
-NO_PROPERTIES: Mapping[str, Any] = {}
+NO_PROPERTIES: Mapping[str, object] = {}
 DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 
@@ -51,7 +51,7 @@ class Reference:
     def resource(self) -> Any:
         return self.requirement.resource
 
-    def path(self) -> tuple[Any, ...]:
+    def path(self) -> tuple[object, ...]:
         """The path within properties or metadata."""
         inner = spelled(self.trail)
         return inner if self.property_name is None else (self.property_name, *inner)
@@ -64,7 +64,7 @@ class Facade:
         self.resource = resource
         self.scope = scope
 
-    def part(self, name: str) -> Any:
+    def part(self, name: str) -> object:
         match name:
             case 'metadata':
                 return self.resource.metadata(self.scope)
@@ -84,7 +84,7 @@ class ResourceDefinition:
 
     def __init__(self, name: str, snippet: Any, owner: StackDefinition) -> None:
         self.name = name
-        self.snippet: Mapping[str, Any] = snippet
+        self.snippet: Mapping[str, object] = snippet
         self.owner = owner
         self._parsed: _Parsed | None = None
         self._needs: tuple[Reference, ...] | None = None
@@ -133,7 +133,7 @@ class ResourceDefinition:
         found = self.parsed.properties
         return found.entries if isinstance(found, MapNode) else found
 
-    def properties(self, scope: Scope) -> dict[str, Any]:
+    def properties(self, scope: Scope) -> dict[str, object]:
         """Evaluates the given properties, without absent values. Raises StackValidationFailed with the path."""
         if not self.property_expressions:
             return {}
@@ -174,7 +174,7 @@ class ResourceDefinition:
     def property_path(self, *names: object) -> tuple[object, ...]:
         return (*self.path, self.owner.keys.properties, *names)
 
-    def metadata(self, scope: Scope) -> Any:
+    def metadata(self, scope: Scope) -> object:
         if not self.parsed.metadata:
             return {}
         with self.owner.ledger.evaluation((self.name, 'metadata')) as budget:
@@ -182,7 +182,7 @@ class ResourceDefinition:
             budget.hold(measure(found, self.owner.limits))
             return {} if found is None else found
 
-    def update_policy(self, scope: Scope) -> dict[str, Any]:
+    def update_policy(self, scope: Scope) -> dict[str, object]:
         if not self.parsed.update_policy:
             return {}
         with shared(self.owner.limits):
@@ -263,18 +263,18 @@ class _Parsed:
 
     type: str
     properties: Any
-    metadata: Any
+    metadata: object
     depends_on: tuple[str, ...]
-    update_policy: Any
+    update_policy: object
     deletion_policy: str
-    external_id: Any
+    external_id: object
 
 
 def _parse_resource(resource: ResourceDefinition) -> _Parsed:
     keys, snippet, owner = resource.owner.keys, resource.snippet, resource.owner
     parse = owner.parser.parse
 
-    def part(key: str | None) -> Any:
+    def part(key: str | None) -> object:
         if key is None or key not in snippet:
             return None
         try:
@@ -287,7 +287,7 @@ def _parse_resource(resource: ResourceDefinition) -> _Parsed:
             message=_('Resource %(name)s %(key)s type must be %(wanted)s')
             % {'name': resource.name, 'key': key, 'wanted': wanted})
 
-    def container(key: str, *, call: bool) -> Any:
+    def container(key: str, *, call: bool) -> object:
         found = part(key)
         if key not in snippet:
             return NO_PROPERTIES if key == keys.properties else None

@@ -20,13 +20,13 @@ from heatlite.language.unknown import UNKNOWN, is_known
 
 KINDS = {'String': 'string', 'Integer': 'integer', 'Number': 'number', 'Boolean': 'boolean', 'List': 'list',
          'Map': 'map', 'Any': 'any'}
-EMPTY: dict[str, Callable[[], Any]] = {
+EMPTY: dict[str, Callable[[], object]] = {
     'String': str, 'Integer': int, 'Number': int, 'Boolean': bool, 'List': list, 'Map': dict, 'Any': lambda: None}
 LEGACY = ('Type', 'Required', 'Implemented', 'Default', 'Schema', 'AllowedPattern', 'MinValue', 'MaxValue',
           'AllowedValues', 'MinLength', 'MaxLength', 'Description', 'UpdateAllowed', 'Immutable')
 
 
-class Schema(Mapping[str, Any]):
+class Schema(Mapping[str, object]):
     """The schema of a property. The constructor raises InvalidSchemaError for contradictions.
 
     `schema`: for a Map the schemas of its children by name, for a List the one schema of its items. As a mapping it has
@@ -57,7 +57,7 @@ class Schema(Mapping[str, Any]):
         self.immutable = bool(immutable)
         self.support_status = support.status_of(support_status)
         self.allow_conversion = allow_conversion
-        self.absent: tuple[Any] | None = None       # the coerced default, once validated
+        self.absent: tuple[object] | None = None       # the coerced default, once validated
         self._check()
 
     def _check(self) -> None:
@@ -82,7 +82,7 @@ class Schema(Mapping[str, Any]):
         """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
-    def to_schema_type(self, value: object) -> Any:
+    def to_schema_type(self, value: object) -> object:
         return self.coerce(value)
 
     def validate_constraints(self, value: object, context: object = None, skipped: Sequence[type[Constraint]] = (),
@@ -96,7 +96,7 @@ class Schema(Mapping[str, Any]):
             else:
                 constraint.validate(value, self, context)
 
-    def empty(self) -> Any:
+    def empty(self) -> object:
         """The value of null: the default, else the type's empty value (None for Any).
 
         An empty default stands for the empty value of the type: plug-ins give '' as the default of a list.
@@ -106,7 +106,7 @@ class Schema(Mapping[str, Any]):
         return EMPTY[self.type]()
 
     @staticmethod
-    def str_to_num(value: object) -> Any:
+    def str_to_num(value: object) -> float:
         return constraint_kinds.to_number(value)
 
     @property
@@ -143,7 +143,7 @@ class Schema(Mapping[str, Any]):
                    required=get('Required', False), constraints=found, implemented=get('Implemented', True),
                    update_allowed=get('UpdateAllowed', False), immutable=get('Immutable', False))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         match key:
             case 'constraints' if self.constraints:
                 return [dict(constraint) for constraint in self.constraints]
@@ -189,7 +189,7 @@ def _integer(schema: Schema, value: Any) -> int:
         raise ValueError(_("Value '%s' is not an integer") % shown(value)) from None
 
 
-def _number(schema: Schema, value: object) -> Any:
+def _number(schema: Schema, value: object) -> float:
     return constraint_kinds.to_number(value)
 
 
@@ -225,7 +225,7 @@ def _any(schema: Schema, value: object) -> object:
     return value
 
 
-COERCE: dict[str, Callable[[Schema, Any], Any]] = {
+COERCE: dict[str, Callable[[Schema, object], object]] = {
     'String': _string, 'Integer': _integer, 'Number': _number, 'Boolean': _boolean, 'Map': _map, 'List': _list,
     'Any': _any}
 
@@ -252,7 +252,7 @@ class Failed:
 FAILED = Failed
 
 NOT_ASSIGNED = _('Property %s not assigned')
-Path = tuple[Any, ...]
+Path = tuple[object, ...]
 Report = Callable[[exception.StackValidationFailed], None]
 
 
@@ -268,15 +268,15 @@ class Reader:
     not checked.
     """
 
-    def __init__(self, report: Report = _raise, *, lookup: CustomLookup | None = None, context: Any = None,
+    def __init__(self, report: Report = _raise, *, lookup: CustomLookup | None = None, context: object = None,
                  constraints: bool = True) -> None:
         self.report = report
         self.lookup = lookup
         self.context = context
         self.constraints = constraints
 
-    def read(self, schemas: Mapping[str, Schema], given: Mapping[str, Any], path: Path,
-             deferred: frozenset[str] = frozenset()) -> dict[str, Any]:
+    def read(self, schemas: Mapping[str, Schema], given: Mapping[str, object], path: Path,
+             deferred: frozenset[str] = frozenset()) -> dict[str, object]:
         """Returns every name of `schemas` with its value. `path` is that of the map that contains the values."""
         for name in given:
             if name not in schemas:
@@ -318,7 +318,7 @@ class Reader:
             schema.absent = (value,)
         return value
 
-    def value(self, schema: Schema, value: Any, path: Path, *, whole: bool = True) -> Any:
+    def value(self, schema: Schema, value: object, path: Path, *, whole: bool = True) -> object:
         """Coerces one value; `whole` False stops at its own level."""
         if value is UNKNOWN:
             return UNKNOWN

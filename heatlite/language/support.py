@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 STATUSES = (UNKNOWN, SUPPORTED, DEPRECATED, UNSUPPORTED, HIDDEN) = (
     'UNKNOWN', 'SUPPORTED', 'DEPRECATED', 'UNSUPPORTED', 'HIDDEN')
 
@@ -16,7 +14,7 @@ class SupportStatus:
     """
 
     def __init__(self, status: str = SUPPORTED, message: str | None = None, version: str | None = None,
-                 previous_status: SupportStatus | None = None, substitute_class: Any = None) -> None:
+                 previous_status: SupportStatus | None = None, substitute_class: type | None = None) -> None:
         if status not in STATUSES:
             status, version, previous_status = UNKNOWN, None, None
             message = 'Specified status is invalid, defaulting to UNKNOWN'
@@ -26,7 +24,7 @@ class SupportStatus:
         self.previous_status = previous_status
         self.substitute_class = substitute_class
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         previous = self.previous_status
         return {'status': self.status, 'message': self.message, 'version': self.version,
                 'previous_status': previous.to_dict() if previous is not None else None}

@@ -20,7 +20,7 @@ from heatlite.language.positions import Positions
 NO_LIMITS = Limits()
 
 
-def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, object]:
     """Parses a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     The document must have a version key, with any value.
@@ -53,7 +53,7 @@ def from_mapping(document: Mapping[str, object], limits: Limits | None = NO_LIMI
 class Template:
     """One template. `document` must not be changed."""
 
-    def __init__(self, document: dict[str, Any], source: str = ROOT, text: str | None = None,
+    def __init__(self, document: dict[str, object], source: str = ROOT, text: str | None = None,
                  encoded: str | None = None) -> None:
         """`text`: as its author wrote it; `encoded`: the document as JSON. None: not known."""
         self.document = document
@@ -83,7 +83,7 @@ class Template:
         return self.edition.keys
 
     @property
-    def description(self) -> Any:
+    def description(self) -> object:
         found = self.document.get(self.keys.description)
         return _('No description') if found is None else found
 

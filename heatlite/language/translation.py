@@ -18,7 +18,7 @@ from heatlite.language.unknown import UNKNOWN
 RULES = (ADD, REPLACE, DELETE, RESOLVE) = ('Add', 'Replace', 'Delete', 'Resolve')
 ORDER = (ADD, REPLACE, RESOLVE, DELETE)
 
-Resolver = Callable[['TranslationRule', Any], object]
+Resolver = Callable[['TranslationRule', object], object]
 """(rule, value given by the user) -> the id. Asks a service; errors are the service's."""
 
 
@@ -31,7 +31,7 @@ class TranslationRule:
     ADD, REPLACE, DELETE, RESOLVE = ADD, REPLACE, DELETE, RESOLVE
     RULE_KEYS = RULES
 
-    def __init__(self, properties: Any, rule: str, translation_path: Sequence[str], value: Any = None,
+    def __init__(self, properties: object, rule: str, translation_path: Sequence[str], value: object = None,
                  value_name: str | None = None, value_path: Sequence[str] | None = None, client_plugin: Any = None,
                  finder: str | None = None, entity: str | None = None,
                  custom_value_path: Sequence[str] | None = None) -> None:
@@ -66,7 +66,7 @@ class TranslationRule:
 
 
 def apply(rules: Sequence[TranslationRule], given: Mapping[str, object], path: Sequence[object] = (),
-          resolver: Resolver | None = None) -> dict[str, Any]:
+          resolver: Resolver | None = None) -> dict[str, object]:
     """`given` after all rules, as a copy. Rules of one path run in the order Add, Replace, Resolve, Delete.
 
     Raises StackValidationFailed at `path` + the target's path when a value and its replacement are both given.

@@ -22,7 +22,7 @@ ALWAYS: Final = _('The condition "%s" is true for all parameter values: it has n
 NEVER: Final = _('The condition "%s" is false for all parameter values: what depends on it is never created')
 
 
-def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[Any, ...], Mapping[Any, Any]]]:
+def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], Mapping[object, Any]]]:
     """Yields all maps inside a value with their paths, outer ones first."""
     if isinstance(value, Mapping):
         yield path, value

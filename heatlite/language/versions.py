@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -52,10 +52,10 @@ class NotSupported(Call):
     def validate(self) -> None:
         self._refuse(expression.InvalidCall)
 
-    def result(self, args: object, scope: expression.Scope) -> Any:
-        return self._refuse(ValueError)
+    def result(self, args: object, scope: expression.Scope) -> object:
+        self._refuse(ValueError)
 
-    def _refuse(self, kind: type[Exception]) -> None:
+    def _refuse(self, kind: type[Exception]) -> NoReturn:
         raise kind(str(exception.InvalidTemplateVersion(
             explanation=_('The function %s is not supported in this version of HOT.') % self.name)))
 

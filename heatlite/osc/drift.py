@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TypedDict
 
 from osc_lib.command import command
 
@@ -52,7 +52,32 @@ class ShowDrift(command.Lister):
         return code or (DRIFTED if self.found is not None and self.found['is_drifted'] else 0)
 
 
-def _remark(found: Mapping[str, Any] | None) -> str:
+class Value(TypedDict):
+    path: list[object]
+    expected: object
+    actual: object
+    noticed_at: str | None
+
+
+class Resource(TypedDict):
+    path: list[str]
+    type: str
+    finding: str
+    reason: str | None
+    noticed_at: str | None
+    properties: list[Value]
+
+
+class Drift(TypedDict):
+    """The report of a look, as the service shows it."""
+
+    is_drifted: bool
+    looked_at: str
+    summary: dict[str, int]
+    resources: list[Resource]
+
+
+def _remark(found: Drift | None) -> str:
     """Return what to say of a look that has nothing to list."""
     if found is None:
         return 'The stack was not compared with the cloud yet.'
@@ -68,7 +93,7 @@ def _others(counted: Mapping[str, int]) -> str:
     return f" ({', '.join(named)})" if named else ''
 
 
-def rows(found: Mapping[str, Any]) -> Iterable[Sequence[object]]:
+def rows(found: Drift) -> Iterable[Sequence[object]]:
     """A row for each value that differs, and for each resource that is gone or cannot be read."""
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 import yaml
 
+from heatlite.osc.explanation import Explanation, OfResource, OfStack, Place, Replaced, Span, Waiting
 from heatlite.osc.output import Document
 from heatlite.osc.plans import Api
 
@@ -37,10 +37,10 @@ class ExplainStack(Document):
         self.print(chosen, found, resource_lines(found) if resource else lines(found))
 
 
-def locate(found: Mapping[str, Any], template: Path) -> None:
+def locate(found: OfStack | OfResource, template: Path) -> None:
     """Add the line and column of what is written in the template itself, which the service has parsed only."""
     document = yaml.compose(template.read_text(), Loader=yaml.SafeLoader)
-    for place in [cause['place'] for cause in found['causes']] + ([found['place']] if 'place' in found else []):
+    for place in [*(cause['place'] for cause in found['causes']), *([found['place']] if 'place' in found else ())]:
         if place['file'] is None:
             place['line'], place['column'] = position(document, place['path'].split('.'))
 
@@ -57,13 +57,13 @@ def position(node: yaml.Node | None, path: Sequence[str]) -> tuple[int | None, i
     return found
 
 
-def written(place: Mapping[str, Any]) -> str:
+def written(place: Place) -> str:
     """Return a place as text: FILE:LINE:COLUMN PATH, as far as it is known."""
     file = place['file'] or 'template'
     return (f"{file}:{place['line']}:{place['column']} " if place['line'] else f'{file} ') + (place['path'] or '')
 
 
-def resource_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def resource_lines(found: OfResource) -> Iterator[str]:
     """Yield the lines of the explanation of a resource."""
     yield f"{'/'.join(found['path'])} ({found['type']}) {found['action']}_{found['status']} since {found['since']}"
     yield f"  {found['state']}" + (f": {found['status_reason']}" if found['status_reason'] else '')
@@ -80,7 +80,7 @@ def resource_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"  {run['since']} {run['action']}_{run['status']} {run['seconds']} s"
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines(found: OfStack) -> Iterator[str]:
     """Yield the lines of an explanation."""
     yield f"{found['stack_name']} {found['action']}_{found['status']} since {found['since']}"
     yield found['summary']
@@ -96,23 +96,24 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield '  slowest chain: ' + ', '.join(
             f"{'/'.join(each['path'])} {each['seconds']} s{_last_time(each)}"
             for each in found['critical_path'][-SHOWN:])
-    for each in found.get('replaced', ())[:SHOWN]:      # a service of the previous release tells none
-        yield f"  replaced: {'/'.join(each['path'])} because of {_why_replaced(each)}"
+    for new in found.get('replaced', ())[:SHOWN]:       # a service of the previous release tells none
+        yield f"  replaced: {'/'.join(new['path'])} because of {_why_replaced(new)}"
 
 
-def _last_time(span: Mapping[str, object]) -> str:
+def _last_time(span: Span) -> str:
     return '' if span.get('seconds_before') is None else f" (last time {span['seconds_before']} s)"
 
 
-def _why_replaced(found: Mapping[str, Any]) -> str:
-    if found.get('cause'):                              # a service of the previous release tells none
+def _why_replaced(found: Replaced) -> str:
+    cause = found.get('cause')                          # a service of the previous release tells none
+    if cause:
         own = f" ({', '.join(found['properties'])} changed, too)" if found['properties'] else ''
-        return str(found['cause']['text']) + own
+        return cause['text'] + own
     return (', '.join(found['properties']) or ', '.join('/'.join(path) for path in found['because_of'])
             or 'a value that its definition takes from elsewhere')
 
 
-def _causes(found: Mapping[str, Any]) -> Iterator[str]:
+def _causes(found: Explanation) -> Iterator[str]:
     for each in found['causes'][:SHOWN]:
         yield f"  failed: {'/'.join(each['path'])} ({each['type']}) {each['action']} at {each['time']}:"
         yield f"    {each['reason']}"
@@ -121,14 +122,14 @@ def _causes(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {each['advice']}"
 
 
-def _waiting_for(found: Mapping[str, Any]) -> Iterator[str]:
+def _waiting_for(found: Explanation) -> Iterator[str]:
     for each in found['waiting_for'][:SHOWN]:
         yield (f"  waits for: {'/'.join(each['path'])} ({each['type']}) {each['action']} for {each['seconds']} s, "
                f"object {each['physical_resource_id'] or 'not known yet'}")
         yield from _next_call(each)
 
 
-def _next_call(found: Mapping[str, Any]) -> Iterator[str]:
+def _next_call(found: Waiting) -> Iterator[str]:
     if not found.get('call'):                           # also of a service of the previous release
         return
     yield (f"    {found['call']} is called again at {found['next_at']}" if found['next_at']
@@ -140,6 +141,6 @@ def _next_call(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"    {answer['at']} {answer['service']} {answer['method']} {answer['path']}: {status}{request_id}"
 
 
-def _not_started(found: Mapping[str, Any]) -> Iterator[str]:
+def _not_started(found: Explanation) -> Iterator[str]:
     for path in found['not_started'][:SHOWN]:
         yield f"  not started because of it: {'/'.join(path)}"

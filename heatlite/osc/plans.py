@@ -30,16 +30,16 @@ class Api:
         found: dict[str, Any] = self._http.get(path).json()
         return found
 
-    def post(self, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:
         answer = self._http.post(path, **({} if body is None else {'data': body}))
         return dict(answer.json()) if answer.content else {}
 
     def put(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        found: dict[str, Any] = self._http.put(path, data=body).json()
+        found: dict[str, object] = self._http.put(path, data=body).json()
         return found
 
     def patch(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        found: dict[str, Any] = self._http.patch(path, data=body).json()
+        found: dict[str, object] = self._http.patch(path, data=body).json()
         return found
 
     def change(self, path: str, body: Mapping[str, object]) -> None:
@@ -103,7 +103,7 @@ class Planning(_PrintsPlan):
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
-        found: dict[str, Any] = api.get(path_of(plan_id) + '?format=text')['plan']
+        found: dict[str, object] = api.get(path_of(plan_id) + '?format=text')['plan']
         return found
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from typing import Any, TextIO
+from collections.abc import Iterator
+from typing import TextIO, TypedDict
 
 from heatclient import exc
 
@@ -57,10 +57,41 @@ class WaitForStack(Document):
             time.sleep(chosen.interval)
 
 
-def progress(api: Api, path: str) -> Mapping[str, object] | None:
+class Level(TypedDict):
+    """The resources of one level of the tree of stacks."""
+
+    depth: int
+    total: int
+    complete: int
+    in_progress: int
+    failed: int
+
+
+class Waiting(TypedDict):
+    path: list[str]
+    type: str
+    action: str
+    seconds: float
+    reason: str | None
+
+
+class Progress(TypedDict):
+    """How far a stack has come, as the service tells."""
+
+    stack_name: str
+    action: str
+    status: str
+    status_reason: str | None
+    levels: list[Level]
+    seconds: float
+    seconds_left: float | None
+    waiting_for: list[Waiting]
+
+
+def progress(api: Api, path: str) -> Progress | None:
     """Return how far the stack has come; None if there is no such stack any more."""
     try:
-        found: Mapping[str, Any] = api.get(path)['progress']
+        found: Progress = api.get(path)['progress']
     except exc.HTTPNotFound:
         return None
     return found
@@ -84,7 +115,7 @@ class Screen:
         self._drawn = new
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+def lines(found: Progress) -> Iterator[str]:
     """Yield the lines of a state of progress: all in one, each level, what holds it up."""
     complete = sum(level['complete'] for level in found['levels'])
     total = sum(level['total'] for level in found['levels'])
@@ -101,11 +132,11 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
                    + (f": {each['reason']}" if each['reason'] else ''))
 
 
-def bar(level: Mapping[str, int]) -> str:
+def bar(level: Level) -> str:
     """Return a bar of WIDTH characters: '#' complete, '>' in progress, '!' failed, '.' waiting."""
     total = max(level['total'], 1)
     drawn, done = '', 0
-    for kind, mark in (('complete', '#'), ('in_progress', '>'), ('failed', '!')):
-        done += level[kind]
+    for count, mark in ((level['complete'], '#'), (level['in_progress'], '>'), (level['failed'], '!')):
+        done += count
         drawn = drawn.ljust(done * WIDTH // total, mark)
     return drawn.ljust(WIDTH, '.')

@@ -191,7 +191,7 @@ class Rule:
         return {ALARM: self.alarm_actions, NORMAL: self.ok_actions,
                 NODATA: self.insufficient_data_actions}.get(state, ())
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != 'metric'}
         for name in ACTIONS:
             found[name] = list(found[name])
@@ -278,7 +278,7 @@ class Verdict:
 
     state: str
     reason: str
-    reason_data: Mapping[str, Any] = field(default_factory=dict)
+    reason_data: Mapping[str, object] = field(default_factory=dict)
 
 
 def last_period(now: float, period: int, delay: float) -> int:

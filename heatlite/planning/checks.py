@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.planning.consumption import FACTS, Flavors, Meter, Totals, consumed
 from heatlite.planning.findings import Finding, Level, of_change
@@ -152,9 +151,9 @@ class Checked:
 
     findings: Sequence[Finding]
     totals: Totals
-    cost: Mapping[str, Any] | None = None
+    cost: Mapping[str, object] | None = None
 
-    def to_json(self, mask: Callable[[Any], Any]) -> dict[str, Any]:
+    def to_json(self, mask: Callable[[object], object]) -> dict[str, object]:
         """Return the part of the plan's document: {findings, totals, cost}. `mask(value)`: hides secrets."""
         cost = self.cost and {**self.cost, 'without_price': mask(self.cost['without_price'])}
         return {'findings': mask([each.to_json() for each in self.findings]), 'totals': self.totals.to_json(),

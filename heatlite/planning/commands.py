@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import Action, ResourceState, Status
@@ -69,7 +68,7 @@ class Poll:
     step: Step
     row: ResourceState
     action: Action
-    handle: Any
+    handle: object
     turns: int
 
 
@@ -181,7 +180,7 @@ class HandlerReturned:
     """
 
     step: Step
-    handle: Any
+    handle: object
     done: bool = False
     unsupported: bool = False           # the type has no handler for this (matters for CHECK)
     fingerprint: str = ''

@@ -36,13 +36,13 @@ class Source:
     document: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def mask(self) -> Mask:
         return masking.of_documents(self.document, self.environment)
 
-    def given(self, name: str) -> Any:
+    def given(self, name: str) -> object:
         """Return the value that the environment gives to a parameter, or None."""
         for section in ('parameters', 'parameter_defaults'):
             values = self.environment.get(section) or {}

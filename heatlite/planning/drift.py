@@ -49,7 +49,7 @@ SHOWN = (*DRIFT, Finding.UNREADABLE)        # listed one by one; the others are 
 class PropertyDrift:
     """One value within a property. `noticed_at`: of the first look that has found this value, as text."""
 
-    path: tuple[Any, ...]
+    path: tuple[object, ...]
     expected: object
     actual: object
     noticed_at: str = ''
@@ -221,7 +221,7 @@ def _word(value: object) -> str:
 
 # --- storage -------------------------------------------------------------------------------------------------
 
-def to_json(found: Report) -> dict[str, Any]:
+def to_json(found: Report) -> dict[str, object]:
     """Return a report as it is stored and as clients see it."""
     return {
         'looked_at': found.looked_at, 'looked_by': found.looked_by, 'is_drifted': bool(found.drifted),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
-from heatlite.planning.plan import Cause, Path, PlannedChange, cause_document
+from heatlite.planning.plan import Cause, CauseDocument, Path, PlannedChange, cause_document
 
 MOST = 100                              # findings of one plan
 
@@ -20,6 +20,13 @@ class Level(StrEnum):
     NOTE = 'note'
 
 
+class FindingDocument(TypedDict):
+    level: str
+    path: list[str]
+    cause: CauseDocument | None
+    text: str
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """`path`: of the resource, () for the whole plan; `cause`: of the value that it is about."""
@@ -29,7 +36,7 @@ class Finding:
     path: Path = ()
     cause: Cause | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> FindingDocument:
         return {'level': str(self.level), 'path': list(self.path), 'cause': cause_document(self.cause),
                 'text': self.text}
 
@@ -66,7 +73,7 @@ def as_text(document: Mapping[str, Any]) -> Iterator[str]:
         yield _line(finding)
 
 
-def _line(finding: Mapping[str, Any]) -> str:
+def _line(finding: FindingDocument) -> str:
     path = '/'.join(finding['path'])
     cause = finding['cause']
     line = f" line {cause['line']}" if cause and cause['line'] else ''

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 from heatlite.planning import protection, replacement, text
-from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, Protection
+from heatlite.planning.protection import UNGUARDED, Blocked, BlockedDocument, Denial, Guard, Protection
 from heatlite.planning.protection import Path as Path
-from heatlite.planning.ruling import Effect, Ruling
+from heatlite.planning.ruling import Effect, Ruling, RulingDocument
 from heatlite.planning.states import Action
 
 NOT_READ: Final = object()              # in place of a live value
@@ -30,7 +30,7 @@ class Measured:
     """What counts of a resource: its type, and the values of the properties that count (`consumption.FACTS`)."""
 
     type: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
 
 
 class PlanAction(StrEnum):
@@ -71,13 +71,13 @@ class ValueChange:
     `before`: as stored; `live`: as the service reports it, or NOT_READ.
     """
 
-    path: tuple[Any, ...]
-    before: Any
-    after: Any
+    path: tuple[object, ...]
+    before: object
+    after: object
     is_unknown: bool = False
     forces_replacement: bool = False
     cause: Cause | None = None
-    live: Any = NOT_READ
+    live: object = NOT_READ
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,63 @@ class PlannedChange:
     after: Measured | None = None
     is_gone: bool = False
     cause: Cause | None = None
+
+
+class PermissionsDocument(TypedDict):
+    actions: dict[str, list[str]]
+    open: list[str]
+    is_open: bool
+    unnamed: int
+
+
+class CauseDocument(TypedDict):
+    """Where a value, or a replacement, comes from. `by`, `at`: of a replacement."""
+
+    kind: str
+    what: str
+    line: int | None
+    column: int | None
+    by: NotRequired[str | None]
+    at: NotRequired[str | None]
+
+
+class ValueDocument(TypedDict):
+    path: list[object]
+    before: object
+    after: object
+    unknown: bool
+    forces_replacement: bool
+    cause: CauseDocument | None
+    live: NotRequired[object]
+
+
+class ChangeDocument(TypedDict):
+    """`cause`: plans of the previous release have none."""
+
+    path: list[str]
+    type: str
+    action: str
+    reason: str | None
+    may: list[str]
+    physical_resource_id: str | None
+    cause: NotRequired[CauseDocument | None]
+    values: list[ValueDocument]
+
+
+class PlanDocument(TypedDict):
+    """A plan as clients see it. `refreshed_at` and `policies` are added when it is stored; plans of the previous
+    release have no `blockers`."""
+
+    action: str
+    summary: dict[str, int]
+    is_empty: bool
+    fails: str | None
+    blockers: NotRequired[list[BlockedDocument]]
+    changes: list[ChangeDocument]
+    outputs: list[ValueDocument]
+    rollback_may_change: list[str]
+    refreshed_at: NotRequired[str | None]
+    policies: NotRequired[list[RulingDocument]]
 
 
 # What an action does to a resource that exists, as protections name it.
@@ -159,12 +216,12 @@ class Permissions:
         """What a rollback may do: anything to the resources that the plan changes, and nothing to others."""
         return replace(self, actions={name: actions and ANY_ACTION for name, actions in self.actions.items()})
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> PermissionsDocument:
         return {'actions': {name: sorted(actions) for name, actions in self.actions.items()},
                 'open': sorted(self.open), 'is_open': self.is_open, 'unnamed': self.unnamed}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Permissions:
+    def from_json(cls, stored: PermissionsDocument) -> Permissions:
         return cls({name: frozenset(Action(each) for each in actions) for name, actions in stored['actions'].items()},
                    frozenset(stored['open']), stored['is_open'], stored['unnamed'])
 
@@ -230,7 +287,7 @@ def place(path: Sequence[str]) -> str:
 
 
 def value_changes(name: str, before: object, after: object,
-                  is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, bool]]:
+                  is_known: Callable[[object], bool]) -> Iterator[tuple[tuple[object, ...], object, object, bool]]:
     """Yield (path, before, after, is unknown) for each value within a property that differs.
 
     `is_known(value)`: whether the value has no unknown part. Maps are compared by key, lists of equal length by index;
@@ -240,14 +297,15 @@ def value_changes(name: str, before: object, after: object,
         yield path, old, new, is_unknown
 
 
-def observed_changes(name: str, before: object, live: object, after: object,
-                     is_known: Callable[[Any], bool]) -> Iterator[tuple[tuple[Any, ...], Any, Any, Any, bool]]:
+def observed_changes(
+        name: str, before: object, live: object, after: object,
+        is_known: Callable[[object], bool]) -> Iterator[tuple[tuple[object, ...], object, object, object, bool]]:
     """As `value_changes`, of three values: yield (path, before, live, after, is unknown)."""
     for path, (old, real, new), is_unknown in _differing(name, (before, live, after), is_known):
         yield path, old, real, new, is_unknown
 
 
-def _differing(name: str, values: tuple[object, ...], is_known: Callable[[Any], bool]) -> Iterator[
+def _differing(name: str, values: tuple[object, ...], is_known: Callable[[object], bool]) -> Iterator[
         tuple[tuple[object, ...], tuple[object, ...], bool]]:
     """Yield (path, values, is unknown) where the values differ; the last one, if unknown, becomes None."""
     waiting: list[tuple[tuple[object, ...], tuple[object, ...]]] = [((name,), values)]
@@ -287,16 +345,17 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
     return found
 
 
-def _of_values(was: Mapping[str, Any] | None, now: Mapping[str, Any] | None) -> str:
+def _of_values(was: ChangeDocument | None, now: ChangeDocument | None) -> str:
     """Return the properties of which two planned changes differ, and what the service says now where it was read."""
-    old, new = ({_joined(value['path']): value for value in (change or {}).get('values', ())} for change in (was, now))
+    old, new = ({_joined(value['path']): value for value in (change['values'] if change else ())}
+                for change in (was, now))
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     found = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
             if name in new and 'live' in new[name] else name for name in names[:MOST_NAMED]]
     return f" of {', '.join(found)}" if found else ''
 
 
-def to_document(plan: Plan) -> dict[str, object]:
+def to_document(plan: Plan) -> PlanDocument:
     """Return the plan as clients see it, without what belongs to its storage (id, author, times)."""
     return {'action': plan.action, 'summary': plan.summary, 'is_empty': plan.is_empty, 'fails': plan.fails or None,
             'blockers': [each.to_json() for each in plan.blockers],
@@ -306,25 +365,28 @@ def to_document(plan: Plan) -> dict[str, object]:
                                     for name, actions in permissions.actions.items() if actions]}
 
 
-def _change(change: PlannedChange) -> dict[str, object]:
+def _change(change: PlannedChange) -> ChangeDocument:
     return {'path': list(change.path), 'type': change.type, 'action': str(change.action),
             'reason': change.reason or None, 'may': [str(action) for action in change.may],
             'physical_resource_id': change.physical_id, 'cause': _cause_of_change(change.cause),
             'values': [_value(value) for value in change.values]}
 
 
-def _cause_of_change(cause: Cause | None) -> dict[str, object] | None:
+def _cause_of_change(cause: Cause | None) -> CauseDocument | None:
     found = cause_document(cause)
     return None if found is None or cause is None else {**found, 'by': cause.by, 'at': cause.at}
 
 
-def _value(value: ValueChange) -> dict[str, object]:
-    return {'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
-            'forces_replacement': value.forces_replacement, 'cause': cause_document(value.cause),
-            **({'live': value.live} if value.live is not NOT_READ else {})}
+def _value(value: ValueChange) -> ValueDocument:
+    found: ValueDocument = {
+        'path': list(value.path), 'before': value.before, 'after': value.after, 'unknown': value.is_unknown,
+        'forces_replacement': value.forces_replacement, 'cause': cause_document(value.cause)}
+    if value.live is not NOT_READ:
+        found['live'] = value.live
+    return found
 
 
-def cause_document(cause: Cause | None) -> dict[str, object] | None:
+def cause_document(cause: Cause | None) -> CauseDocument | None:
     """Return a cause as clients see it."""
     return None if cause is None else {
         'kind': cause.kind, 'what': cause.what, 'line': cause.line, 'column': cause.column}
@@ -359,17 +421,19 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
         yield f'  = output {_value_as_text(value)}'
 
 
-def _why(change: Mapping[str, Any]) -> str:
+def _why(change: ChangeDocument) -> str:
     cause = change.get('cause')                     # plans of the previous release have none
     if not cause:
         return str(change['reason'])
     line = f" line {cause['line']}" if cause['line'] else ''
-    in_words = replacement.as_text(cause) if cause['kind'] in replacement.KINDS else (
-        f"{cause['kind']} {cause['what']}{line}")
+    in_words = f"{cause['kind']} {cause['what']}{line}"
+    if cause['kind'] in replacement.KINDS:
+        in_words = replacement.as_text({
+            'kind': cause['kind'], 'what': cause['what'], 'by': cause.get('by'), 'at': cause.get('at')})
     return f"{change['reason']} ({in_words})"
 
 
-def _value_as_text(value: Mapping[str, Any]) -> str:
+def _value_as_text(value: ValueDocument) -> str:
     after = '(known when it is applied)' if value['unknown'] else json.dumps(value['after'])
     forced = '  # forces replacement' if value['forces_replacement'] else ''
     cause = value['cause']
@@ -383,5 +447,5 @@ def _value_as_text(value: Mapping[str, Any]) -> str:
     return f"{_joined(value['path'])}: {before}{live} -> {after}{forced}{why}"
 
 
-def _joined(path: Iterable[Any]) -> str:
+def _joined(path: Iterable[object]) -> str:
     return '.'.join(map(str, path))

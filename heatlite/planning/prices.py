@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
 
 from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
 from heatlite.planning.plan import PlannedChange
@@ -75,7 +74,7 @@ def cost(changes: Iterable[PlannedChange], flavors: Flavors, prices: Prices) -> 
     return shown(prices.currency, before, after, sorted(unpriced)[:MOST_UNPRICED])
 
 
-def shown(currency: str, before: Decimal, after: Decimal, unpriced: Sequence[str] = ()) -> dict[str, Any]:
+def shown(currency: str, before: Decimal, after: Decimal, unpriced: Sequence[str] = ()) -> dict[str, object]:
     """Return costs as a plan shows them."""
     return {'currency': currency, 'per_hour': {'before': _text(before), 'after': _text(after)},
             'without_price': list(unpriced)}

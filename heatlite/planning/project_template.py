@@ -75,7 +75,7 @@ class Found:
     kind: str
     id: str
     name: str
-    properties: Mapping[str, Any]
+    properties: Mapping[str, object]
     tags: tuple[str, ...] = ()
     networks: frozenset[str] = frozenset()
 
@@ -104,7 +104,7 @@ class Selection:
 class Draft:
     """`imports`: resource -> the id of its object. `counts`: type -> number of resources."""
 
-    template: Mapping[str, Any]
+    template: Mapping[str, object]
     imports: Mapping[str, str]
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -177,7 +177,7 @@ class _Writer:
         self._named: dict[Ref, str] = {}
         self.parameters: dict[str, Any] = {}
 
-    def written(self, found: Found, place: int) -> dict[str, Any]:
+    def written(self, found: Found, place: int) -> dict[str, object]:
         """Return the properties as a template has them. `place`: of the object in the template."""
         return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 from heatlite.common import turns
 from heatlite.planning import text
@@ -49,7 +49,7 @@ class Protection:
     def __str__(self) -> str:
         return '/'.join(self.path) or 'the stack'
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ProtectionDocument:
         return {'path': '/'.join(self.path), 'deny': sorted(map(str, self.deny)), 'reason': self.reason}
 
     @classmethod
@@ -91,6 +91,19 @@ def denying(protections: Iterable[Protection], path: Path, action: Denial) -> Pr
     return next((each for each in protections if each.denies(path, action)), None)
 
 
+
+class ProtectionDocument(TypedDict):
+    path: str
+    deny: list[str]
+    reason: str
+
+
+class BlockedDocument(TypedDict):
+    path: list[str]
+    action: str
+    protection: ProtectionDocument
+
+
 @dataclass(frozen=True, slots=True)
 class Blocked:
     """An action that a protection denies. `path`: of the resource, or of a stack."""
@@ -103,11 +116,11 @@ class Blocked:
         denied = text.denied(self.action, str(self.protection), self.protection.reason)
         return f"{'/'.join(self.path) or 'the stack'}: {denied}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> BlockedDocument:
         return {'path': list(self.path), 'action': str(self.action), 'protection': self.protection.to_json()}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Blocked:
+    def from_json(cls, stored: BlockedDocument) -> Blocked:
         return cls(tuple(stored['path']), Denial(stored['action']), Protection.from_json(stored['protection']))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.planning.consumption import Consumed, Flavors, Meter, before_and_after
 from heatlite.planning.plan import PlannedChange
@@ -24,9 +23,9 @@ class Rated:
 
     service: str
     volume: int
-    metadata: tuple[tuple[str, Any], ...] = ()
+    metadata: tuple[tuple[str, object], ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """Return it with its metadata as former releases of the service take them, and as present ones do."""
         found = dict(self.metadata)
         return {'service': self.service, 'desc': {**found, 'metadata': found}, 'volume': self.volume}

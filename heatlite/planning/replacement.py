@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final, TypedDict
 
 
 class Reason(StrEnum):
@@ -21,6 +21,13 @@ MARKED: Final = 'marked'                # key of the stored column: what the nex
 MADE: Final = 'made'                    # ... what the resource was made for, in place of another one
 
 
+class ReplacementDocument(TypedDict):
+    kind: str
+    what: str
+    by: str | None
+    at: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class ReplacementCause:
     """`what`: the text given with it, the id of the object, or the types; `by`: the user who marked the resource;
@@ -31,11 +38,11 @@ class ReplacementCause:
     by: str | None = None
     at: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> ReplacementDocument:
         return {'kind': str(self.reason), 'what': self.what, 'by': self.by, 'at': self.at}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> ReplacementCause:
+    def from_json(cls, stored: ReplacementDocument) -> ReplacementCause:
         return cls(Reason(stored['kind']), stored['what'], stored['by'], stored['at'])
 
 
@@ -47,7 +54,7 @@ WORDS: Mapping[Reason, str] = {
 KINDS = frozenset(map(str, Reason))
 
 
-def as_text(cause: Mapping[str, Any]) -> str:
+def as_text(cause: ReplacementDocument) -> str:
     """Return a cause, as JSON, in words."""
     by = f" by {cause['by']}" if cause['by'] else ''
     at = f" at {cause['at']}" if cause['at'] else ''

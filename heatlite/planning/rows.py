@@ -17,7 +17,7 @@ class Rows:
     def __init__(self, rows: Iterable[ResourceState], next_row: int,
                  read_all: Callable[[], Iterable[ResourceState]] | None = None) -> None:
         """`next_row`: the lowest number for new rows; `read_all`: reads all rows as they are stored, if `rows` are not
-        all. Any thread may cause the call; a second call at the same time does no harm."""
+        all. Each thread may cause the call; a second call at the same time does no harm."""
         self.read = {row.id: row for row in rows}   # those in memory
         self._read_all = read_all
         self._unread: Set[str] | None = None        # names whose rows are not read; None: it is not known which

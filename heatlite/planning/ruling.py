@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypedDict
 
 MOST_REASONS = 20                       # of one ruling
 REASON = 500                            # characters of a reason
@@ -15,6 +15,12 @@ class Effect(StrEnum):
     ALLOW = 'allow'
     WARN = 'warn'                       # shown; the plan can be applied
     DENY = 'deny'
+
+
+class RulingDocument(TypedDict):
+    policy: str
+    effect: str
+    reasons: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +34,11 @@ class Ruling:
     def __str__(self) -> str:
         return f"{self.policy}: {self.effect}" + (f": {'; '.join(self.reasons)}" if self.reasons else '')
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> RulingDocument:
         return {'policy': self.policy, 'effect': str(self.effect), 'reasons': list(self.reasons)}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Ruling:
+    def from_json(cls, stored: RulingDocument) -> Ruling:
         return cls(stored['policy'], Effect(stored['effect']), tuple(stored['reasons']))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 
 class Action(StrEnum):
@@ -65,7 +65,7 @@ class ResourceState(NamedTuple):
     replaced_by: int | None = None      # row that took over from this one
     template_id: str | None = None      # template under which it was last applied
     fingerprint: str = ''               # of the definition last applied, functions resolved; DIRTY: unknown
-    handle: Any = NO_HANDLE             # return value of handle_<action>, if it is plain JSON
+    handle: object = NO_HANDLE             # return value of handle_<action>, if it is plain JSON
     created_at: datetime | None = None
     updated_at: datetime | None = None  # None until the first action after CREATE
 
@@ -100,7 +100,7 @@ class Event(NamedTuple):
     status: str
     reason: str
     resource_id: int | None = None                  # row number; None for events of the stack itself
-    properties: Mapping[str, Any] | None = None     # given only if they changed since the last event
+    properties: Mapping[str, object] | None = None     # given only if they changed since the last event
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ class Revision:
     plan_id: str | None
     template_id: str
     digest: str | None
-    parameters: Mapping[str, Any] | None
+    parameters: Mapping[str, object] | None
     created_at: datetime
 
 
@@ -165,7 +165,7 @@ class SignalError:
     """Why a signal was refused, for the request that waits for its outcome. `error`: JSON."""
 
     mark: str
-    error: Mapping[str, Any]
+    error: Mapping[str, object]
     at: datetime
 
 
@@ -180,7 +180,7 @@ class Change:
     stack_id: str
     epoch: int                                      # of the lease; an old one is refused by the database
     row: ResourceState | None = None
-    columns: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, object] = field(default_factory=dict)
     data: tuple[Datum, ...] = ()                    # for `row`
     remove: int | None = None
     events: tuple[Event, ...] = ()

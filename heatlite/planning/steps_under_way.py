@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from heatlite.planning.states import NO_HANDLE
 from heatlite.planning.steps import Step
@@ -27,7 +26,7 @@ class StepState:
         self.error = ''                             # the first failure
         self.preempted = False                      # a step of a newer target waits for it
         self.away = ''                              # failure text while it waits for a service that does not answer
-        self.handle: Any = NO_HANDLE
+        self.handle: object = NO_HANDLE
         self.unsupported = False
 
 

@@ -121,7 +121,7 @@ class Traversal:
         return self._steps.has_ended(step)
 
     def may_replace(self, name: str) -> bool:
-        """Whether neither the applied plan nor a protection refuses to replace that resource. Any thread may ask."""
+        """Whether neither the applied plan nor a protection refuses to replace that resource. All threads may ask."""
         return not (self.permissions.guard.refusal(name, Denial.REPLACE)
                     or self.permissions.refusal(name, Action.CREATE, self.wanted))
 

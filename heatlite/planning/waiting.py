@@ -45,7 +45,7 @@ class Wait:
         passed = max((now - self.at).total_seconds(), 0.0)
         return now + timedelta(seconds=every - passed % every)
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'call': self.call, 'every': self.every, 'at': self.at.isoformat(), 'answer': self.answer,
                 'row_at': None if self.row_at is None else self.row_at.isoformat()}
 

@@ -121,7 +121,7 @@ class Opener:
         except (ValueError, exception.HeatException) as error:
             raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
 
-    def properties(self, found: rows.PropertiesData) -> dict[str, Any]:
+    def properties(self, found: rows.PropertiesData) -> dict[str, object]:
         row = f'resource_properties_data {found.id}'
         data = self.mapping(row, 'data', found.data)
         return {name: self.opened(row, value) for name, value in data.items()} if found.encrypted else data
@@ -140,7 +140,7 @@ class _Conversion:
         self._now = now
         self._depths = {tree.root.id: 0}
         self._files: dict[int, Files] = {}
-        self._properties: dict[int, dict[str, Any]] = {}
+        self._properties: dict[int, dict[str, object]] = {}
         self._credentials = {number: new_id() for number in sorted(
             {stack.user_creds_id for stack in tree.stacks if stack.user_creds_id is not None})}
 
@@ -256,7 +256,7 @@ class _Conversion:
                 or kinds.get((found.name, found.nova_instance)) or kinds.get((found.name, None)))
         if kind is None:
             raise Unfit(row, _('no template and no event tells the type of %s') % found.name)
-        columns: dict[str, Any] = {}
+        columns: dict[str, object] = {}
         if action is not Action.INIT:
             columns['properties'] = self._applied(found)
         metadata = self._opener.mapping(row, 'rsrc_metadata', found.rsrc_metadata)

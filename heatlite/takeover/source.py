@@ -34,7 +34,7 @@ class Source:
 
     def __init__(self, url: str) -> None:
         try:
-            options: dict[str, Any] = {} if sa.make_url(url).get_backend_name() == 'sqlite' else {
+            options: dict[str, object] = {} if sa.make_url(url).get_backend_name() == 'sqlite' else {
                 'isolation_level': 'REPEATABLE READ', 'pool_pre_ping': True}
             self._engine = sa.create_engine(url, **options)
         except (sa.exc.ArgumentError, ImportError, sa.exc.NoSuchModuleError) as error:

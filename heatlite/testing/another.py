@@ -29,7 +29,7 @@ class NoValue(Exception):
     """No other valid value can be made of the schema; the text says why."""
 
 
-def value(name: str, schema: Schema, given: Any, named: Named = NONE_NAMED) -> Any:
+def value(name: str, schema: Schema, given: object, named: Named = NONE_NAMED) -> object:
     """Another valid value for the property `name`, which has the value `given` (None: its default).
 
     A reference to a resource is no value of this function: see `references`. Raises NoValue.
@@ -52,7 +52,7 @@ def references(given: object) -> str | None:
     return None
 
 
-def _candidates(name: str, schema: Schema, now: object, named: Named) -> Iterator[Any]:
+def _candidates(name: str, schema: Schema, now: object, named: Named) -> Iterator[object]:
     for constraint in schema.constraints:
         if isinstance(constraint, AllowedValues):
             allowed = list(constraint.allowed)
@@ -75,7 +75,7 @@ def _candidates(name: str, schema: Schema, now: object, named: Named) -> Iterato
             yield from _texts(name, schema, named)
 
 
-def _numbers(schema: Schema, now: Any) -> Iterator[Any]:
+def _numbers(schema: Schema, now: Any) -> Iterator[object]:
     current = now if isinstance(now, int | float) else int(now) if str(now).isdigit() else 0
     step = next((each.step for each in schema.constraints if isinstance(each, Modulo)), 1)
     yield current + step
@@ -102,7 +102,7 @@ def _texts(name: str, schema: Schema, named: Named) -> Iterator[str]:
         yield 'http://another.example'
 
 
-def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[list[Any]]:
+def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[list[object]]:
     element = schema.schema
     if not isinstance(element, Schema):
         yield [TEXTS[0]]
@@ -116,7 +116,7 @@ def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[lis
         yield []
 
 
-def _maps(schema: Schema, now: Any, named: Named) -> Iterator[dict[str, Any]]:
+def _maps(schema: Schema, now: Any, named: Named) -> Iterator[dict[str, object]]:
     inner = schema.schema
     if not isinstance(inner, Mapping) or not inner:
         yield {**(now or {}), 'another': 'b'}

@@ -49,7 +49,7 @@ class Calls:
             popen(process, *arguments, **more)
             self._tell('after a program has started')
 
-        patched: dict[tuple[Any, str], Any] = {
+        patched: dict[tuple[object, str], object] = {
             (client.HTTPConnection, 'putrequest'): putrequest, (client.HTTPConnection, 'endheaders'): endheaders,
             (client.HTTPResponse, 'begin'): begin, (subprocess.Popen, '__init__'): start}
         before = {(owner, name): getattr(owner, name) for owner, name in patched}

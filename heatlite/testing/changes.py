@@ -59,9 +59,9 @@ class Change:
     """One property of the resource has another value."""
 
     name: str
-    before: Mapping[str, Any]               # all properties
-    after: Mapping[str, Any]
-    extra: Mapping[str, Any] = field(default_factory=dict)      # resources besides those of the example
+    before: Mapping[str, object]               # all properties
+    after: Mapping[str, object]
+    extra: Mapping[str, object] = field(default_factory=dict)      # resources besides those of the example
     replaces: bool = False
     leaves: tuple[str, ...] = ()            # kinds of objects that stay until the resource is deleted
     unlike: frozenset[str] = frozenset()    # fields in which the changed object differs from one made anew
@@ -130,7 +130,7 @@ class Trial:
     """All changes of one type, in a scenario that is built anew when a change leaves it unusable."""
 
     def __init__(self, type_name: str, kind: type[Resource], example: Example, cloud: Cloud,
-                 register: Callable[[Any], None], crash_every: int, named: Named = NONE_NAMED, *,
+                 register: Callable[[object], None], crash_every: int, named: Named = NONE_NAMED, *,
                  beside: bool = True, by_plans: bool = False) -> None:
         """`crash_every`: of lives; `named`: of `of`. `beside`: also beside a replacement of what it depends on.
         `by_plans`: changes are planned and the plans applied, those of the example that replace it included."""
@@ -142,7 +142,7 @@ class Trial:
         self.points = self.kills = self.lives = 0
         self._seeds: Counter[str] = Counter()
         self._base: Counter[str] = Counter()                # how many objects there are without the resource
-        self._given: Mapping[str, Any] | None = None        # properties in the last template
+        self._given: Mapping[str, object] | None = None        # properties in the last template
 
     def finish(self) -> None:
         """Removes what is left, in a cloud that cannot be reset, too."""
@@ -248,7 +248,7 @@ class Trial:
             return str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
         return None
 
-    def _once(self, change: Change, neighbour: str | None) -> tuple[str, Any, list[Any]]:
+    def _once(self, change: Change, neighbour: str | None) -> tuple[str, object, list[Any]]:
         """What is wrong with the update; what is there after it, the points on the way."""
         if change.before == change.after:
             raise Broken('the value is the same before and after')
@@ -380,7 +380,7 @@ class Known:
     texts: dict[tuple[str, bool], str] = field(default_factory=dict, compare=False)     # results of `_text`
 
 
-def _plain(value: Any, known: Known, key: str = '') -> Any:
+def _plain(value: object, known: Known, key: str = '') -> Any:
     """Without ids, times, empty values and what the cloud chose; a name for the id of a resource of the stack."""
     match value:
         case str():

@@ -54,7 +54,7 @@ class Nowhere:
     def things(self) -> list[Thing] | None:
         return None
 
-    def state(self) -> Mapping[str, Any] | None:
+    def state(self) -> Mapping[str, object] | None:
         return None
 
     def reset(self) -> None:
@@ -72,14 +72,14 @@ class StandIn:
 
     project_id = 'p'
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: object) -> None:
         self._given = given
 
     def things(self) -> list[Thing] | None:
         found = getattr(self._given, 'things', None)
         return list(found()) if found is not None else None
 
-    def state(self) -> Mapping[str, Any] | None:
+    def state(self) -> Mapping[str, object] | None:
         found = getattr(self._given, 'state', None)
         return found() if found is not None else None
 
@@ -134,8 +134,8 @@ class Simulated:
         own = [(kind, ident) for kind, listed in found.items() for ident in listed['ids']]
         return own + list((self._beside.things() if self._beside else None) or ())
 
-    def state(self) -> Mapping[str, Any]:
-        found: dict[str, Any] = self._ask('GET', '/_sim/state')
+    def state(self) -> Mapping[str, object]:
+        found: dict[str, object] = self._ask('GET', '/_sim/state')
         beside = self._beside.state() if self._beside else None
         return {**found, 'beside': beside} if beside is not None else found
 

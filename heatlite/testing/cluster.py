@@ -108,7 +108,7 @@ class Wanted:
     limit = marker = None
     sort_keys = ()
     sort_dir = 'asc'
-    filters: Mapping[str, Sequence[Any]] = {}
+    filters: Mapping[str, Sequence[object]] = {}
 
 
 class Cluster:
@@ -117,7 +117,7 @@ class Cluster:
     def __init__(self, seed: int = 0, kill_at: Iterable[Point] = (), engines: int = 2, restart_after: float = 2.0, *,
                  project_id: str = PROJECT, prepare: Callable[[EngineService], None] = lambda service: None,
                  seal: Callable[[str], str] | None = None, seal_sources: bool = True, interleaved: bool = True,
-                 storage: Callable[[Universe], Storage] = SqliteFile, **options: Any) -> None:
+                 storage: Callable[[Universe], Storage] = SqliteFile, **options: object) -> None:
         """`prepare(service)`: done to each engine before it starts, such as registering types. `seal`,
         `seal_sources`: of Database. `interleaved`: statements and calls give way to other threads. `storage`: where
         the database is. `options`: of [DEFAULT], or GROUP.NAME.
@@ -138,7 +138,7 @@ class Cluster:
         self._answering: set[SimulatedRuntime] = set()
         self._databases: list[SimDatabase] = []
         self._names = 0
-        self.notified: list[tuple[Any, ...]] = []      # to the message bus: (stack, action, status, reason[, scaling])
+        self.notified: list[tuple[object, ...]] = []    # to the message bus: (stack, action, status, reason[, scaling])
         for _ in range(engines):
             self.start_engine()
 
@@ -198,7 +198,7 @@ class Cluster:
     def ask(self, message: messages.Message, allowed: Iterable[type[Exception]] = ()) -> Any:
         """Sends `message` to some engine until one answers; an error of a type in `allowed` is an answer too, that the
         database is away is none."""
-        answers: list[Any] = []
+        answers: list[object] = []
         again: list[EngineService] = []
 
         def call(service: EngineService) -> None:
@@ -229,7 +229,7 @@ class Cluster:
             raise answers[0]
         return answers[0]
 
-    def create(self, name: str, template: Any, environment: Mapping[str, Any] | None = None, **options: Any) -> str:
+    def create(self, name: str, template: Any, environment: Mapping[str, object] | None = None, **options: Any) -> str:
         found = self.ask(messages.CreateStack(
             template=template, stack_name=name, environment=environment or {}, **options),
             allowed=[exception.StackExists])
@@ -240,7 +240,7 @@ class Cluster:
             return accepted.id
         return str(found['stack_id'])
 
-    def update(self, stack_id: str, template: Any, environment: Mapping[str, Any] | None = None,
+    def update(self, stack_id: str, template: Any, environment: Mapping[str, object] | None = None,
                **options: Any) -> None:
         self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment=environment or {}, **options))
 

@@ -25,12 +25,12 @@ class ExamplesError(Exception):
 class Example:
     """How to make one type: properties, and changes of them (each on top of the last)."""
 
-    properties: Mapping[str, Any] = field(default_factory=dict)
-    update: tuple[Mapping[str, Any], ...] = ()          # in place
-    replace: tuple[Mapping[str, Any], ...] = ()         # by a new thing
+    properties: Mapping[str, object] = field(default_factory=dict)
+    update: tuple[Mapping[str, object], ...] = ()          # in place
+    replace: tuple[Mapping[str, object], ...] = ()         # by a new thing
     needs: Mapping[str, Any] = field(default_factory=dict)      # resources made before, as in a template
-    beside: Mapping[str, Any] = field(default_factory=dict)     # resources that refer to it, while it is changed
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    beside: Mapping[str, object] = field(default_factory=dict)     # resources that refer to it, while it is changed
+    environment: Mapping[str, object] = field(default_factory=dict)
     leaves: tuple[str, ...] = ()                        # kinds of things that may stay behind
     changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Property -> how it is changed alone, where that is not made from the schema: `to` and `from`, its values; `with`,
@@ -46,7 +46,7 @@ class Examples:
     types: Mapping[str, Example] = field(default_factory=dict)
     cloud: str | None = None
     stand_in: tuple[Path, str] | None = None
-    named: Mapping[str, Sequence[Any]] = field(default_factory=dict)    # custom constraint -> values that satisfy it
+    named: Mapping[str, Sequence[object]] = field(default_factory=dict)    # custom constraint -> values that satisfy it
 
 
 def beside(path: Path) -> Path:

@@ -35,7 +35,7 @@ class Life:
     def __init__(self, scenario: ResourceScenario, kind: type[Resource], crash_every: int) -> None:
         """`crash_every`: which of the points is tried, 1: all, 0: none."""
         self.scenario, self.kind, self.example = scenario, kind, scenario.example
-        self.given: dict[str, Any] = dict(scenario.example.properties)     # what it has now
+        self.given: dict[str, object] = dict(scenario.example.properties)     # what it has now
         self._crash_every = crash_every
         self._made = 0                      # things that it is in its cloud, as last given
 
@@ -291,7 +291,7 @@ class Life:
             raise Broken(failure)
         self.scenario.before = self.scenario.things()
 
-    def _place(self, change: Mapping[str, Any]) -> str:
+    def _place(self, change: Mapping[str, object]) -> str:
         return source_lines.of_entry(self.kind, 'properties_schema', next(iter(change)))
 
 

@@ -137,7 +137,7 @@ class Broken(pytest.Item):
             for name in failure.types or (failure.name,))
         raise Diagnostic(str(failure))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> Any:
         return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, None, str]:

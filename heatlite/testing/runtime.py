@@ -12,7 +12,6 @@ import random
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import greenlet
 
@@ -110,7 +109,7 @@ class Universe:
 
 
 class SimThread:
-    def __init__(self, runtime: SimulatedRuntime, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    def __init__(self, runtime: SimulatedRuntime, function: Callable[..., object], args: tuple[object, ...]) -> None:
         self.runtime = runtime
         self.token: object = None               # what it waits for
         self.stack_id: str | None = None        # for which stack it works

@@ -50,7 +50,7 @@ def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
 class ResourceScenario:
     """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
 
-    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Any], None],
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[object], None],
                  **options: Any) -> None:
         """`register(registry)`: adds the types that are checked. `options`: of the engines, as those of Cluster."""
         self.type_name, self.example, self.cloud = type_name, example, cloud
@@ -63,12 +63,12 @@ class ResourceScenario:
         self.before: list[Thing] | None = None      # things there without it
         self.with_beside = False                    # what refers to it is there, too
         self.minutes: int | None = None             # that an update may take
-        self.extra: Mapping[str, Any] = {}          # resources besides those of the example
+        self.extra: Mapping[str, object] = {}          # resources besides those of the example
         self._runtime = runtimes.current()
         runtimes.use(Running(self.cluster.universe))
         self._watched = self.calls.watched()
 
-    def _register(self, register: Callable[[Any], None], service: EngineService) -> None:
+    def _register(self, register: Callable[[object], None], service: EngineService) -> None:
         register(service.registry)
         for entry in self.example.needs.values():
             kind = service.registry.resolve(entry['type'], IT)
@@ -99,7 +99,7 @@ class ResourceScenario:
 
     # --- the user -----------------------------------------------------------------------------------------
 
-    def template(self, properties: Mapping[str, Any] | None) -> dict[str, Any]:
+    def template(self, properties: Mapping[str, object] | None) -> dict[str, object]:
         """With `properties` for it; None: without it."""
         entries = {**self.example.needs, **self.extra}
         if properties is not None:
@@ -206,9 +206,9 @@ class ResourceScenario:
     def events(self) -> int:
         return sum(name == IT for name, *_rest in self.cluster.events(self.stack_id))
 
-    def asked(self, question: Callable[[Resource], object]) -> Any:
+    def asked(self, question: Callable[[Resource], object]) -> object:
         """`question(it)`, asked inside an engine; its answer. Raises what it raises."""
-        answers: list[tuple[Any, Exception | None]] = []
+        answers: list[tuple[object, Exception | None]] = []
 
         def ask(service: EngineService) -> None:
             try:
@@ -242,7 +242,7 @@ class ResourceScenario:
         self.asked(delete)
 
 
-def _kind(thing: Thing) -> Any:
+def _kind(thing: Thing) -> object:
     return thing[0] if isinstance(thing, tuple) else thing
 
 

@@ -177,7 +177,7 @@ def _leads(path: list[str], schemas: Any) -> bool:
 
 
 def check_support(kind: type[Resource]) -> Iterator[Diagnostic]:
-    status: Any = kind.support_status
+    status: object = kind.support_status
     while status is not None:
         if not isinstance(status, support.SupportStatus):
             yield source_lines.of_entry(kind, 'support_status'), f'support_status: {status!r} is no SupportStatus'

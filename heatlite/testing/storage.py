@@ -45,10 +45,10 @@ class CompiledStatements(dict[Any, Any]):
     here, so the key is used without its first item, the dialect.
     """
 
-    def get(self, key: Any, default: Any = None) -> Any:
+    def get(self, key: Any, default: object = None) -> object:
         return super().get(key[1:], default)
 
-    def __setitem__(self, key: Any, compiled: Any) -> None:
+    def __setitem__(self, key: Any, compiled: object) -> None:
         super().__setitem__(key[1:], compiled)
 
 
@@ -345,11 +345,11 @@ class ServerDatabase(SimDatabase):
                 cursor.execute("SET lock_timeout = '1ms'; SET idle_in_transaction_session_timeout = 0")
         connection.commit()
 
-    def _execute(self, cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+    def _execute(self, cursor: Any, statement: str, parameters: object, context: object) -> bool:
         self._until_free(cursor, context, lambda: cursor.execute(statement, parameters))
         return True
 
-    def _execute_many(self, cursor: Any, statement: str, parameters: Any, context: Any) -> bool:
+    def _execute_many(self, cursor: Any, statement: str, parameters: object, context: object) -> bool:
         self._until_free(cursor, context, lambda: cursor.executemany(statement, parameters))
         return True
 

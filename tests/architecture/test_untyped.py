@@ -17,13 +17,13 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 80, 'authoring': 20, 'cmd': 47, 'common': 121, 'db': 131, 'editing': 13, 'engine': 190,
-    'engine.alarms': 2, 'engine.clients': 303, 'engine.compat': 17, 'engine.durability': 8, 'engine.notify': 11,
-    'engine.observe': 9, 'engine.reconcile': 72, 'engine.requests': 118, 'engine.resources': 668,
-    'engine.types': 72, 'language': 335, 'osc': 45, 'planning': 100, 'rpc': 33, 'takeover': 19, 'testing': 135,
+    'api': 73, 'authoring': 17, 'cmd': 35, 'common': 83, 'db': 131, 'editing': 13, 'engine': 91,
+    'engine.clients': 92, 'engine.compat': 10, 'engine.durability': 8, 'engine.notify': 9,
+    'engine.observe': 9, 'engine.reconcile': 72, 'engine.requests': 49, 'engine.resources': 272,
+    'engine.types': 16, 'language': 140, 'osc': 25, 'planning': 34, 'rpc': 33, 'takeover': 15, 'testing': 81,
     'wsgi': 3,
 }
-HIDDEN = 83                 # casts and ignored errors of the product
+HIDDEN = 78                 # casts and ignored errors of the product
 ALIASES = {'heatlite.language.patterns': ['Found'], 'heatlite.testing.clouds': ['Thing']}
 
 

@@ -41,11 +41,11 @@ def reachable(site: Site) -> Iterator[Finding]:
 
 # --- the login --------------------------------------------------------------------------------------------
 
-def tls(given: Any, hostname: str) -> Mapping[str, Any] | bool:
+def tls(given: Any, hostname: str) -> Mapping[str, object] | bool:
     """What the messaging library passes for [oslo_messaging_rabbit]; False: no TLS."""
     if not given.ssl:
         return False
-    found: dict[str, Any] = {name: value for name, value in (
+    found: dict[str, object] = {name: value for name, value in (
         ('keyfile', given.ssl_key_file), ('certfile', given.ssl_cert_file), ('ca_certs', given.ssl_ca_file)) if value}
     if given.ssl_ca_file:
         found['cert_reqs'] = ssl.CERT_REQUIRED
@@ -135,9 +135,9 @@ def rights(site: Site) -> Iterator[Finding]:
                       f'rabbitmqctl set_permissions -p {virtual_host} {host.username or "guest"} ".*" ".*" ".*"')
 
 
-def arguments(given: Any) -> tuple[bool, dict[str, Any]]:
+def arguments(given: Any) -> tuple[bool, dict[str, object]]:
     """(durable, arguments) with which the messaging library declares the queue of the engines."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if given.rabbit_ha_queues:
         found['x-ha-policy'] = 'all'
     if given.rabbit_quorum_queue:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from heatlite.common import exception, urlfetch
@@ -110,7 +110,7 @@ def details(before: Alarm, alarm: Alarm, kind: str) -> dict[str, str]:
     return dict(zip(words, values, strict=True))
 
 
-def body(before: Alarm, after: Alarm) -> Mapping[str, Any]:
+def body(before: Alarm, after: Alarm) -> Mapping[str, object]:
     """The body of a request, in the form in which AWS' notification service has it; without the actions, whose URLs
     are secrets of other receivers."""
     rule = after.rule

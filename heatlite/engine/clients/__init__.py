@@ -20,7 +20,16 @@ from heatlite.engine.compat import aliases, extensions
 
 if TYPE_CHECKING:
     from heatlite.common.context import RequestContext
+    from heatlite.engine.clients.client_plugin import ClientPlugin
     from heatlite.engine.clients.default_client_plugin import DefaultClientPlugin
+    from heatlite.engine.clients.os.cinder import VolumeClient
+    from heatlite.engine.clients.os.glance import ImageClient
+    from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
+    from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+    from heatlite.engine.clients.os.neutron.client import NetworkClient
+    from heatlite.engine.clients.os.nova_collections import ComputeClient
+    from heatlite.engine.clients.os.swift import ObjectClient
+    from heatlite.engine.clients.os.trove import DatabaseClient
     from heatlite.engine.clients.sessions import Session
 
 LOG = log.getLogger(__name__)
@@ -63,7 +72,7 @@ class OpenStackClients:
 
     def __init__(self, context: RequestContext) -> None:
         self._context = context
-        self._plugins: dict[str, Any] = {}
+        self._plugins: dict[str, ClientPlugin[Any]] = {}
 
     @property
     def context(self) -> RequestContext:
@@ -100,32 +109,40 @@ class OpenStackClients:
         url: str = self.client_plugin('keystone').url_for(**kwargs)
         return url
 
-    def keystone(self) -> Any:
-        return self.client('keystone')
+    def keystone(self) -> KeystoneClient:
+        found: KeystoneClient = self.client('keystone')
+        return found
 
-    def nova(self, service_type: str = 'compute') -> Any:
-        return self.client('nova')
+    def nova(self, service_type: str = 'compute') -> ComputeClient:
+        found: ComputeClient = self.client('nova')
+        return found
 
-    def swift(self) -> Any:
-        return self.client('swift')
+    def swift(self) -> ObjectClient:
+        found: ObjectClient = self.client('swift')
+        return found
 
-    def neutron(self) -> Any:
-        return self.client('neutron')
+    def neutron(self) -> NetworkClient:
+        found: NetworkClient = self.client('neutron')
+        return found
 
-    def cinder(self) -> Any:
-        return self.client('cinder')
+    def cinder(self) -> VolumeClient:
+        found: VolumeClient = self.client('cinder')
+        return found
 
-    def trove(self, service_type: str = 'database') -> Any:
-        return self.client('trove')
+    def trove(self, service_type: str = 'database') -> DatabaseClient:
+        found: DatabaseClient = self.client('trove')
+        return found
 
-    def ceilometer(self) -> Any:
+    def ceilometer(self) -> object:
         return self.client('ceilometer')
 
-    def heat(self) -> Any:
-        return self.client('heat')
+    def heat(self) -> OrchestrationClient:
+        found: OrchestrationClient = self.client('heat')
+        return found
 
-    def glance(self) -> Any:
-        return self.client('glance')
+    def glance(self) -> ImageClient:
+        found: ImageClient = self.client('glance')
+        return found
 
 
 def Clients(context: RequestContext) -> OpenStackClients:
@@ -158,18 +175,18 @@ class _PluginClasses:
     """Client plug-ins by name: built-in ones and those of installed packages, each loaded when it is asked for."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, Any] = {}
+        self._loaded: dict[str, type[ClientPlugin[Any]] | None] = {}
 
     def names(self) -> frozenset[str]:
         return extensions.names(extensions.CLIENTS) | BUILT_IN.keys()
 
-    def get(self, name: str) -> Any:
+    def get(self, name: str) -> type[ClientPlugin[Any]] | None:
         """The class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
-    def _load(self, name: str) -> object:
+    def _load(self, name: str) -> type[ClientPlugin[Any]] | None:
         try:
             if name in extensions.names(extensions.CLIENTS):
                 found = extensions.load(extensions.CLIENTS, name)

@@ -5,10 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from requests import Response
 
 LONGEST = 300                           # characters of a path, and of what was said
 STATES = ('status', 'provisioning_status', 'stack_status', 'state')     # fields of an object that say how it is
+
+
+class Stored(TypedDict):
+    """An answer as stored."""
+
+    service: str
+    method: str
+    path: str
+    status: int | None
+    said: str
+    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +32,10 @@ class Answer:
     service: str
     method: str
     path: str
-    response: Any = None
+    response: Response | None = None
     error: str = ''
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Stored:
         """Return it as stored: what the service said is the state of the object that it answered with, or its error.
         Nothing else of the object is, as it may hold secrets."""
         response = self.response
@@ -43,11 +57,13 @@ def last() -> Answer | None:
     return _last.get()
 
 
-def _state(response: Any) -> str | None:
+def _state(response: Response | None) -> str | None:
     """Return the state in an answer with one object."""
+    if response is None:
+        return None
     try:
         body = response.json()
-    except (AttributeError, ValueError):
+    except ValueError:
         return None
     inside = next(iter(body.values())) if isinstance(body, Mapping) and len(body) == 1 else body
     if not isinstance(inside, Mapping):

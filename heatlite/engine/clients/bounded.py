@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import requests
 from oslo_config import cfg
@@ -23,6 +23,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from urllib3 import PoolManager
 
 PIECE = 65536                               # bytes that are read at once
 
@@ -103,12 +106,12 @@ class Adapter(HTTPAdapter):
         super().init_poolmanager(*args, **kwargs)
         self._set(self.poolmanager)
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> object:
-        found = super().proxy_manager_for(*args, **kwargs)
+    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> PoolManager:
+        found: PoolManager = super().proxy_manager_for(*args, **kwargs)
         self._set(found)
         return found
 
-    def _set(self, manager: Any) -> None:
+    def _set(self, manager: PoolManager) -> None:
         manager.pool_classes_by_scheme = {
             'http': type('PlainPool', (HTTPConnectionPool,), {'ConnectionCls': self.plain}),
             'https': type('EncryptedPool', (HTTPSConnectionPool,), {'ConnectionCls': self.encrypted})}

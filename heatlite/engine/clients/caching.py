@@ -13,7 +13,7 @@ import hashlib
 import json
 from collections.abc import Callable, Hashable
 from datetime import UTC
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from oslo_config import cfg
 
@@ -21,12 +21,25 @@ from heatlite.common import outages
 from heatlite.common import runtime as runtimes
 from heatlite.common.expiring import ExpiringCache
 
+if TYPE_CHECKING:
+    from heatlite.common.context import RequestContext
+
 MISSING: Final = object()
 LARGEST: Final = 10000                      # answers of one request context
 ONE_WORK: Final = 60.0                      # seconds, within one request context
 NO_BACKEND: Final = 'dogpile.cache.null'    # the default: no answer is kept
 
 Key = tuple[object, ...]
+P = ParamSpec('P')
+R = TypeVar('R')
+
+
+class HasContext(Protocol):
+    @property
+    def context(self) -> RequestContext: ...
+
+
+S = TypeVar('S', bound=HasContext)
 
 
 class Cache(Protocol):
@@ -44,14 +57,22 @@ class LocalCache(ExpiringCache):
     def __init__(self) -> None:
         super().__init__(LARGEST, ONE_WORK)
 
-    def get(self, key: Hashable, default: Any = MISSING) -> Any:
+    def get(self, key: Hashable, default: object = MISSING) -> Any:
         return super().get(key, default)
+
+
+class Region(Protocol):
+    """What is used of a region of dogpile."""
+
+    def get(self, key: str, *, ignore_expiration: bool) -> object: ...
+
+    def set(self, key: str, value: str) -> None: ...
 
 
 class SharedCache:
     """In the backend of [cache]. Keeps what JSON can carry, as JSON: nothing that is read from there is executed."""
 
-    def __init__(self, region: Any, seconds: float) -> None:
+    def __init__(self, region: Region, seconds: float) -> None:
         """`region`: of dogpile. `seconds`: how long an answer holds."""
         self._region = region
         self._seconds = seconds
@@ -67,7 +88,7 @@ class SharedCache:
         until, value = json.loads(text)
         return value if until > _now() else MISSING
 
-    def put(self, key: Key, value: Any) -> None:
+    def put(self, key: Key, value: object) -> None:
         try:
             text = json.dumps([_now() + self._seconds, value])
         except TypeError:
@@ -80,7 +101,7 @@ class SharedCache:
             outages.back(outages.CACHE)
 
 
-def of(group: str, context: Any) -> Cache:
+def of(group: str, context: RequestContext | None) -> Cache:
     """The cache for answers that `context` gets. `group`: the options with `caching` and `expiration_time`."""
     if is_shared(group):
         return SharedCache(_region(), cfg.CONF[group].expiration_time)
@@ -102,10 +123,11 @@ def is_shared(group: str) -> bool:
 
 
 @functools.cache
-def _region() -> Any:
+def _region() -> Region:
     """The backend of this process, connected on first use."""
     from oslo_cache import core
-    return core.configure_cache_region(cfg.CONF, core.create_region())
+    found: Region = core.configure_cache_region(cfg.CONF, core.create_region())
+    return found
 
 
 def forget() -> None:
@@ -113,18 +135,18 @@ def forget() -> None:
     _region.cache_clear()
 
 
-def remember(group: str) -> Callable[[Callable[..., object]], Callable[..., Any]]:
+def remember(group: str) -> Callable[[Callable[Concatenate[S, P], R]], Callable[Concatenate[S, P], R]]:
     """A decorator for methods of client plug-ins, which have a `context`. `group`: as `of`."""
-    def decorate(method: Callable[..., object]) -> Callable[..., object]:
+    def decorate(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
         is_finder = method.__name__.startswith(('find_', 'get_'))       # a name in, the id out
 
         @functools.wraps(method)
-        def asked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        def asked(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
             cache = of(group, self.context)
             key = (*key_of(type(self), self.context), method.__name__, args, tuple(sorted(kwargs.items())))
-            value = cache.get(key)
-            if value is not MISSING:
-                return value
+            known: R = cache.get(key)
+            if known is not MISSING:
+                return known
             value = method(self, *args, **kwargs)
             cache.put(key, value)
             if is_finder and isinstance(value, str) and args and not kwargs:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from heatlite.common import metrics
 from heatlite.engine.clients.call_spans import IDENTITY
 
+T = TypeVar('T')
 NO_ANSWER = 'none'          # refused, too late, cut off
 
 
-def timed(kwargs: Mapping[str, Any], send: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> object:
+def timed(kwargs: Mapping[str, Any], send: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> T:
     """Return `send()`, the answer to a request, and record how long it took. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `clock`: seconds. Outcomes are the first digit of the status, as in `4xx`.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from heatlite.common import tracing
 from heatlite.common.tracing import Kind, Tracer
 
+T = TypeVar('T')
 IDENTITY = 'identity'
 OBJECTS = 'object-store'        # its paths are names that users choose
 _ID = re.compile(r'[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}', re.IGNORECASE)
@@ -18,8 +19,9 @@ _WORD = re.compile(r'[a-z][a-z_-]{1,40}')
 _HIDDEN = '{}'
 
 
+
 def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
-         send: Callable[[dict[str, str]], object]) -> object:
+         send: Callable[[dict[str, str]], T]) -> T:
     """Return `send(headers)`, the answer to a request, within a span of its own. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `headers`: those that continue the trace in the service.

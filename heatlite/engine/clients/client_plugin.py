@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import inspect
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from oslo_config import cfg
 from oslo_utils import excutils
@@ -18,14 +19,16 @@ if TYPE_CHECKING:
 
 ExceptionFilter = excutils.exception_filter             # the name former years gave it
 
+C = TypeVar('C')                        # the class of the client
 
-class ClientPlugin(metaclass=abc.ABCMeta):
+
+class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
     """Subclasses define `_create(version=None)`, `service_types`, and what their errors mean.
 
     `exceptions_module`: a module, or several, whose classes are the client's own errors.
     """
 
-    exceptions_module: Any = None
+    exceptions_module: ModuleType | list[ModuleType] | tuple[ModuleType, ...] | None = None
     service_types: list[str] = []
     option_group = ''                       # X of the options [clients_X]
     api_version: dict[str, Any] = {}        # `min_version`, `max_version` of the Adapter
@@ -34,7 +37,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
 
     def __init__(self, context: RequestContext) -> None:
         self._context = context
-        self._client_instances: dict[str | None, Any] = {}
+        self._client_instances: dict[str | None, C] = {}
 
     @property
     def context(self) -> RequestContext:
@@ -47,10 +50,10 @@ class ClientPlugin(metaclass=abc.ABCMeta):
     # --- the client ---------------------------------------------------------------------------------------
 
     @abc.abstractmethod
-    def _create(self, version: str | None = None) -> object:
+    def _create(self, version: str | None = None) -> C:
         """A new client of the service."""
 
-    def client(self, version: str | None = None) -> Any:
+    def client(self, version: str | None = None) -> C:
         """The client, made once per version. Raises InvalidServiceVersion."""
         wanted = version or self.default_version
         if wanted not in self._client_instances:
@@ -59,7 +62,7 @@ class ClientPlugin(metaclass=abc.ABCMeta):
             self._client_instances[wanted] = self._make(wanted)
         return self._client_instances[wanted]
 
-    def _make(self, version: str | None) -> object:
+    def _make(self, version: str | None) -> C:
         parameters = inspect.signature(self._create).parameters.values()
         takes_version = any(p.name == 'version' or p.kind in (p.VAR_KEYWORD, p.VAR_POSITIONAL) for p in parameters)
         return self._create(version=version) if takes_version and version is not None else self._create()
@@ -161,9 +164,8 @@ class ClientPlugin(metaclass=abc.ABCMeta):
 
     def is_client_exception(self, ex: BaseException) -> bool:
         """It is one of the client's own errors, not a subclass somebody made of one."""
-        modules = self.exceptions_module
-        if not isinstance(modules, list | tuple):
-            modules = [modules]
+        named = self.exceptions_module
+        modules = named if isinstance(named, list | tuple) else [named]
         return any(type(ex) in vars(module).values() for module in modules if module is not None)
 
     def is_not_found(self, ex: BaseException) -> bool:

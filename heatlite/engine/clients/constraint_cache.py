@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients import caching
+from heatlite.language.constraints import CustomCheck
+
+if TYPE_CHECKING:
+    from heatlite.common.context import RequestContext
 
 GROUP = 'constraint_validation_cache'
 
 
-def lookup(constraint: Callable[[str], object], context: object,
-           is_made: Callable[[Any], bool] | None = None) -> Callable[[str], Any]:
+def lookup(constraint: Callable[[str], type[CustomCheck] | CustomCheck | None], context: RequestContext | None,
+           is_made: Callable[[object], bool] | None = None) -> Callable[[str], CachedConstraint | None]:
     """`constraint(name)` for use by the language: what it gives asks in the name of `context`. No service is asked
     about an id that is known: `is_made(value)`."""
-    def find(name: str) -> Any:
+    def find(name: str) -> CachedConstraint | None:
         found = constraint(name)
         if found is None:
             return None
@@ -27,12 +31,13 @@ def lookup(constraint: Callable[[str], object], context: object,
 class CachedConstraint:
     """A custom constraint with the context it asks in. Only "yes" is remembered."""
 
-    def __init__(self, check: Any, context: Any, is_made: Callable[[Any], bool] | None = None) -> None:
+    def __init__(self, check: CustomCheck, context: RequestContext | None,
+                 is_made: Callable[[object], bool] | None = None) -> None:
         self._check = check
         self._context = context
         self._is_made = is_made
 
-    def validate(self, value: Any, context: Any = None) -> bool:
+    def validate(self, value: object, context: object = None) -> bool:
         if self._is_made is not None and self._is_made(value):
             return True
         key = self._key(value)
@@ -46,7 +51,7 @@ class CachedConstraint:
             cache.put(key, True)
         return right
 
-    def _ask(self, value: Any) -> bool:
+    def _ask(self, value: object) -> bool:
         """Raises StackValidationFailed when the service cannot be asked: the value may be right then."""
         try:
             return bool(self._check.validate(value, self._context))
@@ -57,11 +62,11 @@ class CachedConstraint:
                 message=_("Error validating value '%(value)s': %(error)s")
                 % {'value': value, 'error': error}) from error
 
-    def error(self, value: Any) -> str:
+    def error(self, value: object) -> str:
         own = getattr(self._check, 'error', None)
         return str(own(value)) if own is not None else f"Error validating value '{value}'"
 
-    def _key(self, value: object) -> Any:
+    def _key(self, value: object) -> caching.Key | None:
         """None for values that cannot be remembered."""
         if not isinstance(value, str | int | float | None):
             return None

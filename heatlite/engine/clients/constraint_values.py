@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.limits import MOST_VALUES
 from heatlite.engine.clients import inventory
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients import OpenStackClients
 
 NETWORK, COMPUTE, VOLUME, IMAGE = 'neutron', 'nova', 'cinder', 'glance'
 
@@ -56,7 +59,7 @@ LISTS: Mapping[str, ValueList] = {          # name of the constraint -> the list
 UNLIMITED = frozenset({'nova.keypair', 'cinder.qos_specs'})         # lists that take no limit, in some versions
 
 
-def read(clients: Any, name: str) -> list[dict[str, str]]:
+def read(clients: OpenStackClients, name: str) -> list[dict[str, str]]:
     """Return [{id, name}] of the objects that the service lists, at most MOST_VALUES + 1, by name.
 
     Raises KeyError for a constraint without a list, and the errors of the clients."""

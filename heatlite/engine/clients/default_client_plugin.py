@@ -5,6 +5,6 @@ from __future__ import annotations
 from heatlite.engine.clients import client_plugin
 
 
-class DefaultClientPlugin(client_plugin.ClientPlugin):
-    def _create(self, version: str | None = None) -> object:
+class DefaultClientPlugin(client_plugin.ClientPlugin[None]):
+    def _create(self, version: str | None = None) -> None:
         return None

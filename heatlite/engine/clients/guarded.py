@@ -9,20 +9,25 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from urllib3 import exceptions
+from urllib3.connection import HTTPConnection
 
 from heatlite.common import urlfetch
 from heatlite.engine.clients import bounded
 
+if TYPE_CHECKING:
+    from requests import PreparedRequest, Response
+
+Timeout: TypeAlias = float | tuple[float | None, float | None] | None
 USUAL_TIMEOUT = 60.0                        # seconds, for a request that has none
 
 
-class _Guarded:
-    """The part of a connection that opens its socket."""
+class _Guarded(HTTPConnection):
+    """A connection that opens its socket to permitted addresses only."""
 
-    def _new_conn(self: Any) -> socket.socket:
+    def _new_conn(self) -> socket.socket:
         seconds = self.timeout if isinstance(self.timeout, int | float) else USUAL_TIMEOUT
         try:
             return urlfetch.connected(self.host.strip('[]'), self.port or self.default_port, seconds)
@@ -45,6 +50,7 @@ class GuardedAdapter(bounded.Adapter):
 
     plain, encrypted = _Plain, _Encrypted
 
-    def send(self, request: Any, stream: bool = False, timeout: Any = None, verify: Any = True, cert: Any = None,
-             proxies: Mapping[str, str] | None = None) -> Any:
+    def send(self, request: PreparedRequest, stream: bool = False, timeout: Timeout = None, verify: bool | str = True,
+             cert: str | tuple[str, str] | None = None,
+             proxies: Mapping[str, str] | None = None) -> Response:
         return super().send(request, stream, timeout, verify, cert, proxies=None)

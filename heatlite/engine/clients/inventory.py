@@ -27,7 +27,7 @@ from heatlite.planning.quotes import Rated
 if TYPE_CHECKING:
     from heatlite.engine.clients import OpenStackClients
 
-ONCE: Mapping[str, Any] = {'connect_retries': 0, 'status_code_retries': 0}     # the caller does not wait for long
+ONCE: Mapping[str, int] = {'connect_retries': 0, 'status_code_retries': 0}     # the caller does not wait for long
 LISTED = 1000                           # the most entries that are read of a list without end
 PLUGINS: Mapping[str, str] = {COMPUTE: 'nova', VOLUME: 'cinder', NETWORK: 'neutron', IMAGE: 'glance',
                               LOAD_BALANCER: 'octavia', SHARED_FILES: 'manila'}
@@ -182,7 +182,7 @@ def _belongs(port: Mapping[str, object], own: Collection[str]) -> bool:
             or str(port.get('device_owner') or '').startswith(OF_THE_NETWORK))
 
 
-def _held(port: Mapping[str, Any], field: str) -> Iterator[str]:
+def _held(port: Mapping[str, object], field: str) -> Iterator[str]:
     value = port.get(field)
     entries: Iterable[Any] = value if isinstance(value, list) else (value,)
     for each in entries:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from keystoneauth1.exceptions import ClientException
 from requests import Response
@@ -83,6 +83,12 @@ class Pace:
             self._runtime.sleep(-left / self._rate)
 
 
+class Listed(TypedDict):
+    """What is used of an object in a list."""
+
+    id: str
+
+
 class Look:
     """One look, of one project. `pace`: waits until a request to a service may be sent."""
 
@@ -91,7 +97,7 @@ class Look:
         self.sent: Counter[str] = Counter()                 # service -> requests
         self._runtime = runtime
         self._asked: Counter[Collection] = Counter()        # objects that were asked for alone
-        self._lists: dict[object, tuple[float, Mapping[str, Any]]] = {}
+        self._lists: dict[object, tuple[float, Mapping[str, object]]] = {}
         self._answers: dict[object, tuple[float, Response]] = {}
 
     def before(self, service: str) -> None:
@@ -101,7 +107,7 @@ class Look:
         metrics.drift_requests.labels(metrics.service_label(service)).inc()
 
     def get(self, adapter: Adapter, url: str, arguments: Mapping[str, Any],
-            ask: Callable[[str, Mapping[str, Any]], Response]) -> Response:
+            ask: Callable[[str, Mapping[str, object]], Response]) -> Response:
         """Return the answer to a GET. `ask(url, params)`: sends one with these parameters."""
         params = arguments.get('params') or {}
         collection, ident = _place(str(adapter.service_type), url)
@@ -122,7 +128,7 @@ class Look:
         return answer
 
     def _list(self, adapter: Adapter, collection: Collection, microversion: object,
-              ask: Callable[[str, Mapping[str, Any]], Response]) -> Mapping[str, Any]:
+              ask: Callable[[str, Mapping[str, object]], Response]) -> Mapping[str, object]:
         """Return id -> object of a collection; empty if the service does not list it."""
         key = _caller(adapter), str(adapter.service_type), collection, microversion
         now = self._runtime.monotonic()
@@ -140,8 +146,8 @@ class Look:
         return found
 
     def _pages(self, adapter: Adapter, collection: Collection,
-               ask: Callable[[str, Mapping[str, Any]], Response]) -> Iterator[list[Any]]:
-        params: dict[str, Any] = {'limit': PAGE}
+               ask: Callable[[str, Mapping[str, object]], Response]) -> Iterator[list[Listed]]:
+        params: dict[str, object] = {'limit': PAGE}
         if collection.by_project:
             params['project_id'] = adapter.get_project_id()
         for _page in range(MOST_PAGES):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import abc
-from typing import Any
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+C = TypeVar('C')                        # the class of the client
 
 
-class MicroversionMixin(metaclass=abc.ABCMeta):
+class MicroversionMixin(Generic[C], metaclass=abc.ABCMeta):
     """Subclasses define `get_max_microversion` and `is_version_supported`; `client()` speaks the newest by default."""
 
-    _client_instances: dict[Any, Any]       # of ClientPlugin, beside which this is mixed in
-    _create: Any
+    _client_instances: dict[str | None, C]  # of ClientPlugin, beside which this is mixed in
+    _create: Callable[..., C]
 
-    def client(self, version: str | None = None) -> Any:
+    def client(self, version: str | None = None) -> C:
         wanted = version
         if wanted is None or not self.is_version_supported(wanted):
             wanted = self.get_max_microversion()

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
+
+
+class Extra(TypedDict, total=False):
+    """Arguments beside the id."""
+
+    args: tuple[object, ...]
+    kwargs: dict[str, object]
 
 
 class ServerCreateProgress:
@@ -16,7 +23,7 @@ class UpdateProgressBase:
     arguments: `{'args': (), 'kwargs': {}}`."""
 
     def __init__(self, resource_id: str, handler: str, complete: bool = False, called: bool = False,
-                 handler_extra: dict[str, Any] | None = None, checker_extra: dict[str, Any] | None = None) -> None:
+                 handler_extra: Extra | None = None, checker_extra: Extra | None = None) -> None:
         self.complete = complete
         self.called = called
         self.handler = handler
@@ -30,14 +37,14 @@ class UpdateProgressBase:
 
 class ServerUpdateProgress(UpdateProgressBase):
     def __init__(self, server_id: str, handler: str, complete: bool = False, called: bool = False,
-                 handler_extra: dict[str, Any] | None = None, checker_extra: dict[str, Any] | None = None) -> None:
+                 handler_extra: Extra | None = None, checker_extra: Extra | None = None) -> None:
         super().__init__(server_id, handler, complete, called, handler_extra, checker_extra)
         self.server_id = server_id
 
 
 class ContainerUpdateProgress(UpdateProgressBase):
     def __init__(self, container_id: str, handler: str, complete: bool = False, called: bool = False,
-                 handler_extra: dict[str, Any] | None = None, checker_extra: dict[str, Any] | None = None) -> None:
+                 handler_extra: Extra | None = None, checker_extra: Extra | None = None) -> None:
         super().__init__(container_id, handler, complete, called, handler_extra, checker_extra)
         self.container_id = container_id
 

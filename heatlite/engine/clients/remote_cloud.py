@@ -6,7 +6,7 @@ import json
 import tempfile
 import weakref
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1 import exceptions as services
 from keystoneauth1.identity import v3
@@ -15,6 +15,11 @@ from heatlite.common import context as contexts
 from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
 from heatlite.engine.clients import bounded, guarded, sessions
+
+if TYPE_CHECKING:
+    from keystoneauth1.access import AccessInfoV3
+    from keystoneauth1.plugin import BaseAuthPlugin
+    from keystoneauth1.session import Session
 
 TYPE, VALUES = 'auth_type', 'auth'          # what the payload of a secret with a login holds
 # Those that need no person at a browser, for whom they would wait here, and nothing of this host, such as a ticket.
@@ -35,7 +40,7 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     """
     if login is None:
         found = type(caller).from_dict({**caller.to_dict(), 'region_name': region})
-        auth = None if project is None else _in_project(caller, project)
+        auth: BaseAuthPlugin | None = None if project is None else _in_project(caller, project)
     else:
         found = contexts.RequestContext(region_name=region, request_id=caller.request_id, overwrite=False)
         auth = _plugin(_read(login))
@@ -75,7 +80,7 @@ def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
 class Exchange(v3.Token):
     """A token of another project for one that there is already."""
 
-    def get_auth_ref(self, session: Any, **kwargs: Any) -> Any:
+    def get_auth_ref(self, session: Session, **kwargs: object) -> AccessInfoV3:
         """Raises ProjectOutOfReach, TokenNotExchangeable: Keystone answers 404 to a token that has ended, which is not
         to be mistaken for the end of a stack."""
         try:
@@ -90,13 +95,14 @@ def _line(error: services.HttpError) -> str:
     return str(error.message or error).partition('\n')[0]
 
 
-def _plugin(login: Mapping[str, Any]) -> Any:
+def _plugin(login: Mapping[str, Any]) -> BaseAuthPlugin:
     """Raises keystoneauth1's MissingRequiredOptions."""
     from keystoneauth1 import loading
-    return loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
+    made: BaseAuthPlugin = loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
+    return made
 
 
-def _session(auth: Any, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> object:
+def _session(auth: BaseAuthPlugin | None, ca_cert: str | None, insecure: bool, adapter: bounded.Adapter) -> object:
     """With connections of its own: the shared ones trust other certificates, and go anywhere."""
     from keystoneauth1 import session
     from oslo_config import cfg

@@ -22,7 +22,8 @@ from heatlite.common.i18n import _
 from heatlite.engine.clients import bounded, call_metrics, call_spans
 
 if TYPE_CHECKING:
-    from keystoneauth1.discover import EndpointData
+    from keystoneauth1.access import AccessInfo
+    from keystoneauth1.discover import Discover, EndpointData
 
     from heatlite.common.context import RequestContext
 
@@ -33,7 +34,7 @@ AUTHTOKEN = 'keystone_authtoken'            # the same of the API's middleware, 
 LARGEST_DISCOVERY = 1000                    # version documents kept, by URL
 PEERS = 64                                  # services to which connections are kept open
 
-_discovered: dict[str, Any] = {}            # version documents are the same for everybody
+_discovered: dict[str, Discover] = {}            # version documents are the same for everybody
 
 
 def session(context: RequestContext) -> Session:
@@ -53,13 +54,13 @@ class Session(keystone_session.Session):
     """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
     a request, so the context of the thread is asked at each call."""
 
-    def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> Any:
+    def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
         current = contexts.get_current()
         if current is not None:
             kwargs['global_request_id'] = current.global_id
         return call_metrics.timed(kwargs, lambda: self._sent(url, method, *args, **kwargs))
 
-    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> object:
+    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
         tracer = tracing.tracer
         if tracer is None:
             return super().request(url, method, *args, **kwargs)
@@ -129,9 +130,10 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
     def get_token(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_token(session, **kwargs)
 
-    def get_access(self, session: keystone_session.Session, **kwargs: object) -> Any:
+    def get_access(self, session: keystone_session.Session, **kwargs: object) -> AccessInfo:
         chosen: Any = self._chosen          # all of these have it, though their base has not
-        return chosen.get_access(session, **kwargs)
+        found: AccessInfo = chosen.get_access(session, **kwargs)
+        return found
 
     def get_endpoint(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
         return self._chosen.get_endpoint(session, **kwargs)

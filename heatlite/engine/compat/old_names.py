@@ -55,7 +55,7 @@ def strtime(at: datetime | None = None, fmt: str = '%Y-%m-%dT%H:%M:%S.%f') -> st
 
 
 # Module -> its base module (or None), and additional names: an object, or 'module:attribute'.
-MADE: dict[str, tuple[str | None, dict[str, Any]]] = {
+MADE: dict[str, tuple[str | None, dict[str, object]]] = {
     'openstack.common.timeutils': ('oslo_utils.timeutils', {'strtime': strtime}),
     'engine.parser': (None, {'Stack': 'heatlite.engine.reconcile.facade:Stack',
                              'Template': 'heatlite.language.template:Template',
@@ -98,10 +98,10 @@ def _error(name: str, text: str) -> type[exception.HeatException]:
 class Metadata:
     """The descriptor that types of 2013 assign to `metadata` in their class."""
 
-    def __get__(self, resource: Any, owner: object = None) -> Any:
+    def __get__(self, resource: Any, owner: object = None) -> object:
         return self if resource is None else resource.metadata_get()
 
-    def __set__(self, resource: Any, value: Any) -> None:
+    def __set__(self, resource: Any, value: object) -> None:
         resource.metadata_set(value)
 
 
@@ -111,7 +111,7 @@ def get_types(support_status: str | None = None) -> list[str]:
             if support_status is None or kind.support_status.status == support_status]
 
 
-def get_class(resource_type: str, resource_name: str | None = None, environment: Any = None) -> Any:
+def get_class(resource_type: str, resource_name: str | None = None, environment: Any = None) -> object:
     from heatlite.engine.types import registry
     return registry.current().resolve(resource_type, resource_name or '', environment)
 

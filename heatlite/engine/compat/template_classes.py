@@ -7,7 +7,7 @@ sections of templates are read by heatlite.language alone, so a class that chang
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.language import versions
 from heatlite.language.versions import Edition
@@ -19,8 +19,8 @@ class TemplateVersion:
     """The base of all these classes. `functions`, `condition_functions`: name -> class of the function."""
 
     edition: ClassVar[Edition]
-    functions: ClassVar[Mapping[str, Any]]
-    condition_functions: ClassVar[Mapping[str, Any]]
+    functions: ClassVar[Mapping[str, object]]
+    condition_functions: ClassVar[Mapping[str, object]]
 
 
 def _class_of(name: str, edition: Edition) -> type[TemplateVersion]:

@@ -209,7 +209,7 @@ class Outlet:
             return None
 
 
-def payload(event: events.Shown) -> dict[str, Any]:
+def payload(event: events.Shown) -> dict[str, object]:
     """Return the message for consumers, in Heat's format."""
     return {
         'timestamp': event.created_at.strftime(TIME), 'version': VERSION, 'type': 'os.heat.event', 'id': event.uuid,

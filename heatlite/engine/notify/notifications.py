@@ -27,7 +27,7 @@ class Scaling:
     phase: str
     groupname: str
     adjustment_type: str
-    adjustment: int
+    adjustment: float
     capacity: int
     message: str
 
@@ -98,7 +98,7 @@ def context_of(stack: Stack) -> Context:
     return Context(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
 
 
-def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, Any]:
+def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, object]:
     """Return the payload in Heat's format. `user_id` is the user's name: old consumers expect it there."""
     return {
         'tenant_id': stack.project_id,

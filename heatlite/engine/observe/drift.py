@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception, repeats
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile import diff
-from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.hiding import HIDDEN_TEXT
@@ -18,6 +17,9 @@ from heatlite.planning import drift
 from heatlite.planning.drift import Finding, Policy, PropertyDrift, ResourceDrift
 from heatlite.planning.states import Action, Status
 
+if TYPE_CHECKING:
+    from heatlite.engine.resource_stack import OwnStack
+
 LOG = logging.getLogger(__name__)
 
 WITHOUT_OBJECT = (Action.INIT, Action.DELETE)
@@ -25,7 +27,7 @@ RESTRICTED = {Policy.REPAIR: diff.UPDATE, Policy.REPLACE: diff.REPLACE}
 LONGEST_REASON = 500                # characters
 
 
-def look(stack: Stack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
+def look(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
          above: Mask = NOTHING) -> Iterator[ResourceDrift]:
     """Yield what is found of each resource, in the order of the template; asks services one after the other.
 
@@ -51,7 +53,7 @@ def look(stack: Stack, may_go_on: Callable[[], None], path: tuple[str, ...] = ()
             yield from look(nested, may_go_on, place, mask)
 
 
-def _resource(stack: Stack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:
+def _resource(stack: OwnStack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:
     policy = Policy(stack.env.drift_policy(resource.name, resource.type()))
     if policy is Policy.IGNORE:
         return _of(resource, path, Finding.IGNORED, policy=policy)

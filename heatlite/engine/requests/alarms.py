@@ -350,7 +350,7 @@ def _check_length(what: str, text: object, most: int) -> None:
 
 def _configured(alarm: Alarm, summary: str, kind: str, at: Any) -> Entry:
     """An entry of the history for a change of the rule. `kind`: Create, Update or Delete."""
-    rule: Mapping[str, Any] = {name: value for name, value in alarm.rule.to_json().items()
+    rule: Mapping[str, object] = {name: value for name, value in alarm.rule.to_json().items()
                                if not name.endswith('_actions')}
     return Entry(alarm.id, alarm.project_id, alarm.name, alarms.CONFIGURATION, summary,
                  {'version': '1.0', 'type': kind, 'rule': rule}, at)

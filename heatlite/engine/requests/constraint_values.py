@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
@@ -20,7 +18,7 @@ class ConstraintValues:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 
-    def values(self, context: RequestContext, message: messages.ListConstraintValues) -> dict[str, Any]:
+    def values(self, context: RequestContext, message: messages.ListConstraintValues) -> dict[str, object]:
         """Return {values: [{id, name}], is_whole, unread}. `unread`: why the service's list cannot be read, or None.
 
         Raises EntityNotFound for a constraint that has no list."""

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -66,7 +65,7 @@ class Drift:
         self._sinks = sinks
         self._settings = settings
 
-    def look(self, context: RequestContext, message: messages.LookForDrift) -> dict[str, Any]:
+    def look(self, context: RequestContext, message: messages.LookForDrift) -> dict[str, object]:
         """Compare a stack with reality, and keep the report; repair nothing. Returns the report.
 
         Raises EntityNotFound, ActionInProgress, Conflict if an action began meanwhile, TooLate.

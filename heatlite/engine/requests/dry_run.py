@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -46,8 +45,8 @@ class Change:
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
     nested: Stack | None = None         # the row of the nested stack
-    given: Mapping[str, Any] = field(default_factory=dict)      # properties of a resource that would be made
-    stored: Mapping[str, Any] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
+    given: Mapping[str, object] = field(default_factory=dict)      # properties of a resource that would be made
+    stored: Mapping[str, object] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
     cause: ReplacementCause | None = None
     imported: str | None = None         # the physical id of the object that would be imported
 

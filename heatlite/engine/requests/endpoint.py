@@ -27,7 +27,7 @@ class Endpoint:
         self._use_cases = use_cases
         self._admit = admit
 
-    def handle(self, context: RequestContext, message: messages.Message) -> Any:
+    def handle(self, context: RequestContext, message: messages.Message) -> object:
         """Return the answer to one message. Raises the error that the caller is to see."""
         use_case = self._use_cases.get(type(message))
         if use_case is None:

@@ -14,7 +14,7 @@ from heatlite.db.connection import Database
 from heatlite.db.guards import Lock
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stored_stacks import check_idle
-from heatlite.planning.protection import Protection, changed, parsed
+from heatlite.planning.protection import Protection, ProtectionDocument, changed, parsed
 from heatlite.rpc import messages
 
 
@@ -34,7 +34,7 @@ class Guards:
         self._database.retry(store)
 
     def change_protections(self, context: RequestContext,
-                           message: messages.ChangeProtections) -> list[dict[str, object]]:
+                           message: messages.ChangeProtections) -> list[ProtectionDocument]:
         """Set and remove single protections of a stack, and return all. Requests that arrive together are done one
         after the other: none undoes another. Raises as `protect`, and HTTPBadRequest for more than MOST_PROTECTIONS."""
         wanted = [Protection.from_json(each) for each in message.protections]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -35,7 +34,7 @@ class _Reset:
     """New metadata of one row. `version`: of the metadata that they replace."""
 
     row_id: int
-    value: Mapping[str, Any]
+    value: Mapping[str, object]
     version: int
 
 

@@ -9,7 +9,7 @@ import functools
 import logging
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -19,6 +19,11 @@ from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NotAtHand, TypeFacts
 from heatlite.language.translation import RESOLVE, TranslationRule
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
+    from heatlite.engine.resource import Resource
+    from heatlite.engine.types.draft import Draft
 
 LOG = logging.getLogger(__name__)
 
@@ -44,11 +49,10 @@ class OfflineTypes(packed_types.PackedTypes):
         super().__init__()
         self.ask = ask
         self._unread = unread
-        self._offline: Any = None
-        self._kinds: dict[Any, Any] = {}
-        self._drafts: dict[int, tuple[StackDefinition, Any]] = {}
+        self._kinds: dict[type[Resource], type[Resource]] = {}
+        self._drafts: dict[int, tuple[StackDefinition, Draft]] = {}
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> custom_constraints.PureConstraint | None:
         if self.ask and not self.is_pure(name):
             return custom_constraints.PureConstraint(functools.partial(_ask, name))
         return super().lookup(name)
@@ -88,9 +92,9 @@ class OfflineTypes(packed_types.PackedTypes):
             return [exception.StackValidationFailed(message=f'{name}: {CLOUD}')] if self.ask else []
         return errors
 
-    def _alone(self, kind: Any) -> Any:
+    def _alone(self, kind: type[Resource]) -> type[Resource]:
         """Return a subclass of the type that assumes that its service exists, and never resolves names by it."""
-        def translation_rules(resource: Any, given: object) -> list[TranslationRule]:
+        def translation_rules(resource: Resource, given: Properties) -> list[TranslationRule]:
             return [rule for rule in kind.translation_rules(resource, given) if rule.rule != RESOLVE]
 
         if kind not in self._kinds:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -63,7 +62,7 @@ class Plans:
         self._bounds = bounds
         self._checks = checks
 
-    def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, Any]:
+    def make(self, context: RequestContext, message: messages.CreatePlan) -> dict[str, object]:
         """Return the id of the new plan. Raises what the action itself would be refused with, ActionInProgress for a
         stack in progress, RequestLimitExceeded, EntityNotFound for a revision that is gone."""
         began = self._runtime.now()

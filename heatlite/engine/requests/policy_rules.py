@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import yaml
 
@@ -30,13 +30,33 @@ class NotEvaluated(Exception):
     """A rule gave no answer. Its text says why."""
 
 
+class Value(Protocol):
+    def plain_value(self) -> object: ...
+
+
+class Expression(Protocol):
+    """A compiled expression of the library."""
+
+    def eval(self, activation: object, /) -> Value: ...
+
+    def return_type(self) -> object: ...
+
+
+class Library(Protocol):
+    """An environment of the library."""
+
+    def Activation(self, subject: Mapping[str, object], /) -> object: ...
+
+    def compile(self, text: str, /) -> Expression: ...
+
+
 @dataclass(frozen=True)
 class Rule:
     """`when`: the compiled expression; if it is true of the plan, or of one of its changes, this is the effect."""
 
     name: str
     subject: str
-    when: Any
+    when: Expression
     effect: Effect
     reason: str
 
@@ -44,7 +64,7 @@ class Rule:
 class Rules:
     """The rules of one file."""
 
-    def __init__(self, environment: Any, rules: Sequence[Rule]) -> None:
+    def __init__(self, environment: Library, rules: Sequence[Rule]) -> None:
         self._environment = environment
         self._rules = rules
 
@@ -121,7 +141,7 @@ def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Ef
     return Ruling(rule.name, Effect.ALLOW)
 
 
-def _rule(at: str, given: object, environment: Any, types: Sequence[object]) -> Rule:
+def _rule(at: str, given: object, environment: Library, types: Sequence[object]) -> Rule:
     if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
             isinstance(each, str) and each for each in given.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))

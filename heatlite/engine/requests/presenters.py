@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
@@ -27,7 +26,7 @@ VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
-def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any]]]:
+def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, object]]]:
     """Return the lists of a preview of an update: kind -> entries; with `show_nested` those of nested stacks, too.
 
     The list `unknown` (Heat has none) has the resources without a certain verdict, each with `reason`. In addition to
@@ -49,7 +48,7 @@ def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, Any
     return lists
 
 
-def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     is_stored = change.kind in ('updated', 'deleted') or change.name not in definition.resources
     if is_stored and change.row is not None:
         shown = _stored(change.row, definition, needed_by)
@@ -93,7 +92,7 @@ def identity(definition: StackDefinition) -> HeatIdentifier:
     return HeatIdentifier(whose.project_id, whose.name, str(whose.id))
 
 
-def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, Any]:
+def wanted(name: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     """Format a resource that does not exist yet."""
     resource = definition.resources[name]
     return {**_raw(name, resource.type, definition, needed_by), 'physical_resource_id': '',

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.requests import presenters
@@ -25,7 +24,7 @@ MOST_SHOWN = 20_000                 # resources of a tree without a quota; beyon
 
 
 def shown(checker: lint.Checker, types: Catalog, message: messages.CreateStack, username: str | None, created: str,
-          quota: int) -> dict[str, Any]:
+          quota: int) -> dict[str, object]:
     """Return the answer of a preview. `checker`: of the definition. `created`: the time as text for clients. `quota`:
     the most resources in a tree, or UNLIMITED.
 
@@ -53,7 +52,7 @@ class _Tree:
         self._quota = quota
         self._left = MOST_SHOWN if quota == UNLIMITED else quota
 
-    def resources(self, checker: lint.Checker, parent: str | None = None) -> list[Any]:
+    def resources(self, checker: lint.Checker, parent: str | None = None) -> list[object]:
         """List the resources of one stack. Raises StackResourceLimitExceeded if the tree exceeds its quota."""
         definition = checker.definition
         deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before

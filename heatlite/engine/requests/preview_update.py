@@ -74,12 +74,12 @@ class Previewed:
     not_imported: Mapping[str, exception.HeatException] = field(default_factory=dict)   # resource -> why
     gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
     measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
-    references: Mapping[int, Any] = field(default_factory=dict)     # of rows that were renamed
+    references: Mapping[int, object] = field(default_factory=dict)     # of rows that were renamed
     fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
     # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
     applied: Mapping[str, Any] = field(default_factory=dict)
     fingerprint: str = ''
-    facade: Mapping[str, Any] = field(default_factory=dict)
+    facade: Mapping[str, object] = field(default_factory=dict)
 
 
 class NotForeseen(Exception):

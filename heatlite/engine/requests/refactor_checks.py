@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -34,16 +33,16 @@ class Difference:
     path: tuple[str, ...]
     action: str
     reason: str = ''
-    property: tuple[Any, ...] = ()
-    before: Any = None
-    after: Any = None
+    property: tuple[object, ...] = ()
+    before: object = None
+    after: object = None
 
     def __str__(self) -> str:
         values = f" of {'.'.join(map(str, self.property))} ({_text(self.before)} -> {_text(self.after)})" if (
             self.property) else ''
         return f"{'/'.join(self.path)}: {self.action}{values}{f': {self.reason}' if self.reason else ''}"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {'path': list(self.path), 'action': self.action, 'reason': self.reason or None,
                 'property': list(self.property) or None, 'before': self.before, 'after': self.after}
 
@@ -152,7 +151,7 @@ def outputs_of(found: Previewed | None) -> list[dict[str, object]]:
     return shown
 
 
-def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, Any]]:
+def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, object]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
     stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in rows}}
     found = {}

@@ -393,7 +393,7 @@ class Refactors:
                        or (stack_id, one.row.name) in around]
             kept = refactor_checks.kept(tx, changed, references)
             for one in changed:
-                large: dict[str, Any] = {name: values[one.row.id] for name, values in (
+                large: dict[str, object] = {name: values[one.row.id] for name, values in (
                     ('definition', definitions), ('attributes', kept)) if one.row.id in values}
                 row = one.row._replace(template_id=template_ids[stack_id]) if one.is_moved else one.row
                 found = around.get((stack_id, row.name))

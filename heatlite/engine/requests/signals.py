@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -53,7 +52,7 @@ class Signals:
         self._registry = registry
         self._acceptance = acceptance
 
-    def signal(self, context: RequestContext, message: messages.SignalResource) -> Any:
+    def signal(self, context: RequestContext, message: messages.SignalResource) -> object:
         """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.
 
         Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded,

@@ -43,12 +43,12 @@ class Snapshots:
         self._read = read
         self._limit = limit
 
-    def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, Any]:
+    def create(self, context: RequestContext, message: messages.SnapshotStack) -> dict[str, object]:
         """Begin a snapshot. Returns it at once; it is complete when the stack's action is."""
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             check_idle(row)
             if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
                 raise exception.RequestLimitExceeded(
@@ -65,7 +65,7 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, Any]:
+        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
@@ -181,7 +181,7 @@ def _saved(stack_id: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str, s
             yield stack_id, name, entry['type'], entry['resource_id']
 
 
-def shown(found: snapshots.Snapshot) -> dict[str, Any]:
+def shown(found: snapshots.Snapshot) -> dict[str, object]:
     return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
             'status_reason': found.reason, 'data': found.data, 'creation_time': isotime(found.created_at)}
 

@@ -24,6 +24,7 @@ from heatlite.db import codec, resources, software_configs, software_deployments
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
+from heatlite.engine.resource_services import ShownConfig, ShownDeployment
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -71,7 +72,7 @@ class Software:
 
     # --- use cases ----------------------------------------------------------------------------------------
 
-    def create_config(self, context: RequestContext, message: messages.CreateSoftwareConfig) -> dict[str, object]:
+    def create_config(self, context: RequestContext, message: messages.CreateSoftwareConfig) -> ShownConfig:
         return self.create_software_config(
             context, name=message.name, group=message.group, config=message.config, inputs=list(message.inputs),
             outputs=list(message.outputs), options=dict(message.options))
@@ -80,7 +81,7 @@ class Software:
         self.delete_software_config(context, message.config_id)
 
     def create_deployment(self, context: RequestContext,
-                          message: messages.CreateSoftwareDeployment) -> dict[str, object]:
+                          message: messages.CreateSoftwareDeployment) -> ShownDeployment:
         self._check_user_project(context, message.stack_user_project_id)
         return self.create_software_deployment(
             context, server_id=message.server_id, config_id=message.config_id, input_values=dict(message.input_values),
@@ -99,7 +100,7 @@ class Software:
                 raise exception.NotFound(_('The project of stack users %s could not be found') % user_project_id)
 
     def update_deployment(self, context: RequestContext,
-                          message: messages.UpdateSoftwareDeployment) -> dict[str, object]:
+                          message: messages.UpdateSoftwareDeployment) -> ShownDeployment:
         given = {name: getattr(message, name) for name in software_deployments.CHANGEABLE}
         return self.update_software_deployment(context, message.deployment_id, **given)
 
@@ -109,7 +110,7 @@ class Software:
     # --- configs ------------------------------------------------------------------------------------------
 
     def create_software_config(self, context: RequestContext, *, config_id: str | None = None,
-                               **fields: object) -> dict[str, Any]:
+                               **fields: object) -> ShownConfig:
         """Store a config. `config_id`: its id; an existing config with it is returned, as it is of an interrupted try.
 
         Raises RequestLimitExceeded.
@@ -134,7 +135,7 @@ class Software:
             'config': fields.get('config'), 'inputs': list(fields.get('inputs') or ()),
             'outputs': list(fields.get('outputs') or ()), 'options': fields.get('options') or {}}, self._runtime.now())
 
-    def show_software_config(self, context: RequestContext, config_id: str) -> dict[str, Any]:
+    def show_software_config(self, context: RequestContext, config_id: str) -> ShownConfig:
         """Return a config. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_config(self._own_config(tx, context, config_id))
@@ -158,7 +159,7 @@ class Software:
     # --- deployments --------------------------------------------------------------------------------------
 
     def create_software_deployment(self, context: RequestContext, *, server_id: str, config_id: str,
-                                   deployment_id: str | None = None, **fields: object) -> dict[str, object]:
+                                   deployment_id: str | None = None, **fields: object) -> ShownDeployment:
         def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id, held=True)
             self._insert(tx, context, made_id, server_id, config_id, fields)
@@ -180,8 +181,8 @@ class Software:
             fields.get('action'), fields.get('status'), str(fields.get('status_reason')),
             fields.get('input_values') or {}, None, self._runtime.now(), None))
 
-    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: Mapping[str, object],
-               **fields: object) -> dict[str, Any]:
+    def deploy(self, context: RequestContext, deployment_id: str, server_id: str, config: ShownConfig,
+               **fields: object) -> ShownDeployment:
         """Deploy a derived `config` on a server, and delete the deployment's former config in the same transaction: the
         deployment always refers to an existing config, and no other one is left.
 
@@ -208,13 +209,13 @@ class Software:
         self._telling(context, put)
         return self.show_software_deployment(context, deployment_id)
 
-    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> dict[str, object]:
+    def show_software_deployment(self, context: RequestContext, deployment_id: str) -> ShownDeployment:
         """Return a deployment. Raises NotFound."""
         with self._database.reader() as tx:
             return shown_deployment(self._own_deployment(tx, context, deployment_id))
 
     def update_software_deployment(self, context: RequestContext, deployment_id: str,
-                                   updated_at: datetime | None = None, **fields: Any) -> dict[str, Any]:
+                                   updated_at: datetime | None = None, **fields: Any) -> ShownDeployment:
         """Change the given fields; empty ones stay unchanged. Raises NotFound."""
         def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
@@ -255,7 +256,7 @@ class Software:
 
     # --- metadata of servers ------------------------------------------------------------------------------
 
-    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[dict[str, object]]:
+    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[ShownConfig]:
         """Return the deployed configs of a server, sorted by name."""
         with self._database.reader() as tx:
             found = software_deployments.configs_of_server(
@@ -272,7 +273,7 @@ class Software:
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[list[Any], list[tuple[Any, Any]]]:
+        def tell(tx: Connection) -> tuple[list[resources.Shown], list[tuple[resources.Shown, object]]]:
             server_id = work(tx)
             rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
             return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
@@ -297,9 +298,9 @@ class Software:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[Any]) -> list[tuple[Any, Any]]:
+               rows: Sequence[resources.Shown]) -> list[tuple[resources.Shown, object]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
-        pushed = []
+        pushed: list[tuple[resources.Shown, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)
@@ -320,7 +321,7 @@ class Software:
         return Ignored(name)
 
 
-def shown_config(found: Config) -> dict[str, object]:
+def shown_config(found: Config) -> ShownConfig:
     stored = found.config
     return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),
             'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
@@ -332,8 +333,8 @@ def _is_alike(stored: Config | None, new: Config) -> bool:
         new.name, new.group, codec.decode(codec.encode(new.config)))
 
 
-def shown_deployment(found: Deployment) -> dict[str, Any]:
-    shown = {'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
+def shown_deployment(found: Deployment) -> ShownDeployment:
+    shown: ShownDeployment = {'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
              'input_values': dict(found.input_values or {}), 'output_values': found.output_values,
              'action': found.action, 'status': found.status, 'status_reason': found.status_reason,
              'creation_time': isotime(found.created_at)}

@@ -255,7 +255,7 @@ class Unneeded(Exception):
     """The stack is in the requested state already."""
 
 
-def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, Any]]:
+def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, object]]:
     """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
     def check(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):

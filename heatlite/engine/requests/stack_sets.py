@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1 import exceptions as services
 
@@ -21,6 +21,9 @@ from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
 from heatlite.language import environment as environments
 from heatlite.rpc import messages
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
 
 LOG = logging.getLogger(__name__)
 
@@ -80,7 +83,7 @@ class StackSets:
         except ValueError as error:
             raise exception.HTTPBadRequest(str(error)) from None
 
-        def ask(heat: Any, member: Member) -> Answer:
+        def ask(heat: OrchestrationClient, member: Member) -> Answer:
             body: dict[str, object] = {'template': document, 'files': dict(message.files), 'environment': {
                 environments.PARAMETERS: dict(member['parameters']), environments.REGISTRY: dict(message.registry)}}
             if member.get('stack_id'):
@@ -97,7 +100,7 @@ class StackSets:
 
         `message.look`: its objects are compared now; otherwise it is what the last look has found."""
 
-        def ask(heat: Any, member: Member) -> Answer:
+        def ask(heat: OrchestrationClient, member: Member) -> Answer:
             if not member.get('stack_id'):
                 return {'reason': _('the member has no stack')}
             path = f"{heat.stacks._resource(member['stack_id'])}/drift"
@@ -108,8 +111,8 @@ class StackSets:
 
         return self._asked(context, message.members, ask, {'is_drifted': None, 'summary': None, 'looked_at': None})
 
-    def _asked(self, context: RequestContext, members: Iterable[Member], ask: Callable[[Any, Member], Answer],
-               unknown: Answer) -> list[Answer]:
+    def _asked(self, context: RequestContext, members: Iterable[Member],
+               ask: Callable[[OrchestrationClient, Member], Answer], unknown: Answer) -> list[Answer]:
         """Ask about all members at once. Raises TooLate."""
         every = list(members)[:MOST_SET_MEMBERS]
         plugin = clients.of(context).client_plugin('heat')

@@ -134,7 +134,8 @@ class StackUpdates:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
         self._checked(context, row, stored, self.redefine(row, stored, message))
 
-    def preview(self, context: RequestContext, message: messages.PreviewUpdateStack) -> dict[str, Any]:
+    def preview(self, context: RequestContext,
+                message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
         _row, found = self.foresee(context, message, with_causes=False)
         return presenters.changes(found, show_nested=message.show_nested)
 

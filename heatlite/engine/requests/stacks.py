@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext, note
@@ -85,7 +84,7 @@ class Stacks:
         return preview_create.shown(*validation.checker(definition, self._registry, context), message, context.username,
                                     isotime(self._runtime.now()), self._quotas.quotas.resources_per_stack)
 
-    def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, Any]:
+    def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, object]:
         definition = self.define(message, StackIdentity('validate', None, context.project_id or ''))
         return validation.described(definition, self._registry, context, message)
 

@@ -28,7 +28,7 @@ class StoredRows:
         """Return the rows of a stack without their large columns, by number."""
         return resources.light(tx, stack_id)
 
-    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, Any]]:
+    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
         """Return the cached values of a stack: row number -> {key: value} (`reconcile.attribute_cache`)."""
         return resources.kept_values(tx, stack_id)
 
@@ -86,7 +86,7 @@ class MovedRows(StoredRows):
         found = self._numbered.get(stack_id)
         return super().light(tx, stack_id) if found is None else [each.row for each in found.values()]
 
-    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, Any]]:
+    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
         found = self._numbered.get(stack_id)
         if found is None:
             return super().kept(tx, stack_id)
@@ -105,7 +105,8 @@ class MovedRows(StoredRows):
         if stack_id not in self._numbered:
             return None
 
-        def read(tx: Connection, first: int, end: int) -> dict[int, tuple[dict[str, Any], list[resources.StoredDatum]]]:
+        def read(tx: Connection, first: int,
+                 end: int) -> dict[int, tuple[dict[str, object], list[resources.StoredDatum]]]:
             wanted = {number: each for number, each in self._numbered[stack_id].items() if first <= number < end}
             stored = {}
             for origin in {each.stack for each in wanted.values()}:

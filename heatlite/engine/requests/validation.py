@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
@@ -135,7 +134,7 @@ def checker(definition: StackDefinition, registry: Registry, context: RequestCon
 
 
 def described(definition: StackDefinition, registry: Registry, context: RequestContext,
-              message: messages.ValidateTemplate) -> dict[str, Any]:
+              message: messages.ValidateTemplate) -> dict[str, object]:
     """Return the answer of POST /validate. Parameter values may be missing and are not checked.
 
     Raises HTTPBadRequest for an invalid template; other errors pass through.

@@ -24,7 +24,7 @@ BEFORE = 'there_before'                     # resource data: ids, as JSON; null:
 CLOCKS_APART = timedelta(minutes=1)         # of the services and the database
 MADE_AT = ('created_at', 'created')
 
-Entries = Iterable[Mapping[str, Any]]
+Entries = Iterable[Mapping[str, object]]
 
 
 class Noting(Protocol):
@@ -123,7 +123,7 @@ def find_created(resource: Resource, found: Mapping[str, object], fits: Callable
     return fitting[0]
 
 
-def _made_since_the_backup(resource: Resource, found: Mapping[str, Any], fits: Callable[[Any], bool]) -> str | None:
+def _made_since_the_backup(resource: Resource, found: Mapping[str, Any], fits: Callable[[object], bool]) -> str | None:
     """The one in `found` that was made after the backup from which the stack was restored; None if there is none.
 
     Raises Error when that is unknown: services need not tell when an object was made.

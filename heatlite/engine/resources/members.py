@@ -15,7 +15,7 @@ from typing import Any
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, rsrc_defn
-from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
 from heatlite.planning import scaling
 
@@ -23,7 +23,7 @@ REFS, REFS_MAP = 'refs', 'refs_map'
 RESOURCE = 'resource.'
 VERSION = ('heat_template_version', '2015-04-30')
 
-Member = Mapping[str, Any]              # as the template has it
+Member = Mapping[str, object]              # as the template has it
 
 
 class Group(StackResource):
@@ -42,7 +42,7 @@ class Group(StackResource):
                          'outputs': {name: {'value': value} for name, value in self._outputs(list(members))}},
                         source='nested_stack')
 
-    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         yield REFS_MAP, {name: {'get_resource': name} for name in names}
         known = set(names)
         for asked in sorted(self._asked_for(), key=str):
@@ -66,7 +66,7 @@ class Group(StackResource):
         return {asked for asked in self.stack.defn.referenced_attributes(self.name)
                 if asked and all(isinstance(part, str | int) for part in asked)}
 
-    def _member_path(self, key: str, path: Sequence[object]) -> list[Any]:
+    def _member_path(self, key: str, path: Sequence[object]) -> list[object]:
         """The members' attribute, with its path, that an attribute of the group stands for; [] for its own."""
         if key in self.MAPPED or key in self.LISTED:
             return list(path)
@@ -118,7 +118,7 @@ class Group(StackResource):
     def _members_in_order(self) -> list[Any]:
         return grouputils.get_members(self)
 
-    def _references(self) -> dict[str, Any]:
+    def _references(self) -> dict[str, object]:
         """{member: reference}, {} while there are none."""
         return dict(self.get_output(REFS_MAP) or {}) if self.has_output(REFS_MAP) else {}
 
@@ -150,20 +150,20 @@ class Group(StackResource):
         """For groups: whether the nested stack may get this template now; False: ask again."""
         return True
 
-    def in_batches(self, cookie: Any) -> Any:
+    def in_batches(self, cookie: Cookie) -> Cookie:
         """The cookie of the first batch, so marked that the checks go on with the others, by whatever engine."""
         cookie['wanted'] = {'definition': self.t.to_stored(), 'properties': self.properties_to_store()}
         return cookie
 
-    def check_create_complete(self, cookie: object = None) -> bool:
+    def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         if cookie is None:
             cookie = self.in_batches(self._cookie_of_what_runs())
         return self._check_batches(cookie)
 
-    def check_update_complete(self, cookie: object = None) -> bool:
+    def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         return self._check_batches(cookie or self._cookie_of_what_runs())
 
-    def _check_batches(self, cookie: Any) -> bool:
+    def _check_batches(self, cookie: Cookie) -> bool:
         until = cookie.get('until')
         if until is not None and self.runtime.now() < datetime.datetime.fromisoformat(until):
             return False

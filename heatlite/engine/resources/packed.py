@@ -10,7 +10,7 @@ import functools
 import json
 import pathlib
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from heatlite.engine.types.class_options import OptionSchema
 from heatlite.language import constraints as constraint_kinds
@@ -50,6 +50,36 @@ def modules() -> Mapping[str, str]:
     return _head()[MODULES]
 
 
+class StatusFacts(TypedDict, total=False):
+    """A support status. `previous`: the older ones, newest first."""
+
+    status: Required[str]
+    message: str
+    version: str
+    previous: list[StatusFacts]
+
+
+class ConstraintFacts(TypedDict):
+    kind: str
+    value: Any                              # its form depends on the kind
+
+
+class PropertyFacts(TypedDict, total=False):
+    """`schema`: of the children, that of a list's items under `*`."""
+
+    type: Required[str]
+    description: str
+    default: object
+    schema: dict[str, PropertyFacts]
+    required: bool
+    constraints: list[ConstraintFacts]
+    implemented: bool
+    update_allowed: bool
+    immutable: bool
+    support_status: StatusFacts
+    default_from_config: str
+
+
 @functools.cache
 def facts(type_name: str) -> Mapping[str, Any]:
     """What the catalogue says of a type, see docs/developers/catalogue.rst. Raises KeyError."""
@@ -69,10 +99,11 @@ def update_policy(type_name: str) -> Mapping[str, Schema]:
 
 def schema(body: Mapping[str, Any]) -> Schema:
     """The Schema of one property; an OptionSchema if an option gives the default."""
-    children = body.get('schema')
-    if children is not None:
-        children = (schema(children['*']) if body['type'] == 'list'
-                    else {name: schema(child) for name, child in children.items()})
+    inner = body.get('schema')
+    children: Schema | dict[str, Schema] | None = None
+    if inner is not None:
+        children = (schema(inner['*']) if body['type'] == 'list'
+                    else {name: schema(child) for name, child in inner.items()})
     found = Schema(
         DATA_TYPES[body['type']], body.get('description'), default=body.get('default'), schema=children,
         required=body.get('required', False), constraints=[constraint(item) for item in body.get('constraints', ())],
@@ -81,7 +112,7 @@ def schema(body: Mapping[str, Any]) -> Schema:
     return OptionSchema.of(found, body['default_from_config']) if 'default_from_config' in body else found
 
 
-def constraint(body: Mapping[str, Any]) -> constraint_kinds.Constraint:
+def constraint(body: ConstraintFacts) -> constraint_kinds.Constraint:
     value = body['value']
     match body['kind']:
         case 'range':
@@ -97,7 +128,7 @@ def constraint(body: Mapping[str, Any]) -> constraint_kinds.Constraint:
     return constraint_kinds.CustomConstraint(value)
 
 
-def status(body: Mapping[str, Any] | None) -> support.SupportStatus:
+def status(body: StatusFacts | None) -> support.SupportStatus:
     """The status with its older ones behind it."""
     if body is None:
         return support.SupportStatus()
@@ -107,5 +138,5 @@ def status(body: Mapping[str, Any] | None) -> support.SupportStatus:
     return _status(body, older)
 
 
-def _status(body: Mapping[str, Any], older: support.SupportStatus | None) -> support.SupportStatus:
+def _status(body: StatusFacts, older: support.SupportStatus | None) -> support.SupportStatus:
     return support.SupportStatus(body['status'], body.get('message'), body.get('version'), older)

@@ -41,7 +41,7 @@ class BuiltIn:
 
 def operator_registry(files: Iterable[Mapping[str, object]] = ()) -> Registry:
     """Built-in types, their aliases, then the registries of the operator's environment files in order."""
-    entries: dict[str, Any] = {name: BuiltIn(name) for name in packed.names()}
+    entries: dict[str, object] = {name: BuiltIn(name) for name in packed.names()}
     entries.update(packed.aliases())
     for file in files:
         for name, target in file.items():
@@ -177,7 +177,7 @@ OF_MEMBERS = frozenset({'attributes', 'outputs', 'outputs_list'})
 
 def _members(members: dict[str, object], resource: ResourceDefinition) -> dict[str, object]:
     """The template of the members, with an output for each of their attributes that somebody asks for."""
-    asked: set[tuple[Any, ...]] = set()
+    asked: set[tuple[object, ...]] = set()
     with contextlib.suppress(exception.HeatException):      # what is wrong elsewhere is said elsewhere
         asked = set(resource.owner.referenced_attributes(resource.name))
     outputs = {}

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 from heatlite.common import exception, grouputils, short_id, turns
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
+from heatlite.engine.resources.stack_resource import Cookie
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 from heatlite.planning import scaling
@@ -22,6 +23,20 @@ LOOK = 1.0                              # seconds between two looks whether a re
 
 Signalled = tuple[str, str]
 """The name of a policy and what tells this signal of it from all others."""
+
+
+
+class Adjustment(TypedDict):
+    """A change of size that is under way, as stored. `asked_by`: the policy and the signal."""
+
+    before: int
+    size: int
+    why: str
+    cooldown: object
+    generation: int
+    kind: str
+    adjustment: float
+    asked_by: Signalled | None
 
 
 class ScaledGroup(members.Group):
@@ -88,14 +103,14 @@ class ScaledGroup(members.Group):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> Cookie:
         self.check_size(self.get_size())
         new = self.member_definition()
         return self.create_with_template(
             self.assembled(dict.fromkeys(self._new_names(self.get_size()), new)), self.child_params())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> Cookie:
         self.take_properties(json_snippet)
         size, policy = self._goal(prop_diff)
         return self.resize(size) if policy is None else self._begin_rolling(size, policy)
@@ -127,13 +142,13 @@ class ScaledGroup(members.Group):
         """For groups: whether those who use the members know them as they are now; False: ask again."""
         return True
 
-    def resize(self, capacity: int) -> Any:
+    def resize(self, capacity: int) -> Cookie:
         """The cookie of the nested update."""
         return self.update_with_template(self.sized(capacity), self.child_params())
 
     # --- rolling updates ----------------------------------------------------------------------------------
 
-    def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> Any:
+    def _begin_rolling(self, size: int, policy: tuple[int, int, float]) -> Cookie:
         self.goal = size
         largest, in_service, pause = policy
         self.check_pauses(scaling.sizes(self.goal, grouputils.get_size(self), largest, in_service), pause)
@@ -149,8 +164,9 @@ class ScaledGroup(members.Group):
         policy = self.rolling_policy()
         return policy[2] if policy is not None else 0
 
-    def _check_batches(self, cookie: Any) -> bool:
-        self.goal = (cookie.get('wanted') or {}).get('size')
+    def _check_batches(self, cookie: Cookie) -> bool:
+        wanted = cookie.get('wanted')
+        self.goal = None if wanted is None else wanted.get('size')
         try:
             done = super()._check_batches(cookie)
         except exception.HeatException:
@@ -213,13 +229,13 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         least, most, wanted = self.bounds()
         return scaling.adjusted(current, current if wanted is None else wanted, scaling.EXACT, None, least, most)
 
-    def check_create_complete(self, cookie: object = None) -> bool:
+    def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         done = super().check_create_complete(cookie)
         if done:
             self._note_size()
         return done
 
-    def check_update_complete(self, cookie: object = None) -> bool:
+    def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         done = super().check_update_complete(cookie)
         if done:
             self._note_size()
@@ -230,7 +246,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
 
     # --- adjusting ----------------------------------------------------------------------------------------
 
-    def adjust(self, adjustment: object, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
+    def adjust(self, adjustment: float, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
                cooldown: object = None, asked_by: Signalled | None = None) -> None:
         """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
         the time, and what the nested stack fails of.
@@ -246,7 +262,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         self.stack.resizing.add(self.name)
         try:
             begun = self.data().get(RESIZING)
-            noted = json.loads(begun) if begun else self._note_adjustment(
+            noted: Adjustment = json.loads(begun) if begun else self._note_adjustment(
                 adjustment, adjustment_type, min_adjustment_step,
                 self.group_cooldown() if cooldown is None else cooldown, asked_by)
             self._adjust_to(noted)
@@ -257,8 +273,8 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         found: dict[str, str] = json.loads(self.data().get(RESIZED_FOR) or '{}')
         return found
 
-    def _note_adjustment(self, adjustment: Any, kind: str, least_step: int | None, cooldown: object,
-                         asked_by: Signalled | None) -> dict[str, Any]:
+    def _note_adjustment(self, adjustment: float, kind: str, least_step: int | None, cooldown: object,
+                         asked_by: Signalled | None) -> Adjustment:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)
         size = scaling.adjusted(current, adjustment, kind, least_step, least, most)
@@ -267,14 +283,15 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         nested = self.stack.nesting.find(self)
         if nested is None:
             raise NoActionRequired(self.name, 'no group')
-        noted = {'before': current, 'size': size, 'why': f'{kind} : {adjustment}', 'cooldown': cooldown,
-                 'generation': nested.generation, 'kind': kind, 'adjustment': adjustment, 'asked_by': asked_by}
+        noted: Adjustment = {
+            'before': current, 'size': size, 'why': f'{kind} : {adjustment}', 'cooldown': cooldown,
+            'generation': nested.generation, 'kind': kind, 'adjustment': adjustment, 'asked_by': asked_by}
         self._refuse_scaling(self.metadata_get(refresh=True), cooldown)
         self.data_set(RESIZING, json.dumps(noted))
         self._check_scaling_allowed(cooldown)           # durable, together with the note
         return noted
 
-    def _adjust_to(self, noted: Mapping[str, Any]) -> None:
+    def _adjust_to(self, noted: Adjustment) -> None:
         self._tell_scaling(noted, 'start', noted['before'], _('Start resizing the group %s') % self.FnGetRefId())
         try:
             self._bring_to(noted)
@@ -283,11 +300,11 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
             raise
         self._tell_scaling(noted, 'end', noted['size'], _('End resizing the group %s') % self.FnGetRefId())
 
-    def _tell_scaling(self, noted: Mapping[str, Any], phase: str, capacity: int, message: str) -> None:
+    def _tell_scaling(self, noted: Adjustment, phase: str, capacity: int, message: str) -> None:
         self.stack.tell_scaling(Scaling(phase, str(self.FnGetRefId()), noted['kind'], noted['adjustment'], capacity,
                                         message))
 
-    def _bring_to(self, noted: Mapping[str, Any]) -> None:
+    def _bring_to(self, noted: Adjustment) -> None:
         nested = self.stack.nesting.find(self)
         try:
             if nested is not None and nested.generation == noted['generation']:
@@ -302,8 +319,9 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         finally:
             self.forget_nested()
             self.data_delete(RESIZING)
-            if noted.get('asked_by') is not None:
-                policy, signal = noted['asked_by']
+            asked_by = noted.get('asked_by')
+            if asked_by is not None:
+                policy, signal = asked_by
                 self.data_set(RESIZED_FOR, json.dumps({**self._heeded(), policy: signal}))
             self._finished_scaling(noted['cooldown'], noted['why'],
                                    size_changed=grouputils.get_size(self) != noted['before'])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oslo_config import cfg
 
@@ -18,7 +18,7 @@ class SchedulerHintsMixin:
         'heat_root_stack_id', 'heat_stack_id', 'heat_stack_name', 'heat_path_in_stack', 'heat_resource_name',
         'heat_resource_uuid')
 
-    def _scheduler_hints(self, scheduler_hints: dict[str, object] | None) -> dict[str, Any] | None:
+    def _scheduler_hints(self, scheduler_hints: dict[str, object] | None) -> dict[str, object] | None:
         if not cfg.CONF.stack_scheduler_hints:
             return scheduler_hints
         stack: OwnStack = self.stack        # type: ignore[attr-defined]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources import stack_user
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.zaqar import MessageClient
 
 TRANSPORTS = (CFN, HEAT, TEMP_URL, ZAQAR) = (
     'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
@@ -109,14 +112,14 @@ class BaseServer(stack_user.StackUser):
         """Those it had before: a server that polls one of them finds the new URL there, so they stay with it."""
         return [(container, name) for container, name in json.loads(self.data().get('metadata_former', '[]'))]
 
-    def _zaqar(self) -> Any:
+    def _zaqar(self) -> MessageClient:
         """A client in the stack's own project, with the token of the user inside the stack."""
         project = self.stack.stack_user_project_id
         return self.client_plugin('zaqar').create_for_tenant(str(project), self._user_token())
 
     # --- os-collect-config --------------------------------------------------------------------------------
 
-    def _collector_block(self, props: Mapping[str, object]) -> dict[str, Any]:
+    def _collector_block(self, props: Mapping[str, object]) -> dict[str, object]:
         """How the transport's collector reaches the metadata."""
         heat = self.client_plugin('heat')
         region = heat._get_region_name()
@@ -161,7 +164,7 @@ class BaseServer(stack_user.StackUser):
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))
 
-    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, Any]) -> None:
+    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, object]) -> None:
         """Completes `meta`, in place, and stores it: a deployments list and how to fetch it."""
         meta.setdefault('deployments', [])
         collect = meta.setdefault('os-collect-config', {})
@@ -177,7 +180,7 @@ class BaseServer(stack_user.StackUser):
         self.metadata_set(meta)
         self._push_metadata(meta)
 
-    def _push_metadata(self, metadata: Mapping[str, Any]) -> None:
+    def _push_metadata(self, metadata: Mapping[str, object]) -> None:
         """For transports where the server does not ask us: an object, or a message, with the new metadata."""
         noted = self._temp_object()
         for container, name in (noted, *self._former_objects()) if noted is not None else ():
@@ -200,7 +203,7 @@ class BaseServer(stack_user.StackUser):
         if self.user_data_software_config():
             self._push_metadata(self.metadata_get())
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         if not self.resource_id:
             return None
         return self.client().servers.get(self.resource_id).to_dict()

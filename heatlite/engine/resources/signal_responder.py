@@ -6,7 +6,7 @@ Source: docs/spec/engine.rst, "Signal transports" and "Signed URLs".
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
 from oslo_config import cfg
@@ -15,6 +15,9 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.zaqar import MessageClient
 
 LOG = log.getLogger(__name__)
 
@@ -126,15 +129,16 @@ class SignalResponder(stack_user.StackUser):
         place = self.identifier()
         return f'{base}/stacks/{quote(place.stack_name)}/{place.stack_id}/resources/{quote(self.name)}/signal'
 
-    def _get_heat_signal_credentials(self) -> dict[str, Any]:
+    def _get_heat_signal_credentials(self) -> dict[str, str | None]:
         """What a guest needs to log in as the resource's user; that user is made when there is none."""
         if self.password is None:
             self.password = self._new_password()
         if self._get_user_id() is None:
             self._create_user()
-        found = {'username': self.physical_resource_name(), 'user_id': self._get_user_id(), 'password': self.password,
-                 'project_id': self.stack.stack_user_project_id, 'domain_id': None, 'auth_url': None,
-                 'region_name': self.context.region_name or cfg.CONF.region_name_for_services}
+        found: dict[str, str | None] = {
+            'username': self.physical_resource_name(), 'user_id': self._get_user_id(), 'password': self.password,
+            'project_id': self.stack.stack_user_project_id, 'domain_id': None, 'auth_url': None,
+            'region_name': self.context.region_name or cfg.CONF.region_name_for_services}
         if self.has_identity:
             keystone = self.keystone()
             found['auth_url'] = keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint)
@@ -188,7 +192,7 @@ class SignalResponder(stack_user.StackUser):
         self.data_set('zaqar_signal_queue_id', queue)
         return queue
 
-    def _zaqar(self) -> Any:
+    def _zaqar(self) -> MessageClient:
         return self.client_plugin('zaqar').create_for_tenant(str(self.stack.stack_user_project_id), self._user_token())
 
     def _delete_zaqar_signal_queue(self) -> None:
@@ -201,7 +205,7 @@ class SignalResponder(stack_user.StackUser):
 
     # --- all of them --------------------------------------------------------------------------------------
 
-    def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, Any] | None:
+    def _get_signal(self, signal_type: str = SIGNAL, multiple_signals: bool = False) -> dict[str, object] | None:
         """What a guest needs for the chosen way; None when there is nothing to tell."""
         match self._transport():
             case self.CFN_SIGNAL:

@@ -6,22 +6,75 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, resource
+from heatlite.engine.resource_stack import OwnStack
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
     from heatlite.engine.resource_update import Updates
+    from heatlite.language.facts import Nested
+    from heatlite.planning.states import ResourceState
 
-UNREAD = object()
+
+
+
+
+class Cookie(TypedDict):
+    """What runs in a nested stack: its id, the number of the request and the action."""
+
+    stack: str
+    generation: int
+    action: str
+    until: NotRequired[str]                 # of groups: the end of the pause before the next batch
+    wanted: NotRequired[Wanted]             # of groups: what the batches lead to
+
+
+class Wanted(TypedDict):
+    """The definition of a group as stored, and the properties of it."""
+
+    definition: dict[str, object]
+    properties: dict[str, object]
+    size: NotRequired[int]
+
+
+class NestedOutput(TypedDict, total=False):
+    """An output as stored. `live`: it is computed when it is read."""
+
+    output_key: str
+    output_value: object
+    output_error: str
+    live: bool
+
+
+class NestedRow(Protocol):
+    """What is used of the row of a nested stack."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def project_id(self) -> str: ...
+
+    @property
+    def outputs(self) -> Sequence[NestedOutput] | None: ...
+
+
+class NestedStack(OwnStack, Protocol):
+    """A nested stack, for reading."""
+
+    def output_value(self, name: str) -> object: ...
 
 
 class StackResource(resource.Resource):
@@ -30,12 +83,13 @@ class StackResource(resource.Resource):
     requires_deferred_auth = True
     always_inspected = True                 # an update always reaches the members: they decide
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
-    nested_members: Any = None              # for groups: the members' template for the checks, see TypeFacts.nested
+    nested_members: Nested | None = None    # for groups: the members' template for the checks, see TypeFacts.nested
 
-    def __init__(self, name: str, definition: ResourceDefinition, stack: Any) -> None:
+    def __init__(self, name: str, definition: ResourceDefinition, stack: OwnStack) -> None:
         super().__init__(name, definition, stack)
-        self._nested_row: Any = UNREAD
-        self._nested: Any = None
+        self._row_is_read = False
+        self._nested_row: NestedRow | None = None
+        self._nested: NestedStack | None = None
 
     # --- for types to answer ------------------------------------------------------------------------------
 
@@ -43,7 +97,7 @@ class StackResource(resource.Resource):
         """The nested stack's template: a Template, or its document."""
         raise NotImplementedError(f'{type(self).__name__}.child_template')
 
-    def child_params(self) -> Mapping[str, Any]:
+    def child_params(self) -> Mapping[str, object]:
         """What the nested stack's parameters receive."""
         return {}
 
@@ -86,16 +140,16 @@ class StackResource(resource.Resource):
     # --- asking for something -----------------------------------------------------------------------------
 
     def create_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
-                             timeout_mins: int | None = None, adopt_data: object = None) -> object:
+                             timeout_mins: int | None = None, adopt_data: object = None) -> Cookie:
         """The cookie for `check_create_complete`. A nested stack that an interrupted try has left is taken over."""
-        cookie = self.stack.nesting.create(self, as_template(child_template), user_params, timeout_mins=timeout_mins,
-                                           adopt=adopt_data)
+        cookie: Cookie = self.stack.nesting.create(
+            self, as_template(child_template), user_params, timeout_mins=timeout_mins, adopt=adopt_data)
         self.forget_nested()
         self.resource_id_set(cookie['stack'])
-        return dict(cookie)
+        return cookie.copy()
 
     def update_with_template(self, child_template: object, user_params: Mapping[str, object] | None = None,
-                             timeout_mins: int | None = None) -> Any:
+                             timeout_mins: int | None = None) -> Cookie:
         """The cookie for `check_update_complete`. Where no nested stack was ever made, one is made now."""
         if self.resource_id is None:
             found = self.stack.nesting.find(self)
@@ -104,9 +158,10 @@ class StackResource(resource.Resource):
             self.resource_id_set(found.id)
         self.forget_nested()
         waiting, self.waiting = self.waiting, ()
-        return dict(self.stack.nesting.update(
+        cookie: Cookie = self.stack.nesting.update(
             self, as_template(child_template), user_params, timeout_mins=timeout_mins, converge=self.stack.converge,
-            waiting=waiting))
+            waiting=waiting)
+        return cookie.copy()
 
     def delete_nested(self) -> object:
         """The cookie for `check_delete_complete`; None when there is nothing (any more)."""
@@ -127,14 +182,14 @@ class StackResource(resource.Resource):
 
     # --- its life -----------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         return self.create_with_template(self.counted_template(), self.child_params())
 
     def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         return self.update_with_template(self.counted_template(), self.child_params())
 
@@ -161,38 +216,38 @@ class StackResource(resource.Resource):
             pass
         raise exception.Error(without % self.name)
 
-    def check_create_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_create_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_adopt_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_adopt_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_update_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_update_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_delete_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_delete_complete(self, cookie: Cookie | None = None) -> bool:
         return cookie is None or self.is_nested_done(cookie)
 
-    def check_suspend_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_suspend_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_resume_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_resume_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_check_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_check_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def check_snapshot_complete(self, cookie: Mapping[str, object] | None = None) -> bool:
+    def check_snapshot_complete(self, cookie: Cookie | None = None) -> bool:
         return self.is_nested_done(cookie or self._cookie_of_what_runs())
 
-    def is_nested_done(self, cookie: Mapping[str, object]) -> bool:
+    def is_nested_done(self, cookie: Cookie) -> bool:
         """Raises what the nested stack failed of."""
         done = bool(self.stack.nesting.is_done(self, cookie))
         if done:
             self.forget_nested()
         return done
 
-    def _cookie_of_what_runs(self) -> dict[str, Any]:
+    def _cookie_of_what_runs(self) -> Cookie:
         """For a check after a crash that took the handler's answer away."""
         found = self.stack.nesting.find(self)
         if found is None:
@@ -233,7 +288,7 @@ class StackResource(resource.Resource):
             raise UpdateReplace(str(self))
         return True
 
-    def take_properties(self, wanted: Any) -> None:
+    def take_properties(self, wanted: ResourceDefinition) -> None:
         """The definition that an update brings: from now on `self.properties` are the new ones."""
         self.t = wanted
         found = wanted.properties(self._schemata(), self.context)
@@ -245,21 +300,21 @@ class StackResource(resource.Resource):
 
     def forget_nested(self) -> None:
         """It has changed, or will: look again when asked."""
-        self._nested_row, self._nested = UNREAD, None
+        self._row_is_read, self._nested_row, self._nested = False, None, None
 
-    def nested_row(self) -> Any:
+    def nested_row(self) -> NestedRow | None:
         """Its own row; None when there is none. Read once for each piece of work."""
-        if self._nested_row is UNREAD:
+        if not self._row_is_read:
             nesting = getattr(self.stack, 'nesting', None)
-            self._nested_row = nesting.row(self) if nesting is not None else None
+            self._nested_row, self._row_is_read = nesting.row(self) if nesting is not None else None, True
         return self._nested_row
 
-    def member_rows(self) -> list[Any]:
+    def member_rows(self) -> list[ResourceState]:
         """What is stored of its resources, replaced ones included."""
         nesting = getattr(self.stack, 'nesting', None)
         return nesting.members(self) if nesting is not None else []
 
-    def nested(self) -> Any:
+    def nested(self) -> NestedStack | None:
         """The nested stack as types see stacks, for reading; None when there is none."""
         if self._nested is None and self.resource_id is not None:
             nesting = getattr(self.stack, 'nesting', None)
@@ -281,7 +336,7 @@ class StackResource(resource.Resource):
                 return self._output_value(op, output)
         raise exception.NotFound(_('Specified output key %s not found.') % op)
 
-    def _output_value(self, op: str, output: Mapping[str, object]) -> Any:
+    def _output_value(self, op: str, output: NestedOutput) -> object:
         if output.get('live'):
             nested = self.nested()
             return nested.output_value(op) if nested is not None else None

@@ -71,7 +71,7 @@ class StackUser(resource.Resource):
             self.data_set('user_id', self.runtime.uuid())
             return
         user_id = self.keystone().create_stack_domain_user(
-            username=self.physical_resource_name(), password=self.password, project_id=self._project())
+            username=self.physical_resource_name() or '', password=self.password, project_id=self._project())
         self.data_set('user_id', user_id)
 
     def _user_token(self) -> str:
@@ -79,7 +79,7 @@ class StackUser(resource.Resource):
         if self.password is None:
             raise ValueError(_("Can't get user token without password"))
         return str(self.keystone().stack_domain_user_token(
-            user_id=self._get_user_id(), project_id=self._project(), password=self.password))
+            user_id=self._get_user_id() or '', project_id=self._project(), password=self.password))
 
     def _delete_user(self) -> None:
         """With its keys; gone already is fine."""

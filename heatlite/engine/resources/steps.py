@@ -7,17 +7,26 @@ restarted engine goes on where the last one stood, or begins the step anew.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Required, TypedDict, TypeVar
 
 from heatlite.engine.resource import Resource
 
-Step = dict[str, Any]
+
+class Step(TypedDict, total=False):
+    """What all steps have; those of a table have more."""
+
+    do: Required[str]
+    called: bool
+    done: bool
+
+
 Kind = TypeVar('Kind', bound=Resource)
-Table = Mapping[str, tuple[Callable[[Kind, Step], object], Callable[[Kind, Step], bool]]]
+S = TypeVar('S', bound=Step)
+Table = Mapping[str, tuple[Callable[[Kind, S], object], Callable[[Kind, S], bool]]]
 """name -> (its request; it is sent again when it answers False, whether it is done)"""
 
 
-def work_off(resource: Kind, steps: list[Step], table: Table[Kind]) -> bool:
+def work_off(resource: Kind, steps: list[S], table: Table[Kind, S]) -> bool:
     """One look at the first step that is not done."""
     for step in steps:
         if step.get('done'):

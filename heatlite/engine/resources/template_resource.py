@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.limits import Limits
@@ -49,11 +48,11 @@ class TemplateResource(stack_resource.StackResource):
         self._wanted_type(after)
         return super().compare(after)
 
-    def take_properties(self, wanted: object) -> None:
+    def take_properties(self, wanted: ResourceDefinition) -> None:
         self._wanted_type(wanted)
         super().take_properties(wanted)
 
-    def _wanted_type(self, wanted: Any) -> None:
+    def _wanted_type(self, wanted: ResourceDefinition) -> None:
         """From now on it is of the template that an update brings."""
         found = self.stack.env.find(wanted.resource_type, self.name)
         if not found.is_template:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from oslo_config import cfg
 
@@ -13,6 +13,29 @@ from heatlite.engine.resources import existing
 
 BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
 BACKUP, DELETED = 'backup', 'deleted'
+
+
+class Deletion(TypedDict, total=False):
+    """`backup`: the id of the one that is made before, or None; `saved`: it is there."""
+
+    backup: Required[str | None]
+    saved: bool
+
+
+class Attachment(TypedDict):
+    server: str
+    volume: str
+    device: str | None
+
+
+class Detachment(TypedDict):
+    """`called`: it was asked for; `freed`: the volume is out of the server."""
+
+    server: str
+    volume: str
+    attachment: str
+    called: bool
+    freed: bool
 
 
 class BaseVolume(resource.Resource):
@@ -48,9 +71,9 @@ class BaseVolume(resource.Resource):
     def _fetch_name_and_description(self) -> tuple[object, object]:
         return self._name(), self._description()
 
-    def _name(self) -> Any:
+    def _name(self) -> str | None:
         key = self.NAME_PROPERTY
-        given = self.properties.get(key) if key is not None and key in self.properties else None
+        given: str | None = self.properties.get(key) if key is not None and key in self.properties else None
         return given or self.physical_resource_name()
 
     def _description(self) -> str | None:
@@ -62,7 +85,7 @@ class BaseVolume(resource.Resource):
     def _has_own_name(self) -> bool:
         return bool(self._name() == self.physical_resource_name())
 
-    def _namesakes(self) -> list[dict[str, Any]]:
+    def _namesakes(self) -> list[dict[str, object]]:
         name = self._name()
         return [entry for entry in self.list_named(name) if entry.get('name') == name]
 
@@ -109,17 +132,17 @@ class BaseVolume(resource.Resource):
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> dict[str, Any]:
+    def handle_delete(self) -> Deletion:
         return {'backup': None}
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, object]:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> Deletion:
         """With a backup first, unless there is nothing worth one."""
         if state not in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) and self.resource_id:
             made = self.client().backups.create(self.resource_id)
             return {'backup': made.id}
         return {'backup': None}
 
-    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+    def check_delete_complete(self, progress: Deletion) -> bool:
         if self.resource_id is None:
             return True
         if progress['backup'] is not None and not progress.get('saved'):
@@ -173,17 +196,17 @@ class BaseVolumeAttachment(resource.Resource):
 
     default_client_name = 'cinder'
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> Attachment:
         progress = self._attachment()
         self._attach(progress)
         return progress
 
-    def _attachment(self) -> dict[str, object]:
+    def _attachment(self) -> Attachment:
         return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
                 'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
                 'device': self.properties[self.DEVICE]}             # type: ignore[attr-defined]
 
-    def _attach(self, progress: dict[str, Any]) -> bool:
+    def _attach(self, progress: Attachment) -> bool:
         """Whether the request is in; a conflict means: once more, later."""
         plugin = self.client_plugin('nova')
         device = progress['device'] or None
@@ -196,7 +219,7 @@ class BaseVolumeAttachment(resource.Resource):
         """A server has a volume at most once."""
         return self._found(self.properties[self.INSTANCE_ID], self.properties[self.VOLUME_ID])  # type: ignore[attr-defined]
 
-    def read_imported(self) -> dict[str, Any]:
+    def read_imported(self) -> dict[str, object]:
         if self._left_behind() != self.resource_id:
             raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
         return {}
@@ -208,7 +231,7 @@ class BaseVolumeAttachment(resource.Resource):
                 return str(attachment.id)
         return None
 
-    def check_create_complete(self, progress: dict[str, object] | None) -> bool:
+    def check_create_complete(self, progress: Attachment | None) -> bool:
         """Without `progress`: found after a crash."""
         progress = progress or self._attachment()
         if self.resource_id is None and not self._attach(progress):
@@ -217,7 +240,7 @@ class BaseVolumeAttachment(resource.Resource):
 
     # --- detaching ----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> dict[str, Any] | None:
+    def handle_delete(self) -> Detachment | None:
         """One whose making was never answered is looked for."""
         if self.resource_id is None:
             found = self._left_behind()
@@ -233,15 +256,15 @@ class BaseVolumeAttachment(resource.Resource):
             self.client_plugin().ignore_not_found(error)
             return None
 
-    def _detachment(self) -> dict[str, object]:
+    def _detachment(self) -> Detachment:
         return {'server': self.properties[self.INSTANCE_ID],        # type: ignore[attr-defined]
                 'volume': self.properties[self.VOLUME_ID],          # type: ignore[attr-defined]
-                'attachment': self.resource_id, 'called': False, 'freed': False}
+                'attachment': self.resource_id or '', 'called': False, 'freed': False}
 
-    def check_delete_complete(self, progress: dict[str, object] | None) -> bool:
+    def check_delete_complete(self, progress: Detachment | None) -> bool:
         return progress is None or self._is_detached(progress)
 
-    def _is_detached(self, progress: dict[str, Any]) -> bool:
+    def _is_detached(self, progress: Detachment) -> bool:
         """Asks for it, then waits for the volume, then for the server."""
         compute, storage = self.client_plugin('nova'), self.client_plugin('cinder')
         if not progress['called']:

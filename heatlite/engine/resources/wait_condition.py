@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import signal_responder
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
 
 
 class InvalidMetadata(exception.HTTPBadRequest, ValueError):
@@ -17,7 +20,7 @@ class InvalidMetadata(exception.HTTPBadRequest, ValueError):
 class BaseWaitConditionHandle(signal_responder.SignalResponder):
     """Its metadata: {id of the signal: {status, reason, data}}. The same id again takes the place of the former."""
 
-    properties_schema: Mapping[str, Any] = {}
+    properties_schema: Mapping[str, object] = {}
     WAIT_STATUSES = (STATUS_FAILURE, STATUS_SUCCESS) = ('FAILURE', 'SUCCESS')
     METADATA_KEYS = (DATA, REASON, STATUS, UNIQUE_ID) = ('Data', 'Reason', 'Status', 'UniqueId')
 
@@ -62,12 +65,12 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
 
 class WaitConditionFailure(exception.Error):
-    def __init__(self, wait_condition: Any, handle: Any) -> None:
+    def __init__(self, wait_condition: Resource, handle: BaseWaitConditionHandle) -> None:
         super().__init__(handle.get_status_reason(handle.STATUS_FAILURE))
 
 
 class WaitConditionTimeout(exception.Error):
-    def __init__(self, wait_condition: Any, handle: Any) -> None:
+    def __init__(self, wait_condition: Any, handle: BaseWaitConditionHandle) -> None:
         reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
         wanted = wait_condition.properties[wait_condition.COUNT]
         text = _('%(got)d of %(wanted)d received') % {'got': len(handle.get_status()), 'wanted': wanted}

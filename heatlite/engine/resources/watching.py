@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -134,10 +134,10 @@ class Alarm(resource.Resource):
     def get_reference_id(self) -> str:
         return self.resource_id or self.early_reference(self.stack.name, self.name)
 
-    def read_imported(self) -> Any:
+    def read_imported(self) -> NoReturn:
         raise self._without_import()            # its name is made of those of stack and resource
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         found = self.stack.alarms.show(self.context, self.resource_id) if self.resource_id is not None else None
         if found is None:
             return None
@@ -154,11 +154,11 @@ def _is_known(value: object) -> bool:
     return value is not UNKNOWN
 
 
-def _texts(values: Any) -> tuple[str, ...]:
+def _texts(values: Iterable[object] | None) -> tuple[str, ...]:
     return tuple(str(each) for each in values or ())
 
 
-def _pairs(dimensions: Any) -> list[tuple[str, str]]:
+def _pairs(dimensions: Iterable[object] | None) -> list[tuple[str, str]]:
     """Raises ValueError."""
     found = []
     for each in dimensions or ():

@@ -45,7 +45,7 @@ def read(text: str) -> Source:
     def value(node: yaml.Node, path: Path) -> Any:
         lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
-            found: dict[Any, Any] = {}
+            found: dict[Any, object] = {}
             for key_node, value_node in node.value:
                 key = scalars.construct_object(key_node)
                 if key in found:

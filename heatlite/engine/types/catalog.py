@@ -21,7 +21,7 @@ from heatlite.language.translation import TranslationRule
 
 LOG = logging.getLogger(__name__)
 
-Make = Callable[[Any, Any], Resource]
+Make = Callable[[type[Resource], ResourceDefinition], Resource]
 """(class, definition of the language) -> an object of the type for queries only."""
 
 
@@ -36,8 +36,8 @@ class Catalog:
         self._registry = registry
         self._context = context
         self._make = make
-        self._known: dict[Any, TypeFacts] = {}
-        self._sizeless: set[tuple[str, Any]] = set()        # types that are no groups, in an environment
+        self._known: dict[object, TypeFacts] = {}
+        self._sizeless: set[tuple[str, object]] = set()        # types that are no groups, in an environment
         self.forbidden: str | None = None
         self.asks = True
         self.lookup = constraint_cache.lookup(registry.constraint, context)
@@ -115,16 +115,18 @@ class Catalog:
             available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
         )
 
-    def _rules(self, kind: type[Resource]) -> Callable[[object, Mapping[str, object]], list[TranslationRule]]:
-        def rules(definition: Any, given: Mapping[str, object]) -> list[TranslationRule]:
+    def _rules(self, kind: type[Resource]) -> Callable[
+            [ResourceDefinition, Mapping[str, object]], list[TranslationRule]]:
+        def rules(definition: ResourceDefinition, given: Mapping[str, object]) -> list[TranslationRule]:
             asked = self._make(kind, definition)
             return asked.translation_rules(
                 properties.Properties(kind.properties_schema, given, parent_name=definition.name,
                                       deferred=frozenset(definition.referring)))
         return rules
 
-    def _own_check(self, kind: object) -> Callable[[object, Mapping[str, object]], Iterable[exception.HeatException]]:
-        def check(definition: object, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
+    def _own_check(self, kind: type[Resource]) -> Callable[
+            [ResourceDefinition, Mapping[str, object]], Iterable[exception.HeatException]]:
+        def check(definition: ResourceDefinition, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
                 text = self._make(kind, definition).validate()
             except exception.HeatException as error:
@@ -132,8 +134,8 @@ class Catalog:
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: object) -> Callable[[object], Iterable[str]]:
-        def needs(definition: Any) -> Iterable[str]:
+    def _needs(self, kind: type[Resource]) -> Callable[[ResourceDefinition], Iterable[str]]:
+        def needs(definition: ResourceDefinition) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
                 self._make(kind, definition).add_dependencies(collected)

@@ -15,6 +15,8 @@ from heatlite.language.schema import Schema
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
+    from heatlite.engine.resource import Resource
+
 WITHOUT = '_without_options'                    # attribute of the made subclass: the class it is made of
 
 
@@ -22,7 +24,7 @@ class OptionSchema(Schema):
     """The schema of a property whose default is an option. Without an engine the default is the option's own."""
 
     option = ''                                 # its name in [DEFAULT]
-    stated: Any = None                          # the default of the option
+    stated: object = None                          # the default of the option
 
     @classmethod
     def of(cls, schema: Schema, option: str) -> OptionSchema:
@@ -43,7 +45,7 @@ class OptionSchema(Schema):
         return found
 
 
-def with_options(kind: Any, conf: ConfigOpts) -> object:
+def with_options(kind: type[Resource], conf: ConfigOpts) -> type[Resource]:
     """Return the class for an engine with these options: itself if they change nothing, else a subclass.
 
     Reads `attributes_from_options` of the class, and those of its properties that are an OptionSchema.
@@ -55,9 +57,11 @@ def with_options(kind: Any, conf: ConfigOpts) -> object:
         changed['properties_schema'] = {**schemata, **given}
     if not changed:
         return kind
-    return type(kind)(kind.__name__, (kind,), {
+    metaclass: Any = type(kind)
+    made: type[Resource] = metaclass(kind.__name__, (kind,), {
         '__module__': kind.__module__, '__qualname__': kind.__qualname__, '__doc__': kind.__doc__, **changed,
         WITHOUT: kind})
+    return made
 
 
 def without_options(kind: object) -> object:
@@ -65,7 +69,7 @@ def without_options(kind: object) -> object:
     return vars(kind).get(WITHOUT, kind)
 
 
-def _attributes(kind: Any, conf: ConfigOpts) -> dict[str, object]:
+def _attributes(kind: type[Resource], conf: ConfigOpts) -> dict[str, object]:
     """The attributes of the class that the options change. What a subclass states itself stays."""
     found = {}
     for name, option in getattr(kind, 'attributes_from_options', {}).items():

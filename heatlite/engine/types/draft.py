@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, KeysView
 from typing import Any
 
 from oslo_config import cfg
@@ -13,6 +13,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import ResourceDefinition, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.parameters import Parameters
 from heatlite.language.unknown import is_known
 
 
@@ -35,11 +36,11 @@ class Draft:
         self._registry = registry
 
     @property
-    def parameters(self) -> Any:
+    def parameters(self) -> Parameters:
         return self.definition.parameters
 
     @property
-    def clients(self) -> Any:
+    def clients(self) -> clients.OpenStackClients:
         return clients.of(self.context)
 
     def check_room(self, resource: object, count: int) -> None:
@@ -70,7 +71,7 @@ class Draft:
         wanted = self.definition.resources[name]
         return self.make(self._registry.resolve(wanted.type, name, self.env), wanted)
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> Iterator[str]:
         return iter(self.definition.resources)
 
     def __contains__(self, name: object) -> bool:
@@ -79,22 +80,22 @@ class Draft:
     def __len__(self) -> int:
         return len(self.definition.resources)
 
-    def get(self, name: str, default: object = None) -> Any:
+    def get(self, name: str, default: Resource | None = None) -> Resource | None:
         return self[name] if name in self else default              # noqa: SIM401 - this is that method
 
-    def keys(self) -> Any:
+    def keys(self) -> KeysView[str]:
         return self.definition.resources.keys()
 
-    def values(self) -> Any:
+    def values(self) -> list[Resource]:
         return [self[name] for name in self]
 
-    def items(self) -> Any:
+    def items(self) -> list[tuple[str, Resource]]:
         return [(name, self[name]) for name in self]
 
     itervalues, iteritems = values, items
 
     @property
-    def resources(self) -> Any:
+    def resources(self) -> Draft:
         return self
 
     def has_made(self, physical_id: str, name: str) -> bool:
@@ -106,7 +107,7 @@ class Draft:
         return self.get(refid) if isinstance(refid, str) else None
 
 
-def _guessed(part: Callable[[Any], Any], otherwise: object) -> Any:
+def _guessed(part: Callable[[Any], object], otherwise: object) -> Any:
     """Evaluate `part`, or return `otherwise`: its error is reported by the check or, for metadata, at the creation."""
     try:
         return part(PLACEHOLDERS)

@@ -6,13 +6,17 @@ Source: docs/spec/templates.rst, "Properties from parameters" and "Generated tem
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, support
 from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Range
 from heatlite.language.schema import Schema
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
+    from heatlite.language.parameter_schema import ParameterSchema
 
 CFN, HOT = 'cfn', 'hot'
 STACK_ID = 'OS::stack_id'
@@ -26,7 +30,7 @@ PARAMETER_TYPES = {                         # type of a property -> (HOT, CFN) t
 CFN_BOOLEANS = ['True', 'true', 'False', 'false']
 
 
-def schema_of_parameter(parameter: Any) -> Schema:
+def schema_of_parameter(parameter: ParameterSchema) -> Schema:
     """Return the property schema for a template's parameter (a `ParameterSchema`)."""
     kind = KIND_OF_PROPERTY[parameter.kind]
     return Schema(kind, description=parameter.description, required=parameter.default is None,
@@ -38,7 +42,7 @@ def parameters_and_properties(schemas: Mapping[str, Schema],
                               template_type: str) -> tuple[dict[str, object], dict[str, object]]:
     """Return a parameter for each property that is implemented and not hidden, and the properties that use them.
 
-    Raises NotSupported for a property of type Any: there is no corresponding parameter type.
+    Raises NotSupported for a property of any type: there is no corresponding parameter type.
     """
     parameters: dict[str, object] = {}
     readers: dict[str, object] = {}
@@ -104,7 +108,7 @@ def _default(schema: Schema) -> object:
     return default
 
 
-def template_of(resource_class: Any, resource_type: str, template_type: str) -> dict[str, object]:
+def template_of(resource_class: type[Resource], resource_type: str, template_type: str) -> dict[str, object]:
     """Return a template with one resource of the type."""
     from heatlite.engine import properties
     parameters, readers = parameters_and_properties(properties.schemata(resource_class.properties_schema),

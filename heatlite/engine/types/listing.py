@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception, param_utils, policy
 from heatlite.common.context import RequestContext
@@ -16,11 +16,15 @@ from heatlite.engine import attributes, properties, support
 from heatlite.language import budget
 from heatlite.language.patterns import Pattern
 
-Allows = Callable[[Any, str], bool]         # (context, type name) -> whether the caller may use it
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
+    from heatlite.rpc import messages
+
+Allows = Callable[[RequestContext, str], bool]         # (context, type name) -> whether the caller may use it
 
 
-def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, message: Any,
-               allows: Allows) -> list[object]:
+def list_types(classes: Iterable[tuple[str, type[Resource]]], context: RequestContext,
+               message: messages.ListResourceTypes, allows: Allows) -> list[object]:
     """List the types that the caller can use now: names, or `{resource_type, description}`. Raises Invalid."""
     wanted = message.support_status
     if wanted is not None and not support.is_valid_status(wanted):
@@ -30,7 +34,7 @@ def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, mess
         pattern = Pattern(message.name) if message.name is not None else None
     except (re.error, ValueError):
         return []
-    found: list[Any] = []
+    found: list[object] = []
     kinds = list(classes)
     if pattern is not None:
         try:
@@ -48,7 +52,7 @@ def list_types(classes: Iterable[tuple[str, Any]], context: RequestContext, mess
     return found
 
 
-def _is_available(kind: Any, context: RequestContext) -> bool:
+def _is_available(kind: type[Resource], context: RequestContext) -> bool:
     if kind.default_client_name is None:
         return True
     try:
@@ -57,14 +61,15 @@ def _is_available(kind: Any, context: RequestContext) -> bool:
         return False
 
 
-def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> dict[str, Any]:
+def schema(kind: type[Resource], context: RequestContext, message: messages.ResourceSchema,
+           allows: Allows) -> dict[str, object]:
     """Return the schema of a type. Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     if not allows(context, message.type_name):
         raise exception.Forbidden(action=policy.rule_of_type(message.type_name))
     kind.check_service_available(context, message.type_name)
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         'resource_type': message.type_name,
         'properties': {name: dict(entry) for name, entry in properties.schemata(kind.properties_schema).items()
                        if entry.implemented and entry.support_status.status != support.HIDDEN},
@@ -77,7 +82,7 @@ def schema(kind: Any, context: RequestContext, message: Any, allows: Allows) -> 
     return found
 
 
-def template(kind: Any, message: Any) -> dict[str, Any]:
+def template(kind: type[Resource], message: messages.GenerateTemplate) -> dict[str, object]:
     """Generate a template; also for a type whose service is missing. Raises NotSupported for a hidden one."""
     if kind.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
@@ -85,5 +90,4 @@ def template(kind: Any, message: Any) -> dict[str, Any]:
         template_type = param_utils.extract_template_type(message.kind)
     except ValueError as error:
         raise exception.BadRequest(_('Template type is not supported: %s') % error)
-    generated: dict[str, Any] = kind.resource_to_template(message.type_name, template_type)
-    return generated
+    return kind.resource_to_template(message.type_name, template_type)

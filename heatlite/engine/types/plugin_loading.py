@@ -49,7 +49,7 @@ class Found:
 
     types: dict[str, Any] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
-    environments: dict[str, dict[str, Any]] = field(default_factory=dict)      # file -> sections
+    environments: dict[str, dict[str, object]] = field(default_factory=dict)      # file -> sections
     failures: list[Failure] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
     files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> its file
@@ -233,7 +233,7 @@ def _complaint(kind: object) -> str | None:
     return None
 
 
-def _place(kind: Any, name: str, read: Callable[[Mapping[str, Any]], Any]) -> str:
+def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]) -> str:
     """Return ` (line N)` of the entry that cannot be read, or ''."""
     declared = getattr(kind, name)
     for key, entry in declared.items() if isinstance(declared, Mapping) else ():

@@ -29,6 +29,7 @@ from heatlite.engine.resources import packed
 from heatlite.engine.types import class_options, listing, plugin_loading, template_extensions
 from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
+from heatlite.language.constraints import CustomCheck
 from heatlite.language.environment import REGISTRY, Environment
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ class LazyClass:
     def __init__(self, type_name: str, module: str) -> None:
         self.type_name = type_name
         self.module = module
-        self._loaded: Any = None
+        self._loaded: type[Resource] | None = None
 
-    def load(self) -> Any:
+    def load(self) -> type[Resource]:
         if self._loaded is None:
-            self._loaded = importlib.import_module(self.module).resource_mapping()[self.type_name]
+            loaded: type[Resource] = importlib.import_module(self.module).resource_mapping()[self.type_name]
+            self._loaded = loaded
         return self._loaded
 
 
@@ -71,12 +73,12 @@ class Registry:
 
     def __init__(self, conf: cfg.ConfigOpts | None = None) -> None:
         self._conf = conf
-        self._entries: dict[str, Any] = {}
-        self._constraints: dict[str, Any] = {}
+        self._entries: dict[str, object] = {}
+        self._constraints: dict[str, type[CustomCheck] | CustomCheck | _Pure | None] = {}
         self._operator: language_registry.Registry | None = None
         self._policy: policy.Policy | None = None
-        self._classes: dict[Any, Any] = {}      # class -> the same with the values of the options
-        self._levels: weakref.WeakKeyDictionary[Any, language_registry.Registry] = weakref.WeakKeyDictionary()
+        self._classes: dict[object, type[Resource]] = {}      # class -> the same with the values of the options
+        self._levels: weakref.WeakKeyDictionary[object, language_registry.Registry] = weakref.WeakKeyDictionary()
         self.failures: list[plugin_loading.Failure] = []
         self.plugins = plugin_loading.Found()
 
@@ -94,7 +96,7 @@ class Registry:
         self._entries[name] = value
         self._operator = None
 
-    def register_constraint(self, name: str, value: object) -> None:
+    def register_constraint(self, name: str, value: type[CustomCheck] | CustomCheck) -> None:
         self._constraints[name] = value
 
     def load_environment(self, sections: Mapping[str, Any]) -> None:
@@ -164,23 +166,21 @@ class Registry:
         `environment`: the user's; its registry takes precedence over the operator's.
         """
         _check_name(type_name, resource_name)
-        found: type[Resource] = self._class_of(self._level(environment).find(type_name, resource_name))
-        return found
+        return self._class_of(self._level(environment).find(type_name, resource_name))
 
-    def _level(self, environment: Any) -> language_registry.Registry:
+    def _level(self, environment: Environment | None) -> language_registry.Registry:
         """Return the user's entries combined with these. Environments are values, so the result is cached for each."""
         entries = getattr(environment, 'resource_registry', None)
-        if not entries:
+        if environment is None or not entries:
             return self.operator
         if environment.operator is self.operator:
-            combined: language_registry.Registry = environment.registry
-            return combined
+            return environment.registry
         known = self._levels.get(environment)
         if known is None or known.behind is not self.operator:
             known = self._levels[environment] = language_registry.Registry(entries, self.operator)
         return known
 
-    def _class_of(self, found: language_registry.Found) -> Any:
+    def _class_of(self, found: language_registry.Found) -> type[Resource]:
         if found.is_template:
             return template_class(found)
         kind = found.target.load() if isinstance(found.target, LazyClass) else found.target
@@ -192,10 +192,10 @@ class Registry:
         """Return the last name in the chain of mappings of a type name. Raises StackValidationFailed."""
         return self._level(environment).find(type_name, resource_name).type_name
 
-    def get_class(self, type_name: str, resource_name: str | None = None) -> Any:
+    def get_class(self, type_name: str, resource_name: str | None = None) -> type[Resource]:
         return self.resolve(type_name, resource_name or '')
 
-    def implements(self, resource_class: object, type_name: str, environment: Any = None) -> bool:
+    def implements(self, resource_class: object, type_name: str, environment: Environment | None = None) -> bool:
         """Whether `type_name` resolves to that class, with whatever options."""
         try:
             found = self.resolve(type_name, '', environment)
@@ -203,7 +203,7 @@ class Registry:
         except exception.StackValidationFailed:
             return False
 
-    def constraint(self, name: str) -> object:
+    def constraint(self, name: str) -> type[CustomCheck] | CustomCheck | None:
         """Return a custom constraint, class or instance; None if it is unknown."""
         if name not in self._constraints:
             self._constraints[name] = _find_constraint(name)
@@ -212,7 +212,7 @@ class Registry:
 
     get_constraint = constraint
 
-    def classes(self) -> Iterator[tuple[str, Any]]:
+    def classes(self) -> Iterator[tuple[str, type[Resource]]]:
         """Yield (name, class) of every type that is a class, in the order of registration, without mapped names."""
         for name, value in list(self._entries.items()):
             if not isinstance(value, str | Mapping) and not name.endswith('*'):
@@ -224,10 +224,10 @@ class Registry:
     def list_types(self, context: RequestContext, message: messages.ListResourceTypes) -> list[object]:
         return listing.list_types(self.classes(), context, message, self.allows)
 
-    def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, Any]:
+    def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, object]:
         return listing.schema(self._for_show(message.type_name), context, message, self.allows)
 
-    def template(self, context: RequestContext, message: messages.GenerateTemplate) -> dict[str, Any]:
+    def template(self, context: RequestContext, message: messages.GenerateTemplate) -> dict[str, object]:
         return listing.template(self._for_show(message.type_name), message)
 
     def allows(self, context: RequestContext, type_name: str) -> bool:
@@ -243,14 +243,15 @@ class Registry:
             self._policy = policy.Policy(self._conf or cfg.CONF)
         return self._policy
 
-    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str, environment: object) -> bool:
+    def allows_wanted(self, context: RequestContext, type_name: str, resource_name: str,
+                      environment: Environment | None) -> bool:
         """As `allows`, also for the type to which the user's environment maps the name. Mappings of the operator are
         always allowed."""
         found = self._level(environment).find(type_name, resource_name)
         return self.allows(context, type_name) and (
             not found.is_user or found.is_template or self.allows(context, found.type_name))
 
-    def _for_show(self, type_name: str) -> object:
+    def _for_show(self, type_name: str) -> type[Resource]:
         try:
             found = self.operator.find(type_name, '')
             if not found.is_template:
@@ -282,29 +283,32 @@ def _shown(value: Any) -> str:
 class _Pure:
     """A constraint of the language. Instances store their last error, so each use gets a new one."""
 
-    def __init__(self, make: Callable[[], Any]) -> None:
+    def __init__(self, make: Callable[[], CustomCheck]) -> None:
         self.make = make
 
 
-def _pure_constraints() -> Mapping[str, Callable[[], object]]:
+def _pure_constraints() -> Mapping[str, Callable[[], CustomCheck]]:
     return custom_constraints.builtin(lambda: runtimes.current().now().replace(tzinfo=UTC), zoneinfo.ZoneInfo)
 
 
-def _find_constraint(name: str) -> object:
+def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | None:
     if name in BUILT_IN_CONSTRAINTS:
-        return pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
+        found: type[CustomCheck] = pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
+        return found
     pure = _pure_constraints()
     if name in pure:
         return _Pure(pure[name])
     if name in extensions.names(extensions.CONSTRAINTS):
         try:
-            return extensions.load(extensions.CONSTRAINTS, name)
+            named: type[CustomCheck] = extensions.load(extensions.CONSTRAINTS, name)
         except Exception as error:
             LOG.warning('The constraint %s cannot be loaded: %s: %s', name, type(error).__name__, error)
+        else:
+            return named
     return None
 
 
-def template_class(found: language_registry.Found) -> object:
+def template_class(found: language_registry.Found) -> type[Resource]:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import EntryPoint
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from oslo_log import log
 
@@ -75,7 +75,7 @@ def install() -> None:
     versions.extend(rows, _usable(extensions.TEMPLATES, edition_of))
 
 
-def _usable(kind: str, make: Callable[[str, Any], T]) -> Iterator[T]:
+def _usable(kind: str, make: Callable[[str, object], T]) -> Iterator[T]:
     for name, found in extensions.load_named(kind).items():
         try:
             yield make(name, found)

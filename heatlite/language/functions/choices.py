@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -24,21 +24,21 @@ class If(Call):
             raise InvalidCall(
                 _('Arguments to "%s" must be of the form: [condition_name, value_if_true, value_if_false]') % self.name)
         self.place = 1 if condition_holds(self.home, raw[0]) else 2
-        self.chosen: Any = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
+        self.chosen: object = ABSENT if self.place >= len(raw) else self._parsed(parser, raw[self.place])
         self.args = raw
         self.refers = isinstance(self.chosen, Node) and self.chosen.refers
 
-    def _parsed(self, parser: Parser, value: Any) -> object:
+    def _parsed(self, parser: Parser, value: object) -> object:
         try:
             return parser.parse(value)
         except InvalidCall as misuse:
             misuse.path.insert(0, self.place)
             raise
 
-    def value(self, scope: Scope) -> Any:
+    def value(self, scope: Scope) -> object:
         return ABSENT if self.chosen is ABSENT else evaluate(self.chosen, scope)
 
-    def parts(self) -> Iterator[tuple[object, Any]]:
+    def parts(self) -> Iterator[tuple[object, object]]:
         if isinstance(self.chosen, Node):
             yield self.place, self.chosen
 
@@ -60,7 +60,7 @@ class Equals(Call):
         if items is None or len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form: [value_1, value_2]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         if isinstance(args[0], list | dict) and isinstance(args[1], list | dict):
             size = min(measure(args[0], self.home.limits), measure(args[1], self.home.limits))
             budgets.work(self.name, 1 + size // 16)
@@ -110,7 +110,7 @@ class And(_Several):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return all(self.home.condition(item) for item in args)
 
 
@@ -119,5 +119,5 @@ class Or(_Several):
 
     __slots__ = ()
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return any(self.home.condition(item) for item in args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from heatlite.common.i18n import _
 from heatlite.language.expression import Call, InvalidCall, Scope
@@ -43,7 +43,7 @@ class Yaql(Call):
         except exceptions.YaqlException as error:
             raise ValueError(_('Bad expression %s.') % error) from None
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Mapping[str, object], scope: Scope) -> object:
         expression, data = args['expression'], args.get('data', {})
         if not isinstance(expression, str):
             raise TypeError(_('The "expression" argument to %s must contain a string.') % self.name)

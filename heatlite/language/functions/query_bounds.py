@@ -53,7 +53,7 @@ class Account:
     def __init__(self, calls: int, budget: budgets.Budget) -> None:
         self.calls = self.most_calls = calls
         self.budget = budget
-        self._weights: dict[int, tuple[Any, int]] = {}      # id of a container -> itself, number of its values
+        self._weights: dict[int, tuple[object, int]] = {}      # id of a container -> itself, number of its values
 
     def call(self) -> None:
         """Counts one function call."""
@@ -104,10 +104,10 @@ class Counting(contexts.Context):  # type: ignore[misc]
         self.account.call()
         return super().collect_functions(*args, **kwargs)
 
-    def __call__(self, *args: object, **kwargs: object) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> object:
         function, account = super().__call__(*args, **kwargs), self.account
 
-        def call(*inner: object, **named: object) -> Any:
+        def call(*inner: object, **named: object) -> object:
             result = function(*inner, **named)
             account.made(result)
             return result
@@ -119,7 +119,7 @@ def _parsed_before(expression: str, iterators: int, memory: int) -> object:
     return engine(iterators, memory)(expression)
 
 
-def parsed(expression: str, iterators: int, memory: int) -> Any:
+def parsed(expression: str, iterators: int, memory: int) -> object:
     """The parsed expression, which can be evaluated any number of times.
 
     Raises YaqlException, ValueError for one that is too long to be parsed without interruption.
@@ -158,7 +158,7 @@ def _frozen(value: object, account: Account) -> object:
     return value
 
 
-def _plain(value: object, account: Account, engine: Any) -> object:
+def _plain(value: object, account: Account, engine: object) -> object:
     """Converts a result of yaql to plain data: all iterables become lists."""
     if isinstance(value, Mapping):
         account.budget.make_items(FUNCTION, len(value))
@@ -213,14 +213,14 @@ def _published(context: Any, found: Found) -> object:
     return inner
 
 
-def _search(context: Any, regexp: Pattern, string: str, selector: Any = None) -> object:
+def _search(context: object, regexp: Pattern, string: str, selector: Any = None) -> object:
     found = regexp.search(string)
     if found is None:
         return None
     return found.group() if selector is None else selector(_published(context, found))
 
 
-def _search_all(context: Any, regexp: Pattern, string: str, selector: Any = None) -> Iterator[object]:
+def _search_all(context: object, regexp: Pattern, string: str, selector: Any = None) -> Iterator[object]:
     for found in regexp.all(string):
         yield found.group() if selector is None else selector(_published(context, found))
 
@@ -233,7 +233,7 @@ def _split_text(string: str, regexp: Pattern, max_split: int = 0) -> list[str | 
     return _split(regexp, string, max_split)
 
 
-def _joined(pieces: Iterator[str], engine: Any) -> str:
+def _joined(pieces: Iterator[str], engine: object) -> str:
     """Joins pieces into one text, unless it takes more memory than yaql allows."""
     size, found = 0, []
     for piece in pieces:
@@ -256,7 +256,7 @@ def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count
     return _replace(regexp, string, repl, engine, count)
 
 
-def _replace_by(context: Any, regexp: Pattern, string: str, repl: Any, engine: Any, count: int = 0) -> str:
+def _replace_by(context: object, regexp: Pattern, string: str, repl: Any, engine: object, count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
@@ -312,7 +312,7 @@ def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[
 
 TEXT, NUMBER, COUNT = yaqltypes.String(), yaqltypes.Number(), yaqltypes.Integer()
 PATTERN, SELECTOR = yaqltypes.PythonType(Pattern, False), yaqltypes.Lambda(with_context=True)
-FUNCTIONS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+FUNCTIONS: tuple[tuple[Callable[..., object], Callable[[Any], object]], ...] = (
     (_regex, _declared('regex', pattern=TEXT)),
     (_matches, _declared('matches', method=True, regexp=PATTERN, string=TEXT)),
     (_matches_text, _declared('matches', method=True, string=TEXT, regexp=TEXT)),

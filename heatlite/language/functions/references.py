@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from heatlite.common import exception
@@ -127,7 +127,7 @@ class GetAttr(Call):
             misuse.cause = exception.InvalidTemplateAttribute(resource=resource, key=attribute)
             raise misuse
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Sequence[object], scope: Scope) -> object:
         resource, attribute, *path = [*args, None][:max(2, len(args))]
         if not isinstance(resource, str) or resource not in self.home.resource_names:
             raise exception.InvalidTemplateReference(resource=resource, key='unknown')
@@ -174,7 +174,7 @@ class GetAtt(GetAttr):
             raise InvalidCall(_('Arguments to "%s" must be of the form [resource_name, attribute]') % self.name)
 
 
-def select(value: Any, path: tuple[Any, ...]) -> Any:
+def select(value: Any, path: tuple[Any, ...]) -> object:
     """The part of an attribute's value at `path`: keys of maps, integers in lists and texts.
 
     Null if there is no such part, UNKNOWN below UNKNOWN.
@@ -218,7 +218,7 @@ class ResourceFacade(Call):
             raise InvalidCall(_('Incorrect arguments to "%(function)s" should be one of: %(allowed)s')
                               % {'function': self.name, 'allowed': ', '.join(self.parts_known)})
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: str, scope: Scope) -> object:
         return self.home.facade(self.parts_known[args])
 
 
@@ -279,7 +279,7 @@ class FindInMap(Call):
         if len(items) > 3:
             raise InvalidCall(repr(_('too many values to unpack (expected 3)')))
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Sequence[object], scope: Scope) -> object:
         value = self.home.mappings
         for key in args:
             if not isinstance(value, Mapping):

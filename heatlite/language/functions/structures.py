@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -72,8 +72,9 @@ class MapReplace(Call):
         return self._replaced(source, keys, values)
 
     @staticmethod
-    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-        result: dict[str, Any] = {}
+    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any],
+                  values: Mapping[str, object]) -> dict[str, object]:
+        result: dict[str, object] = {}
         for key, value in source.items():
             new_key = keys.get(key)
             if new_key is None:
@@ -170,7 +171,7 @@ class Filter(Call):
             raise InvalidCall(_('"%(function)s" expected 2 arguments of the form [values, sequence] but got %(count)d '
                                 'arguments instead') % {'function': self.name, 'count': len(items)})
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Sequence[object], scope: Scope) -> object:
         values, items = args
         if not items and isinstance(items, list | str | None):
             return items
@@ -236,7 +237,7 @@ class Repeat(Call):
         if not isinstance(for_each, Mapping | Node) or isinstance(for_each, ListNode):
             raise InvalidCall(_('The "for_each" argument to "%s" must contain a map') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> list[object]:
+    def result(self, args: Mapping[str, object], scope: Scope) -> list[object]:
         for_each, template = args['for_each'], args['template']
         nested = args.get('permutations', True) if self.permutations else True
         if not isinstance(nested, bool):
@@ -264,7 +265,7 @@ class Repeat(Call):
             if len({len(items) for items in lists}) != 1:
                 raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
                                  % self.name)
-            combinations: Any = zip(*lists, strict=True)
+            combinations: Iterable[tuple[Any, ...]] = zip(*lists, strict=True)
             count = len(lists[0])
         else:
             combinations = itertools.product(*lists)
@@ -310,7 +311,7 @@ class _Budget:
         self.evaluation.work(self.function, steps)
 
 
-def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> Any:
+def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> object:
     if isinstance(value, str):
         budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
         for name, item in pairs:
@@ -397,7 +398,7 @@ class MemberListToMap(Call):
                 raise InvalidCall(_('%(function)s %(word)s Name must be a string')
                                   % {'function': self.name, 'word': word})
 
-    def result(self, args: Any, scope: Scope) -> dict[str, str]:
+    def result(self, args: Sequence[object], scope: Scope) -> dict[str, str]:
         key_word, value_word, members = args
         if not isinstance(members, list):
             raise TypeError(_('Member list must be a list'))

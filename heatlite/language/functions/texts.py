@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
@@ -80,7 +80,7 @@ class StrReplace(Call):
         if not isinstance(entries['params'], dict | Node) or type(entries['params']).__name__ == 'ListNode':
             raise InvalidCall(_('"%s" parameters must be a mapping') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Mapping[str, object], scope: Scope) -> object:
         return self._replace(args['template'], args['params'])
 
     def _replace(self, template: object, params: object) -> str:
@@ -193,9 +193,9 @@ class ListJoin(Call):
         if items is None or len(items) < 2 or (len(items) > 2 and not self.several):
             raise InvalidCall(_(self.usage) % {'fn': self.name})
 
-    def result(self, args: Any, scope: Scope) -> str:
+    def result(self, args: Sequence[object], scope: Scope) -> str:
         delimiter, *lists = args
-        joined: list[Any] = []
+        joined: list[object] = []
         budget = budgets.here(self.home.limits)
         for items in lists:
             if items is None or (self.several and not isinstance(items, dict | list) and not items):
@@ -303,7 +303,7 @@ class Split(Call):
             raise InvalidCall(_('Incorrect arguments to "%(fn)s" should be: "%(fn)s" : [ ",", "str1,str2"]]')
                               % {'fn': self.name})
 
-    def result(self, args: Any, scope: Scope) -> list[str]:
+    def result(self, args: Sequence[object], scope: Scope) -> list[str]:
         delimiter, text = args
         if not isinstance(delimiter, str) or isinstance((self.literal_list() or [None])[0], Node):
             raise TypeError(_('Delimiter for %s must be string') % self.name)

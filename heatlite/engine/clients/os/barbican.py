@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -19,14 +20,14 @@ if TYPE_CHECKING:
 CLIENT_NAME = 'barbican'
 
 
-def _id_in(ref: str) -> str:
+def _id_in(ref: object) -> str:
     return urlsplit(str(ref)).path.rstrip('/').rpartition('/')[2]
 
 
 class Draft:
     """What is not in the service until `store()` or `submit()`, both of which return the URL that it then has."""
 
-    def __init__(self, http: Any, path: str, body: Mapping[str, Any], ref: str) -> None:
+    def __init__(self, http: Adapter, path: str, body: Mapping[str, object], ref: str) -> None:
         self._http, self._path, self._body, self._ref = http, path, body, ref
 
     def store(self) -> str:
@@ -37,7 +38,7 @@ class Draft:
 
 class Secret(collection.Entity):
     @property
-    def payload(self) -> Any:
+    def payload(self) -> str | bytes:
         """Text where the secret is text, else bytes."""
         return payload(self.manager.http, _id_in(self.secret_ref), self._info)
 
@@ -55,6 +56,8 @@ class Order(collection.Entity):
 class Container(collection.Entity):
     """Its secrets are attributes, by their names in the container."""
 
+    manager: Containers
+
     def __getattr__(self, name: str) -> Any:
         for entry in self.__dict__.get('_info', {}).get('secret_refs', ()):
             if entry['name'] == name:
@@ -68,11 +71,11 @@ class References(collection.Collection):
     An error that one is not there begins with "Not Found", as that of the library: its users search the text for it.
     """
 
-    def get(self, what: Any) -> Any:
+    def get(self, what: collection.EntityOrId) -> collection.Entity:
         with _not_found():
             return super().get(_id_in(what))
 
-    def delete(self, what: Any) -> None:
+    def delete(self, what: collection.EntityOrId) -> None:
         with _not_found():
             super().delete(_id_in(what))
 
@@ -89,7 +92,7 @@ class Secrets(References):
     path, plural = '/secrets', 'secrets'
     entity = Secret
 
-    def create(self, **fields: Any) -> Draft:
+    def create(self, **fields: object) -> Draft:
         return Draft(self.http, self.path, self._wrapped(fields), 'secret_ref')
 
 
@@ -97,18 +100,21 @@ class Orders(References):
     path, plural = '/orders', 'orders'
     entity = Order
 
-    def create(self, type: str = 'key', **meta: Any) -> Draft:
+    def create(self, type: str = 'key', **meta: object) -> Draft:
         """`meta`: what the service makes of it depends on the type: key, asymmetric or certificate."""
         return Draft(self.http, self.path, {'type': type, 'meta': self._wrapped(meta)}, 'order_ref')
 
 
-class Containers(References):
+class Containers(References, collection.Creating):
+    client: KeyManagerClient
     path, plural = '/containers', 'containers'
     entity = Container
 
 
 class KeyManagerClient(collection.Client):
-    COLLECTIONS = {'secrets': Secrets, 'orders': Orders, 'containers': Containers}
+    secrets = cached_property(Secrets)
+    orders = cached_property(Orders)
+    containers = cached_property(Containers)
 
 
 def payload(http: Adapter, secret_id: str, secret: Mapping[str, Any]) -> str | bytes:
@@ -117,7 +123,7 @@ def payload(http: Adapter, secret_id: str, secret: Mapping[str, Any]) -> str | b
     return answer.text if kind.startswith('text/') else answer.content
 
 
-class BarbicanClientPlugin(service.ServicePlugin):
+class BarbicanClientPlugin(service.ServicePlugin[KeyManagerClient]):
     option_group = CLIENT_NAME
     service_types = [KEY_MANAGER] = ['key-manager']
     api_version = {'min_version': '1', 'max_version': '1.latest'}

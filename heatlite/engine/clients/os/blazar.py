@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 from heatlite.common import exception
 from heatlite.engine import constraints
@@ -12,10 +12,11 @@ CLIENT_NAME = 'blazar'
 
 
 class ReservationClient(collection.Client):
-    COLLECTIONS = {'host': ('/os-hosts', 'host', 'hosts'), 'lease': ('/leases', 'lease', 'leases')}
+    host = cached_property(collection.plain('/os-hosts', 'host', 'hosts'))
+    lease = cached_property(collection.plain('/leases', 'lease', 'leases'))
 
 
-class BlazarClientPlugin(service.ServicePlugin):
+class BlazarClientPlugin(service.ServicePlugin[ReservationClient]):
     option_group = CLIENT_NAME
     service_types = [RESERVATION] = ['reservation']
     client_class = ReservationClient
@@ -23,19 +24,19 @@ class BlazarClientPlugin(service.ServicePlugin):
     def has_host(self) -> bool:
         return bool(self._listed('/os-hosts', 'hosts'))
 
-    def create_lease(self, **fields: object) -> Any:
+    def create_lease(self, **fields: object) -> collection.Entity:
         return self.client().lease.create(**fields)
 
-    def get_lease(self, lease_id: str) -> Any:
+    def get_lease(self, lease_id: str) -> collection.Entity:
         return self.client().lease.get(lease_id)
 
-    def create_host(self, **fields: object) -> Any:
+    def create_host(self, **fields: object) -> collection.Entity:
         return self.client().host.create(**fields)
 
-    def get_host(self, host_id: str) -> Any:
+    def get_host(self, host_id: str) -> collection.Entity:
         return self.client().host.get(host_id)
 
-    def get_reservation(self, value: str) -> dict[str, Any]:
+    def get_reservation(self, value: str) -> dict[str, object]:
         """A reservation of any lease. Raises EntityNotFound."""
         for lease in self._listed('/leases', 'leases'):
             for reservation in lease.get('reservations', ()):

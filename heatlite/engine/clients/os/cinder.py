@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from keystoneauth1 import exceptions
 
@@ -38,11 +39,11 @@ class Volumes(Deletable):
     path, key, plural, detail = '/volumes', 'volume', 'volumes', '/detail'
 
     def create(self, size: int | None = None, scheduler_hints: Mapping[str, object] | None = None,
-               **fields: Any) -> collection.Entity | None:
+               **fields: object) -> collection.Entity:
         request = self._wrapped({'size': size, **fields})
         if scheduler_hints:
             request['OS-SCH-HNT:scheduler_hints'] = scheduler_hints
-        return self._made(self.http.post(self.path, json=request))
+        return self._entity(self.http.post(self.path, json=request))
 
     def action(self, volume: collection.EntityOrId, name: str, body: object = None) -> Response:
         return self.http.post(self._url(volume, 'action'), json={name: body})
@@ -76,15 +77,15 @@ class Volumes(Deletable):
             self.http.delete(self._url(volume, 'metadata', key))
 
 
-class Snapshots(Deletable):
+class Snapshots(Deletable, collection.Creating):
     path, key, plural = '/snapshots', 'snapshot', 'snapshots'
 
 
 class Backups(Deletable):
     path, key, plural, detail = '/backups', 'backup', 'backups', '/detail'
 
-    def create(self, volume_id: str, **fields: Any) -> Any:     # type: ignore[override]
-        return super().create(volume_id=volume_id, **fields)
+    def create(self, volume_id: str, **fields: object) -> collection.Entity:
+        return self._entity(self.http.post(self.path, json=self._wrapped({'volume_id': volume_id, **fields})))
 
 
 class Restores(collection.Collection):
@@ -94,26 +95,25 @@ class Restores(collection.Collection):
         return collection.Entity(self, answer.json()['restore'])
 
 
-class VolumeTypes(collection.Collection):
+class VolumeTypes(collection.HasSpecs):
     path, key, plural = '/types', 'volume_type', 'volume_types'
-    entity = collection.Specified
-    specs = 'extra_specs'
 
-    def create(self, name: str, description: str | None = None, is_public: bool = True) -> Any:    # type: ignore[override]
+    def create(self, name: str, description: str | None = None, is_public: bool = True) -> collection.Entity:    # type: ignore[override]
         return super().create(**{'name': name, 'description': description,
                                  'os-volume-type-access:is_public': is_public})
 
 
 class VolumeClient(collection.Client):
-    COLLECTIONS = {
-        'volumes': Volumes, 'backups': Backups, 'restores': Restores, 'volume_types': VolumeTypes,
-        'volume_snapshots': Snapshots,
-        'qos_specs': ('/qos-specs', 'qos_specs', 'qos_specs'),
-        'quotas': ('/os-quota-sets', 'quota_set', None),
-    }
+    volumes = cached_property(Volumes)
+    backups = cached_property(Backups)
+    restores = cached_property(Restores)
+    volume_types = cached_property(VolumeTypes)
+    volume_snapshots = cached_property(Snapshots)
+    qos_specs = cached_property(collection.plain('/qos-specs', 'qos_specs', 'qos_specs'))
+    quotas = cached_property(collection.plain('/os-quota-sets', 'quota_set'))
 
 
-class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
+class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin[VolumeClient]):
     option_group = CLIENT_NAME
     service_types = [VOLUME_V3, BLOCK_STORAGE] = ['volumev3', 'block-storage']
     api_version = {'min_version': '3', 'max_version': '3.latest'}
@@ -131,9 +131,9 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     # --- names --------------------------------------------------------------------------------------------
 
-    def _by_id(self, collection: str, entity: str, wanted: str) -> Any:
+    def _by_id(self, things: collection.Collection, entity: str, wanted: str) -> collection.Entity:
         try:
-            return getattr(self.client(), collection).get(wanted)
+            return things.get(wanted)
         except Exception as error:
             if self.is_not_found(error) or self.is_bad_request(error):
                 raise exception.EntityNotFound(entity=entity, name=wanted) from error
@@ -141,13 +141,13 @@ class CinderClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     def get_volume(self, volume: str) -> str:
         """These four raise EntityNotFound."""
-        return str(self._by_id('volumes', 'Volume', volume).id)
+        return str(self._by_id(self.client().volumes, 'Volume', volume).id)
 
     def get_volume_snapshot(self, snapshot: str) -> str:
-        return str(self._by_id('volume_snapshots', 'VolumeSnapshot', snapshot).id)
+        return str(self._by_id(self.client().volume_snapshots, 'VolumeSnapshot', snapshot).id)
 
     def get_volume_backup(self, backup: str) -> object:
-        return self._by_id('backups', 'Volume backup', backup)
+        return self._by_id(self.client().backups, 'Volume backup', backup)
 
     @shared.MEMOIZE_FINDER
     def get_volume_type(self, volume_type: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,7 +23,8 @@ class Entity:
     """One thing of a service. Its fields are attributes; `to_dict()` is all of them."""
 
     def __init__(self, manager: Collection | None, info: Mapping[str, Any]) -> None:
-        self.manager: Any = manager         # None: plain data, which cannot be read again
+        if manager is not None:             # without one it is plain data, which cannot be read again
+            self.manager = manager
         self._info = dict(info)
 
     def __getattr__(self, name: str) -> Any:
@@ -39,10 +40,10 @@ class Entity:
         """Reads it again."""
         self._info = self.manager.get(self.id).to_dict()
 
-    def delete(self) -> object:
-        return self.manager.delete(self.id)
+    def delete(self) -> None:
+        self.manager.delete(self.id)
 
-    def update(self, **fields: object) -> object:
+    def update(self, **fields: object) -> Entity | None:
         return self.manager.update(self.id, **fields)
 
     def __eq__(self, other: object) -> bool:
@@ -58,8 +59,10 @@ class Entity:
 class Specified(Entity):
     """A flavor or a type: the service keeps a map of texts for it, its extra specifications, under its own URL."""
 
+    manager: HasSpecs
+
     def _specs(self, *key: str) -> str:
-        return str(self.manager._url(self.id, self.manager.specs, *key))
+        return self.manager._url(self.id, self.manager.specs, *key)
 
     def get_keys(self) -> dict[str, str]:
         return dict(self.manager.http.get(self._specs()).json()['extra_specs'])
@@ -99,7 +102,7 @@ class Collection:
 
     def __init__(self, client: HasHttp, path: str | None = None, key: str | None = None,
                  plural: str | None = None) -> None:
-        self.client: Any = client           # also with its other collections
+        self.client = client
         self.http = client.http
         self.path = path or self.path
         self.key = key or self.key
@@ -117,11 +120,14 @@ class Collection:
         body = {name: value for name, value in fields.items() if value is not None}
         return {self.key: body} if self.key else body
 
-    def _made(self, answer: Response) -> Entity | None:
-        if not answer.content:
-            return None
+    def _entity(self, answer: Response) -> Entity:
+        """The thing in an answer."""
         body = answer.json()
         return self.entity(self, body.get(self.key, body) if self.key else body)
+
+    def _changed(self, answer: Response) -> Entity | None:
+        """The thing in an answer that may have no body."""
+        return self._entity(answer) if answer.content else None
 
     def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[dict[str, Any]]:
         """The list's entries, page after page."""
@@ -141,15 +147,12 @@ class Collection:
         url = f'{self.path}{self.detail}' if detailed else self.path
         return [self.entity(self, entry) for entry in self._pages(url, {**(search_opts or {}), **params})]
 
-    def get(self, what: EntityOrId) -> Any:
-        return self._made(self.http.get(self._url(what)))
-
-    def create(self, **fields: Any) -> Any:
-        return self._made(self.http.post(self.path, json=self._wrapped(fields)))
+    def get(self, what: EntityOrId) -> Entity:
+        return self._entity(self.http.get(self._url(what)))
 
     def update(self, what: EntityOrId, **fields: object) -> Entity | None:
         body = {self.key: fields} if self.key else fields
-        return self._made(self.http.request(self._url(what), self.update_verb, json=body))
+        return self._changed(self.http.request(self._url(what), self.update_verb, json=body))
 
     def delete(self, what: EntityOrId) -> None:
         self.http.delete(self._url(what))
@@ -166,6 +169,20 @@ class Collection:
         if len(found) > 1:
             raise AmbiguousMatch(f'Multiple {self.plural or "entries"} matching {fields}.')
         return found[0]
+
+
+class Creating(Collection):
+    """A collection whose things are created from their fields, whatever these are."""
+
+    def create(self, **fields: object) -> Entity:
+        return self._entity(self.http.post(self.path, json=self._wrapped(fields)))
+
+
+class HasSpecs(Creating):
+    """A collection of flavors or types."""
+
+    entity = Specified
+    specs = 'extra_specs'                   # the last part of the URL of a thing's specifications
 
 
 class AmbiguousMatch(exceptions.ClientException):
@@ -187,19 +204,15 @@ def next_page(body: object, plural: str) -> dict[str, object] | None:
     return {name: values[-1] for name, values in parse_qs(urlsplit(link).query).items()} or None
 
 
+def plain(path: str, key: str | None = None, plural: str | None = None) -> Callable[[Client], Creating]:
+    """A collection that can do no more than all of them."""
+    return lambda client: Creating(client, path, key, plural)
+
+
 class Client:
-    """A service's client: `http`, its adapter, and the collections of `COLLECTIONS` as attributes."""
+    """A service's client: `http` is its adapter. Subclasses name its collections, each made when it is first used:
+    `servers = cached_property(Servers)`, or `cached_property(plain(path, key, plural))`."""
 
-    COLLECTIONS: Mapping[str, Any] = {}     # attribute -> a Collection class, or (path, key, plural) of a plain one
-
-    def __init__(self, http: Adapter, context: RequestContext | None = None) -> None:
+    def __init__(self, http: Adapter, context: RequestContext) -> None:
         self.http = http
         self.context = context
-
-    def __getattr__(self, name: str) -> Any:
-        kind = type(self).COLLECTIONS.get(name) if not name.startswith('_') else None
-        if kind is None:
-            raise AttributeError(name)
-        made = kind(self) if isinstance(kind, type) else Collection(self, *kind)
-        self.__dict__[name] = made
-        return made

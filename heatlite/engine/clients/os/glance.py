@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+import builtins
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 
 from heatlite.common import exception
 from heatlite.engine import constraints
@@ -12,20 +14,23 @@ from heatlite.engine.clients.os import collection, service
 CLIENT_NAME = 'glance'
 
 
-class Images(collection.Collection):
+class Images(collection.Creating):
     path, plural = '/images', 'images'
 
-    def list(self, filters: Any = None, **params: Any) -> list[Any]:        # type: ignore[override]
+    def list(self, filters: Mapping[str, object] | None = None,       # type: ignore[override] # as in glanceclient
+             **params: object) -> list[collection.Entity]:
         params.pop('detailed', None)
-        return super().list(search_opts=filters, **params)
+        return super().list(search_opts={**(filters or {}), **params})
 
-    def update(self, what: Any, remove_props: Any = None, **fields: Any) -> Any:
+    def update(self, what: collection.EntityOrId,     # type: ignore[override] # as in glanceclient
+               remove_props: Iterable[str] | None = None, **fields: object) -> collection.Entity:
         """Sets `fields`, adding the ones that are not there; JSON patch as the service wants it."""
         there = self.get(what).to_dict()
-        patch = [{'op': 'remove', 'path': f'/{name}'} for name in remove_props or () if name in there]
+        patch: builtins.list[dict[str, object]] = [
+            {'op': 'remove', 'path': f'/{name}'} for name in remove_props or () if name in there]
         patch += [{'op': 'replace' if name in there else 'add', 'path': f'/{name}', 'value': value}
                   for name, value in fields.items()]
-        return self._made(self.http.patch(
+        return self._entity(self.http.patch(
             self._url(what), json=patch, headers={'Content-Type': 'application/openstack-images-v2.1-json-patch'}))
 
     def deactivate(self, image_id: str) -> None:
@@ -36,10 +41,10 @@ class Images(collection.Collection):
 
 
 class ImageClient(collection.Client):
-    COLLECTIONS = {'images': Images}
+    images = cached_property(Images)
 
 
-class GlanceClientPlugin(service.ServicePlugin):
+class GlanceClientPlugin(service.ServicePlugin[ImageClient]):
     option_group = CLIENT_NAME
     service_types = [IMAGE] = ['image']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
@@ -50,7 +55,7 @@ class GlanceClientPlugin(service.ServicePlugin):
         """Raises EntityMatchNotFound, EntityUniqueMatchNotFound."""
         return str(self.get_image(image_identifier).id)
 
-    def get_image(self, image_identifier: str) -> Any:
+    def get_image(self, image_identifier: str) -> collection.Entity:
         images = self.client().images
         if service.looks_like_uuid(image_identifier):
             try:

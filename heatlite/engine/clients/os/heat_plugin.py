@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
@@ -12,83 +13,85 @@ from heatlite.engine import clients
 from heatlite.engine.clients import remote_cloud
 from heatlite.engine.clients.os import collection, service
 
+if TYPE_CHECKING:
+    from heatlite.common.context import RequestContext
+
 CLIENT_NAME = 'heat'
 
 
-class Stacks(collection.Collection):
+class Stacks(collection.Creating):
     path, key, plural = '/stacks', 'stack', 'stacks'
 
-    def create(self, **fields: Any) -> Any:
-        answer = self.http.post(self.path, json=fields)
-        return self._made(answer)
+    def create(self, **fields: object) -> collection.Entity:
+        return self._entity(self.http.post(self.path, json=fields))
 
-    def get(self, stack_id: Any) -> Any:
-        return self._made(self.http.get(self._url(stack_id)))
-
-    def update(self, stack_id: object, **fields: object) -> None:     # type: ignore[override] # as heatclient names it
+    def update(self, stack_id: collection.EntityOrId, **fields: object) -> None:     # type: ignore[override] # as heatclient names it
         self.http.request(self._resource(stack_id), 'PATCH' if fields.pop('existing', False) else 'PUT', json=fields)
 
-    def delete(self, stack_id: Any) -> None:
+    def delete(self, stack_id: collection.EntityOrId) -> None:
         self.http.delete(self._resource(stack_id))
 
-    def validate(self, **fields: Any) -> Any:
+    def validate(self, **fields: object) -> Any:
         return self.http.post('/validate', json=fields).json()
 
-    def _resource(self, stack_id: object) -> str:
+    def _resource(self, stack_id: collection.EntityOrId) -> str:
         """`/stacks/<name>/<id>`: writing takes no redirect."""
         if '/' in str(stack_id):
             return self._url(stack_id)
         found = self.get(stack_id)
         return f'{self.path}/{found.stack_name}/{found.id}'
 
-    def snapshot(self, stack_id: object, name: str | None = None) -> dict[str, Any]:
+    def snapshot(self, stack_id: collection.EntityOrId, name: str | None = None) -> dict[str, Any]:
         answer = self.http.post(f'{self._resource(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 
-    def snapshot_show(self, stack_id: object, snapshot_id: str) -> dict[str, object]:
+    def snapshot_show(self, stack_id: collection.EntityOrId, snapshot_id: str) -> dict[str, object]:
         return dict(self.http.get(f'{self._resource(stack_id)}/snapshots/{snapshot_id}').json())
 
-    def snapshot_delete(self, stack_id: object, snapshot_id: str) -> None:
+    def snapshot_delete(self, stack_id: collection.EntityOrId, snapshot_id: str) -> None:
         self.http.delete(f'{self._resource(stack_id)}/snapshots/{snapshot_id}')
 
-    def restore(self, stack_id: object, snapshot_id: str) -> None:
+    def restore(self, stack_id: collection.EntityOrId, snapshot_id: str) -> None:
         self.http.post(f'{self._resource(stack_id)}/snapshots/{snapshot_id}/restore')
 
 
 class Actions(collection.Collection):
-    def _act(self, stack_id: object, name: str) -> None:
+    client: OrchestrationClient
+
+    def _act(self, stack_id: collection.EntityOrId, name: str) -> None:
         self.http.post(f'{self.client.stacks._resource(stack_id)}/actions', json={name: None})
 
-    def suspend(self, stack_id: object) -> None:
+    def suspend(self, stack_id: collection.EntityOrId) -> None:
         self._act(stack_id, 'suspend')
 
-    def resume(self, stack_id: object) -> None:
+    def resume(self, stack_id: collection.EntityOrId) -> None:
         self._act(stack_id, 'resume')
 
-    def check(self, stack_id: object) -> None:
+    def check(self, stack_id: collection.EntityOrId) -> None:
         self._act(stack_id, 'check')
 
 
 class OrchestrationClient(collection.Client):
-    COLLECTIONS = {'stacks': Stacks, 'actions': Actions}
+    stacks = cached_property(Stacks)
+    actions = cached_property(Actions)
 
 
-class HeatClientPlugin(service.ServicePlugin):
+class HeatClientPlugin(service.ServicePlugin[OrchestrationClient]):
     option_group = CLIENT_NAME
     service_types = [ORCHESTRATION, CLOUDFORMATION] = ['orchestration', 'cloudformation']
     CLOUDWATCH = 'cloudwatch'
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = OrchestrationClient
 
-    def __init__(self, context: Any) -> None:
+    def __init__(self, context: RequestContext) -> None:
         super().__init__(context)
-        self._elsewhere: dict[tuple[Any, ...], Any] = {}
+        self._elsewhere: dict[tuple[str | bool | None, ...], OrchestrationClient] = {}
 
     def _service_type(self) -> str:
         return self.ORCHESTRATION
 
     def elsewhere(self, region: str | None, secret: str | None = None, ca_cert: str | None = None,
-                  insecure: bool = False, project: str | None = None) -> Any:
+                  insecure: bool = False, project: str | None = None) -> OrchestrationClient:
         """The client of another region or `project`, or, with the id of a `secret` with a login, of another cloud.
 
         `ca_cert`: text. Kept as long as this plug-in. Raises EntityNotFound, Error, keystoneauth1's errors.

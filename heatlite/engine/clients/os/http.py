@@ -76,7 +76,7 @@ class ServiceAdapter(adapter.Adapter):
         look = looking.current()
         if look is not None:
             look.before(str(self.service_type))
-        def note(response: object, error: str = '') -> None:
+        def note(response: Response | None, error: str = '') -> None:
             answers.note(Answer(str(self.service_type), method, url, response, error))
 
         try:
@@ -129,7 +129,7 @@ def messages(response: Response) -> Iterator[str]:
             yield body[name]
 
 
-def parsed(text: Any) -> Any:
+def parsed(text: Any) -> object:
     """What it holds; None when that is no JSON."""
     try:
         return json.loads(text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import http, service
+from heatlite.engine.clients.os import collection, http, service
 
 CLIENT_NAME = 'ironic'
 
@@ -13,10 +13,11 @@ CLIENT_NAME = 'ironic'
 MICROVERSION = '1.58'                       # what the type of ports needs at most is 1.53
 
 
-class IronicClientPlugin(service.ServicePlugin):
+class IronicClientPlugin(service.ServicePlugin[collection.Client]):
     option_group = CLIENT_NAME
     service_types = [BAREMETAL] = ['baremetal']
     api_version = {'min_version': '1', 'max_version': '1.latest'}
+    client_class = collection.Client
 
     def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('default_microversion', self.get_max_microversion())

@@ -5,14 +5,15 @@ from __future__ import annotations
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import collection, service
 
 CLIENT_NAME = 'magnum'
 
 
-class MagnumClientPlugin(service.ServicePlugin):
+class MagnumClientPlugin(service.ServicePlugin[collection.Client]):
     option_group = CLIENT_NAME
     service_types = [CONTAINER] = ['container-infra']
+    client_class = collection.Client
 
     @shared.MEMOIZE_FINDER
     def get_cluster_template(self, value: str) -> str:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from functools import cached_property
 
 from heatlite.common import exception
 from heatlite.engine import constraints
@@ -16,14 +17,12 @@ MICROVERSION = '2.15'                       # newer ones rename what templates k
 HEADER = 'X-OpenStack-Manila-API-Version'   # the word of this service; keystoneauth sends the common one as well
 
 
-class ShareTypes(collection.Collection):
+class ShareTypes(collection.HasSpecs):
     path, key, plural = '/types', 'share_type', 'share_types'
-    entity = collection.Specified
-    specs = 'extra_specs'
 
     def create(self, name: str, spec_driver_handles_share_servers: bool,    # type: ignore[override] # as in manilaclient
-               spec_snapshot_support: bool | None = None, is_public: bool = True, extra_specs: Any = None,
-               description: str | None = None) -> Any:
+               spec_snapshot_support: bool | None = None, is_public: bool = True,
+               extra_specs: Mapping[str, object] | None = None, description: str | None = None) -> collection.Entity:
         specs = {**(extra_specs or {}), 'driver_handles_share_servers': spec_driver_handles_share_servers}
         if spec_snapshot_support is not None:
             specs['snapshot_support'] = spec_snapshot_support
@@ -32,16 +31,14 @@ class ShareTypes(collection.Collection):
 
 
 class ShareClient(collection.Client):
-    COLLECTIONS = {
-        'share_types': ShareTypes,
-        'shares': ('/shares', 'share', 'shares'),
-        'share_networks': ('/share-networks', 'share_network', 'share_networks'),
-        'share_snapshots': ('/snapshots', 'snapshot', 'snapshots'),
-        'security_services': ('/security-services', 'security_service', 'security_services'),
-    }
+    share_types = cached_property(ShareTypes)
+    shares = cached_property(collection.plain('/shares', 'share', 'shares'))
+    share_networks = cached_property(collection.plain('/share-networks', 'share_network', 'share_networks'))
+    share_snapshots = cached_property(collection.plain('/snapshots', 'snapshot', 'snapshots'))
+    security_services = cached_property(collection.plain('/security-services', 'security_service', 'security_services'))
 
 
-class ManilaClientPlugin(service.ServicePlugin):
+class ManilaClientPlugin(service.ServicePlugin[ShareClient]):
     option_group = CLIENT_NAME
     service_types = [SHARE, SHARE_V2] = ['shared-file-system', 'sharev2']
     api_version = {'min_version': '2', 'max_version': '2.latest'}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from keystoneauth1 import exceptions as keystone_exceptions
 
@@ -15,6 +15,7 @@ from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.microversion_mixin import MicroversionMixin
 from heatlite.engine.clients.os import nova_userdata, service
+from heatlite.engine.clients.os.collection import Entity, EntityOrId
 from heatlite.engine.clients.os.nova_collections import ComputeClient
 from heatlite.engine.clients.os.pending_servers import StatusListCache
 
@@ -30,13 +31,14 @@ DEFERRED_STATUSES = ('BUILD', 'HARD_REBOOT', 'PASSWORD', 'REBOOT', 'RESCUE', 'RE
                      'SUSPENDED', 'VERIFY_RESIZE')
 
 
-class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
+class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[ComputeClient]):
     deferred_server_statuses = list(DEFERRED_STATUSES)
     option_group = CLIENT_NAME
     service_types = [COMPUTE] = ['compute']
     api_version = {'min_version': '2.1', 'max_version': '2.latest'}
+    client_class = ComputeClient
 
-    def _create(self, version: str | None = None) -> object:
+    def _create(self, version: str | None = None) -> ComputeClient:
         return ComputeClient(self.adapter(default_microversion=version), self.context)
 
     # --- microversions ------------------------------------------------------------------------------------
@@ -62,7 +64,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     # --- servers ------------------------------------------------------------------------------------------
 
-    def get_server(self, server: str) -> Any:
+    def get_server(self, server: str) -> Entity:
         """Raises EntityNotFound."""
         try:
             return self.client().servers.get(server)
@@ -71,7 +73,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                 raise exception.EntityNotFound(entity='Server', name=server) from error
             raise
 
-    def fetch_server(self, server_id: str) -> Any:
+    def fetch_server(self, server_id: str) -> Entity | None:
         """None when the service cannot tell just now; not found is an error."""
         try:
             return self.client().servers.get(server_id)
@@ -88,7 +90,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def fetch_server_attr(self, server_id: str, attr: str) -> object:
         return getattr(self.fetch_server(server_id), attr, None)
 
-    def refresh_server(self, server: Any) -> None:
+    def refresh_server(self, server: Entity) -> None:
         """Reads it again; keeps what it has when the service cannot tell just now."""
         try:
             server.get()
@@ -116,11 +118,11 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def _status_lists(self) -> dict[object, StatusListCache]:
         return {}
 
-    def get_status(self, server: Any) -> str:
+    def get_status(self, server: Entity) -> str:
         """Without the task some clouds append in brackets."""
         return str(server.status).split('(')[0]
 
-    def get_ip(self, server: object, net_type: str, net_version: int) -> str | None:
+    def get_ip(self, server: EntityOrId, net_type: str, net_version: int) -> str | None:
         """The first address of a network (`net_type` is its name) and an IP version."""
         for address in (getattr(server, 'addresses', None) or {}).get(net_type, ()):
             if address['version'] == net_version:
@@ -156,7 +158,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                 raise exception.ResourceInError(resource_status='ERROR', status_reason=_fault_of(server))
         return False
 
-    def check_server_active(self, server: Any, res_name: str = 'Server') -> bool:
+    def check_server_active(self, server: Entity, res_name: str = 'Server') -> bool:
         """Raises ResourceInError, ResourceUnknownStatus."""
         status = self.get_status(server)
         if status == 'ACTIVE':
@@ -185,15 +187,15 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     get_flavor_id = find_flavor_by_name_or_id
 
     @shared.MEMOIZE_FINDER
-    def flavor_sizes(self) -> list[list[Any]]:
+    def flavor_sizes(self) -> list[list[str | int]]:
         """Return [id, name, vCPU, MiB of memory, GiB of disk] of all flavors that the project may use."""
         return [[each.id, each.name, each.vcpus, each.ram, each.disk] for each in self.client().flavors.list()]
 
-    def get_flavor(self, flavor_identifier: str) -> Any:
+    def get_flavor(self, flavor_identifier: str) -> Entity:
         return self.client().flavors.get(self.find_flavor_by_name_or_id(flavor_identifier))
 
     @shared.MEMOIZE_FINDER
-    def get_keypair(self, key_name: str) -> Any:
+    def get_keypair(self, key_name: str) -> Entity:
         """Raises EntityNotFound."""
         try:
             return self.client().keypairs.get(key_name)
@@ -202,7 +204,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
                 raise exception.EntityNotFound(entity='Key', name=key_name) from error
             raise
 
-    def get_host(self, hypervisor_hostname: str) -> Any:
+    def get_host(self, hypervisor_hostname: str) -> Entity:
         """Raises EntityNotFound."""
         try:
             found = self.client().hypervisors.search(hypervisor_hostname)
@@ -218,7 +220,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
     def availability_zones(self) -> list[str]:
         return [zone.zoneName for zone in self.client().availability_zones.list(detailed=False)]
 
-    def absolute_limits(self) -> Any:
+    def absolute_limits(self) -> Entity:
         """Server-side limits such as maxServerMeta, maxPersonality, maxPersonalitySize."""
         return self.client().limits.absolute()
 
@@ -242,7 +244,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         import json
         return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}
 
-    def meta_update(self, server: object, metadata: Mapping[str, object]) -> None:
+    def meta_update(self, server: EntityOrId, metadata: Mapping[str, object]) -> None:
         """The server's metadata becomes `metadata`: what is not in it is deleted."""
         wanted = self.meta_serialize(metadata)
         servers = self.client().servers
@@ -255,10 +257,10 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
 
     # --- changes of a server ------------------------------------------------------------------------------
 
-    def rename(self, server: object, name: str) -> None:
+    def rename(self, server: EntityOrId, name: str) -> None:
         self.client().servers.update(server, name=name)
 
-    def _act(self, server_id: str, act: Callable[[Any], object]) -> bool:
+    def _act(self, server_id: str, act: Callable[[Entity], object]) -> bool:
         """False when the service could not even look; the caller tries again."""
         server = self.fetch_server(server_id)
         if server is None:
@@ -319,7 +321,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             raise exception.Error(_('Rebuilding server failed, status ERROR'))
         return True
 
-    def get_console_urls(self, server: object) -> ConsoleUrls:
+    def get_console_urls(self, server: EntityOrId) -> ConsoleUrls:
         """A mapping from console type to URL; each is fetched when it is read, unavailable ones give the reason."""
         return ConsoleUrls(self, server)
 
@@ -397,7 +399,7 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
             raise exception.Error(_('No fixed IP addresses found for server %s.') % server_id)
         first = interfaces[0]
         address = next((ip['ip_address'] for ip in first.fixed_ips if ':' not in ip['ip_address']), None)
-        body: dict[str, Any] = {'port_id': first.port_id}
+        body: dict[str, object] = {'port_id': first.port_id}
         if address:
             body['fixed_ip_address'] = address
         self.clients.client('neutron').update_floatingip(floatingip_id, {'floatingip': body})
@@ -418,23 +420,23 @@ class NovaClientPlugin(MicroversionMixin, service.ServicePlugin):
         return str(found[0]['id'])
 
 
-class ConsoleUrls(Mapping[str, Any]):
+class ConsoleUrls(Mapping[str, str]):
     """Made on each read: a console URL is only good once."""
 
     # type in templates -> protocol and type of POST /servers/{id}/remote-consoles
     TYPES = {'novnc': ('vnc', 'novnc'), 'xvpvnc': ('vnc', 'xvpvnc'), 'spice-html5': ('spice', 'spice-html5'),
              'rdp-html5': ('rdp', 'rdp-html5'), 'serial': ('serial', 'serial'), 'webmks': ('mks', 'webmks')}
 
-    def __init__(self, plugin: NovaClientPlugin, server: object) -> None:
+    def __init__(self, plugin: NovaClientPlugin, server: EntityOrId) -> None:
         self._plugin = plugin
         self._server = server
 
-    def __getitem__(self, console_type: str) -> Any:
+    def __getitem__(self, console_type: str) -> str:
         if console_type not in self.TYPES:
             raise KeyError(console_type)
         protocol, kind = self.TYPES[console_type]
         try:
-            return self._plugin.client().servers.remote_console(self._server, protocol, kind)['url']
+            return str(self._plugin.client().servers.remote_console(self._server, protocol, kind)['url'])
         except Exception as error:
             if self._plugin.is_client_exception(error) and service.status_of(error) in (400, 404, 409, 501):
                 return _('Cannot get console url: %s') % error
@@ -480,7 +482,7 @@ __all__ = ['CLIENT_NAME', 'ConsoleUrls', 'FlavorConstraint', 'HostConstraint', '
            'NovaBaseConstraint', 'NovaClientPlugin', 'ServerConstraint']
 
 
-def _fault_of(server: object) -> str:
+def _fault_of(server: EntityOrId) -> str:
     """What Nova says of a server in ERROR."""
     fault = getattr(server, 'fault', None) or {}
     return _('Message: %(message)s, Code: %(code)s') % {

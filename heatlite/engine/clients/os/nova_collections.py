@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from heatlite.engine.clients.os.collection import Client, Collection, Entity, EntityOrId, Specified, id_of
+from heatlite.engine.clients.os.collection import (
+    Client,
+    Collection,
+    Creating,
+    Entity,
+    EntityOrId,
+    HasSpecs,
+    id_of,
+    plain,
+)
 
 if TYPE_CHECKING:
     from requests import Response
 
 
 class Server(Entity):
+    manager: Servers
+
     @property
     def networks(self) -> dict[str, list[str]]:
         """Addresses by name of network."""
@@ -21,22 +33,23 @@ class Server(Entity):
 
 
 class Servers(Collection):
+    client: ComputeClient
     path, key, plural, detail = '/servers', 'server', 'servers', '/detail'
     entity = Server
 
-    def create(self, name: str, image: EntityOrId | None = None, flavor: EntityOrId | None = None,     # type: ignore[override] # as in novaclient
-               **fields: object) -> Entity | None:
+    def create(self, name: str, image: EntityOrId | None = None, flavor: EntityOrId | None = None,
+               **fields: object) -> Entity:
         """`fields`: as Nova's API, or as its library names them."""
-        body = {'name': name, 'imageRef': id_of(image) if image else '', 'flavorRef': id_of(flavor)}
+        body: dict[str, object] = {'name': name, 'imageRef': id_of(image) if image else '', 'flavorRef': id_of(flavor)}
         body.update(_api_fields(fields))
         request: dict[str, object] = {'server': body}
         hints = body.pop('scheduler_hints', None) or body.pop('os:scheduler_hints', None)
         if hints:
             request['os:scheduler_hints'] = hints
-        return self._made(self.http.post(self.path, json=request))
+        return self._entity(self.http.post(self.path, json=request))
 
     def update(self, server: EntityOrId, **fields: object) -> Entity | None:        # type: ignore[override] # as novaclient names it
-        return self._made(self.http.put(self._url(server), json={'server': fields}))
+        return self._changed(self.http.put(self._url(server), json={'server': fields}))
 
     def action(self, server: EntityOrId, name: str, body: object = None) -> Response:
         return self.http.post(self._url(server, 'action'), json={name: body})
@@ -63,7 +76,7 @@ class Servers(Collection):
         if 'userdata' in fields:
             fields['user_data'] = encoded(fields.pop('userdata'))
         answer = self.action(server, 'rebuild', {'imageRef': id_of(image), **fields})
-        return self._made(answer)
+        return self._changed(answer)
 
     def suspend(self, server: EntityOrId) -> None:
         self.action(server, 'suspend')
@@ -102,7 +115,7 @@ class Servers(Collection):
     def remote_console(self, server: EntityOrId, protocol: str, kind: str) -> dict[str, object]:
         answer = self.http.post(self._url(server, 'remote-consoles'),
                                 json={'remote_console': {'protocol': protocol, 'type': kind}})
-        found: dict[str, Any] = answer.json()['remote_console']
+        found: dict[str, object] = answer.json()['remote_console']
         return found
 
     def set_meta(self, server: EntityOrId, metadata: Mapping[str, str]) -> None:
@@ -156,7 +169,7 @@ LIBRARY_NAMES = {'meta': 'metadata', 'userdata': 'user_data', 'nics': 'networks'
                  'access_ip_v6': 'accessIPv6'}
 
 
-def _api_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+def _api_fields(fields: Mapping[str, Any]) -> dict[str, object]:
     """What Nova's library takes, as its API wants it; nothing that is not given."""
     body: dict[str, object] = {}
     for name, value in fields.items():
@@ -203,9 +216,8 @@ def _old_device(device: str, text: str) -> dict[str, object]:
     return entry
 
 
-class Flavors(Collection):
+class Flavors(HasSpecs):
     path, key, plural, detail = '/flavors', 'flavor', 'flavors', '/detail'
-    entity = Specified
     specs = 'os-extra_specs'
 
     def create(self, name: str, ram: int, vcpus: int, disk: int,       # type: ignore[override] # as in novaclient
@@ -233,15 +245,15 @@ class FlavorAccess(Collection):
         self.http.post(self._url(flavor, 'action'), json={'removeTenantAccess': {'tenant': tenant}})
 
 
-class Keypairs(Collection):
+class Keypairs(Creating):
     path, key, plural = '/os-keypairs', 'keypair', 'keypairs'
 
     def list(self, user_id: str | None = None, **params: object) -> list[Entity]:     # type: ignore[override]
         return [Entity(self, entry['keypair']) for entry in self._pages(self.path, {'user_id': user_id, **params})]
 
-    def get(self, keypair: EntityOrId, user_id: str | None = None) -> Entity | None:
+    def get(self, keypair: EntityOrId, user_id: str | None = None) -> Entity:
         params = {'user_id': user_id} if user_id else None
-        return self._made(self.http.get(self._url(getattr(keypair, 'name', keypair)), params=params))
+        return self._entity(self.http.get(self._url(getattr(keypair, 'name', keypair)), params=params))
 
     def delete(self, key: EntityOrId, user_id: str | None = None) -> None:
         self.http.delete(self._url(getattr(key, 'name', key)), params={'user_id': user_id} if user_id else None)
@@ -288,28 +300,32 @@ class Limits(Collection):
         return Entity(self, {**found, 'absolute': found['absolute']})
 
 
-class Aggregates(Collection):
+class Aggregates(Creating):
     path, key, plural = '/os-aggregates', 'aggregate', 'aggregates'
 
-    def _action(self, aggregate: EntityOrId, name: str, body: Mapping[str, object]) -> Entity | None:
-        return self._made(self.http.post(self._url(aggregate, 'action'), json={name: body}))
+    def _action(self, aggregate: EntityOrId, name: str, body: Mapping[str, object]) -> Entity:
+        return self._entity(self.http.post(self._url(aggregate, 'action'), json={name: body}))
 
-    def add_host(self, aggregate: EntityOrId, host: str) -> Entity | None:
+    def add_host(self, aggregate: EntityOrId, host: str) -> Entity:
         return self._action(aggregate, 'add_host', {'host': host})
 
-    def remove_host(self, aggregate: EntityOrId, host: str) -> Entity | None:
+    def remove_host(self, aggregate: EntityOrId, host: str) -> Entity:
         return self._action(aggregate, 'remove_host', {'host': host})
 
-    def set_metadata(self, aggregate: EntityOrId, metadata: Mapping[str, object]) -> Entity | None:
+    def set_metadata(self, aggregate: EntityOrId, metadata: Mapping[str, object]) -> Entity:
         return self._action(aggregate, 'set_metadata', {'metadata': metadata})
 
 
 class ComputeClient(Client):
-    COLLECTIONS = {
-        'servers': Servers, 'flavors': Flavors, 'flavor_access': FlavorAccess, 'keypairs': Keypairs,
-        'volumes': Volumes, 'hypervisors': Hypervisors, 'limits': Limits, 'aggregates': Aggregates,
-        'server_groups': ('/os-server-groups', 'server_group', 'server_groups'),
-        'availability_zones': ('/os-availability-zone', None, 'availabilityZoneInfo'),
-        'quotas': ('/os-quota-sets', 'quota_set', None),
-        'services': ('/os-services', 'service', 'services'),
-    }
+    servers = cached_property(Servers)
+    flavors = cached_property(Flavors)
+    flavor_access = cached_property(FlavorAccess)
+    keypairs = cached_property(Keypairs)
+    volumes = cached_property(Volumes)
+    hypervisors = cached_property(Hypervisors)
+    limits = cached_property(Limits)
+    aggregates = cached_property(Aggregates)
+    server_groups = cached_property(plain('/os-server-groups', 'server_group', 'server_groups'))
+    availability_zones = cached_property(plain('/os-availability-zone', None, 'availabilityZoneInfo'))
+    quotas = cached_property(plain('/os-quota-sets', 'quota_set'))
+    services = cached_property(plain('/os-services', 'service', 'services'))

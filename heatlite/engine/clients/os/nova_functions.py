@@ -7,56 +7,60 @@ The first argument of most functions is the client that `resource.nova()` return
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine import clients
 from heatlite.engine.clients.os import nova
 
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.nova_collections import ComputeClient, Server
+    from heatlite.engine.resource import Resource
+
 deferred_server_statuses = nova.DEFERRED_STATUSES
 
 
-def _plugin(nova_client: Any, name: str = 'nova') -> Any:
-    return clients.of(nova_client.context).client_plugin(name)
+def _plugin(nova_client: ComputeClient) -> nova.NovaClientPlugin:
+    found: nova.NovaClientPlugin = clients.of(nova_client.context).client_plugin('nova')
+    return found
 
 
-def get_image_id(nova_client: object, image_identifier: str) -> str:
+def get_image_id(nova_client: ComputeClient, image_identifier: str) -> str:
     """Return the id of the image with that name or id. Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
-    return str(_plugin(nova_client, 'glance').find_image_by_name_or_id(image_identifier))
+    return str(clients.of(nova_client.context).client_plugin('glance').find_image_by_name_or_id(image_identifier))
 
 
-def get_flavor_id(nova_client: object, flavor: str) -> str:
+def get_flavor_id(nova_client: ComputeClient, flavor: str) -> str:
     """Return the id of the flavor with that name or id. Raises EntityNotFound."""
-    return str(_plugin(nova_client).find_flavor_by_name_or_id(flavor))
+    return _plugin(nova_client).find_flavor_by_name_or_id(flavor)
 
 
-def get_keypair(nova_client: object, key_name: str) -> Any:
+def get_keypair(nova_client: ComputeClient, key_name: str) -> Entity:
     """Raises EntityNotFound."""
     return _plugin(nova_client).get_keypair(key_name)
 
 
-def refresh_server(server: Any) -> None:
+def refresh_server(server: Server) -> None:
     """Read the server again. It keeps its fields while the service cannot answer."""
     _plugin(server.manager.client).refresh_server(server)
 
 
-def get_ip(server: Any, net_type: str, net_version: int) -> str | None:
+def get_ip(server: Server, net_type: str, net_version: int) -> str | None:
     """Return the first address of the network named `net_type`, of IP version 4 or 6."""
-    found: str | None = _plugin(server.manager.client).get_ip(server, net_type, net_version)
-    return found
+    return _plugin(server.manager.client).get_ip(server, net_type, net_version)
 
 
-def server_to_ipaddress(client: object, server: str) -> str | None:
+def server_to_ipaddress(client: ComputeClient, server: str) -> str | None:
     """Return the first address of any network; None if the server is not found."""
-    found: str | None = _plugin(client).server_to_ipaddress(server)
-    return found
+    return _plugin(client).server_to_ipaddress(server)
 
 
-def build_userdata(resource: Any, userdata: str | None = None, instance_user: str | None = None) -> str:
+def build_userdata(resource: Resource, userdata: str | None = None, instance_user: str | None = None) -> str:
     """Return the user data that cloud-init and heat-cfntools read, with the metadata of `resource`."""
     return str(resource.client_plugin('nova').build_userdata(resource.metadata_get(), userdata, instance_user))
 
 
-def delete_server(server: Any) -> Iterator[None]:
+def delete_server(server: Server) -> Iterator[None]:
     """A task: delete the server, then yield until it is gone. Raises ResourceInError if the deletion failed."""
     plugin = _plugin(server.manager.client)
     try:
@@ -73,11 +77,11 @@ def meta_serialize(metadata: Mapping[str, object]) -> dict[str, str]:
     return nova.NovaClientPlugin.meta_serialize(metadata)
 
 
-def meta_update(client: object, server: object, metadata: Mapping[str, object]) -> None:
+def meta_update(client: ComputeClient, server: Server, metadata: Mapping[str, object]) -> None:
     """Make `metadata` the metadata of the server, and delete other keys."""
     _plugin(client).meta_update(server, metadata)
 
 
-def absolute_limits(nova_client: object) -> Any:
+def absolute_limits(nova_client: ComputeClient) -> Entity:
     """Return the limits of the project, as attributes."""
     return _plugin(nova_client).absolute_limits()

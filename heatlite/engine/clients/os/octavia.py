@@ -5,15 +5,16 @@ from __future__ import annotations
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import collection, service
 
 CLIENT_NAME = 'octavia'
 
 
-class OctaviaClientPlugin(service.ServicePlugin):
+class OctaviaClientPlugin(service.ServicePlugin[collection.Client]):
     option_group = CLIENT_NAME
     service_types = [LOADBALANCER] = ['load-balancer']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
+    client_class = collection.Client
 
     # The finders raise EntityNotFound, PhysicalResourceNameAmbiguity.
 

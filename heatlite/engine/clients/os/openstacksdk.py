@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import service
 
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
 CLIENT_NAME = 'openstack'
 
 
-class OpenStackSDKPlugin(service.ServicePlugin):
+class OpenStackSDKPlugin(service.StatusPlugin['Connection']):
     """The client is the SDK's connection: plug-ins use it, our own types need only the finders."""
 
     option_group = CLIENT_NAME
     service_types = [NETWORK] = ['network']
 
-    def _create(self, version: str | None = None) -> object:
+    def _create(self, version: str | None = None) -> Connection:
         from openstack import connection
         return connection.Connection(session=self.context.keystone_session, region_name=self._get_region_name(),
                                      interface=self.interface())

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1.exceptions import http as http_exceptions
@@ -20,14 +20,15 @@ def looks_like_uuid(value: object) -> bool:
     return bool(UUID.fullmatch(str(value)))
 
 
-class ServicePlugin(client_plugin.ClientPlugin):
-    """Subclasses say `service_types`, `option_group`, `api_version` and `client_class`."""
+C = TypeVar('C')                        # the class of the client
+T = TypeVar('T')
+R = TypeVar('R', bound=collection.Client)
 
-    exceptions_module: Any = [http_exceptions, keystone_exceptions]
-    client_class: type[collection.Client] = collection.Client
 
-    def _create(self, version: str | None = None) -> object:
-        return self.client_class(self.adapter(), self.context)
+class StatusPlugin(client_plugin.ClientPlugin[C]):
+    """What errors mean, by their HTTP status. Subclasses say `service_types`, `option_group` and `api_version`."""
+
+    exceptions_module = [http_exceptions, keystone_exceptions]
 
     def _get_service_name(self) -> str:
         return self.option_group or super()._get_service_name()
@@ -52,7 +53,14 @@ class ServicePlugin(client_plugin.ClientPlugin):
     def is_forbidden(self, ex: BaseException) -> bool:
         return status_of(ex) == 403
 
-    # --- names --------------------------------------------------------------------------------------------
+
+class ServicePlugin(StatusPlugin[R]):
+    """A service whose client is one of ours: subclasses say `client_class`, too."""
+
+    client_class: type[R]
+
+    def _create(self, version: str | None = None) -> R:
+        return self.client_class(self.adapter(), self.context)
 
     def _listed(self, path: str, plural: str, **filters: object) -> list[dict[str, Any]]:
         return list(collection.Collection(self.client(), path, None, plural)._pages(path, filters))
@@ -88,7 +96,7 @@ def status_of(error: BaseException) -> int | None:
     return None if isinstance(error, exception.HeatException) else http.status_of(error)
 
 
-def the_only_one(entity: str, wanted: Any, found: list[Any]) -> Any:
+def the_only_one(entity: str, wanted: object, found: Sequence[T]) -> T:
     """Raises EntityNotFound, PhysicalResourceNameAmbiguity."""
     if not found:
         raise exception.EntityNotFound(entity=entity, name=wanted)

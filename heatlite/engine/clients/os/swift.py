@@ -6,18 +6,17 @@ import hashlib
 import hmac
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, urlsplit
 
 from heatlite.common import password_gen
 from heatlite.common import runtime as runtimes
-from heatlite.engine.clients.os import service
+from heatlite.engine.clients.os import collection, service
 
 if TYPE_CHECKING:
-    from keystoneauth1.adapter import Adapter
     from requests import Response
 
 CLIENT_NAME = 'swift'
@@ -29,12 +28,14 @@ TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
 ONE_DAY = 86400
 
 
-class ObjectClient:
-    """The calls of Swift's library. Headers come back with lower-case names."""
+class Listed(TypedDict):
+    """What is used of an object in the list of its container."""
 
-    def __init__(self, http: Adapter, context: object = None) -> None:
-        self.http = http
-        self.context = context
+    name: str
+
+
+class ObjectClient(collection.Client):
+    """The calls of Swift's library. Headers come back with lower-case names."""
 
     @property
     def url(self) -> str:
@@ -67,7 +68,7 @@ class ObjectClient:
     def head_container(self, container: str) -> dict[str, str]:
         return self._headers(self.http.head(self._path(container)))
 
-    def get_container(self, container: str, **params: object) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    def get_container(self, container: str, **params: object) -> tuple[dict[str, str], list[Listed]]:
         params = {name: value for name, value in params.items() if value is not None and name != 'full_listing'}
         answer = self.http.get(self._path(container), params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []
@@ -97,12 +98,10 @@ class ObjectClient:
         self.http.delete(self._path(container, name))
 
 
-class SwiftClientPlugin(service.ServicePlugin):
+class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
     option_group = CLIENT_NAME
     service_types = [OBJECT_STORE] = ['object-store']
-
-    def _create(self, version: str | None = None) -> object:
-        return ObjectClient(self.adapter(), self.context)
+    client_class = ObjectClient
 
     # --- URLs that need no login --------------------------------------------------------------------------
 
@@ -166,7 +165,8 @@ class SwiftClientPlugin(service.ServicePlugin):
         """A Last-Modified header as UTC without zone."""
         return parsedate_to_datetime(lm).astimezone(UTC).replace(tzinfo=None)
 
-    def get_files_from_container(self, files_container: str, files_to_skip: Any = None) -> dict[str, Any]:
+    def get_files_from_container(self, files_container: str, files_to_skip: Collection[str] | None = None
+                                 ) -> dict[str, str]:
         """Name to content of every object but those of `files_to_skip`; JSON is what clients put there."""
         client = self.client()
         _headers, entries = client.get_container(files_container)

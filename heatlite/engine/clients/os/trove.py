@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
@@ -11,7 +13,7 @@ from heatlite.engine.clients.os import collection, service
 CLIENT_NAME = 'trove'
 
 
-class Instances(collection.Collection):
+class Instances(collection.Creating):
     path, key, plural = '/instances', 'instance', 'instances'
 
     def action(self, instance: object, name: str, body: object) -> None:
@@ -28,12 +30,13 @@ class Instances(collection.Collection):
 
 
 class DatabaseClient(collection.Client):
-    COLLECTIONS = {'instances': Instances, 'flavors': ('/flavors', 'flavor', 'flavors'),
-                   'datastores': ('/datastores', 'datastore', 'datastores'),
-                   'clusters': ('/clusters', 'cluster', 'clusters')}
+    instances = cached_property(Instances)
+    flavors = cached_property(collection.plain('/flavors', 'flavor', 'flavors'))
+    datastores = cached_property(collection.plain('/datastores', 'datastore', 'datastores'))
+    clusters = cached_property(collection.plain('/clusters', 'cluster', 'clusters'))
 
 
-class TroveClientPlugin(service.ServicePlugin):
+class TroveClientPlugin(service.ServicePlugin[DatabaseClient]):
     option_group = CLIENT_NAME
     service_types = [DATABASE] = ['database']
     client_class = DatabaseClient

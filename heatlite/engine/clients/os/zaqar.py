@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import http, service
-from heatlite.engine.clients.os.collection import Collection
+from heatlite.engine.clients.os.collection import Client, Collection
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
@@ -50,7 +51,7 @@ class Queue:
             return new_meta
         return self._http.get(self._path()).json()
 
-    def post(self, messages: Any) -> Any:
+    def post(self, messages: object) -> Any:
         entries = messages if isinstance(messages, list) else [messages]
         return self._http.post(self._path('messages'), json={'messages': entries}).json()
 
@@ -82,10 +83,7 @@ class Message:
         self.ttl = info.get('ttl')
 
 
-class MessageClient:
-    def __init__(self, http: Adapter, context: object = None) -> None:
-        self.http = http
-
+class MessageClient(Client):
     @property
     def api_url(self) -> str:
         return str(self.http.get_endpoint())
@@ -94,18 +92,16 @@ class MessageClient:
         return Queue(self.http, name)
 
 
-class ZaqarClientPlugin(service.ServicePlugin):
+class ZaqarClientPlugin(service.ServicePlugin[MessageClient]):
     option_group = CLIENT_NAME
     service_types = [MESSAGING] = ['messaging']
     api_version = {'min_version': '2', 'max_version': '2.latest'}
+    client_class = MessageClient
     DEFAULT_TTL = 3600                      # seconds
 
     def adapter(self, service_type: str | None = None, **given: object) -> http.ServiceAdapter:
         given.setdefault('additional_headers', {CLIENT_ID: runtimes.current().uuid()})
         return super().adapter(service_type, **given)
-
-    def _create(self, version: str | None = None) -> MessageClient:
-        return MessageClient(self.adapter(), self.context)
 
     def create_for_tenant(self, tenant_id: str, token: str) -> MessageClient:
         """A client in another project, with a token of it."""
@@ -116,7 +112,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
             self.context.keystone_session, service_type=self.MESSAGING, auth=auth,
             additional_headers={CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': tenant_id}), self.context)
 
-    def create_from_signed_url(self, project_id: str, paths: Any, expires: str, methods: Any,
+    def create_from_signed_url(self, project_id: str, paths: Iterable[str], expires: str, methods: Iterable[str],
                                signature: str) -> MessageClient:
         """A client that may only do what the signature covers."""
         from keystoneauth1 import noauth
@@ -131,7 +127,7 @@ class ZaqarClientPlugin(service.ServicePlugin):
     def get_queue(self, queue_name: str) -> Queue:
         if not isinstance(queue_name, str) or not 0 < len(queue_name) <= LONGEST_NAME:
             raise ValueError(f'Queue name length must be 1-{LONGEST_NAME}')
-        return self.client().queue(queue_name)  # type: ignore[no-any-return]
+        return self.client().queue(queue_name)
 
 
 class QueueConstraint(constraints.BaseCustomConstraint):

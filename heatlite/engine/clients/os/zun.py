@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import collection, http, service
@@ -13,38 +13,38 @@ CLIENT_NAME = 'zun'
 MICROVERSION = 'container 1.12'
 
 
-class Containers(collection.Collection):
+class Containers(collection.Creating):
     path, plural = '/containers', 'containers'
 
-    def run(self, **fields: object) -> Any:
+    def run(self, **fields: object) -> collection.Entity:
         body = {name: value for name, value in fields.items() if value is not None}
-        return self._made(self.http.post(self.path, params={'run': 'true'}, json=body))
+        return self._entity(self.http.post(self.path, params={'run': 'true'}, json=body))
 
-    def rename(self, container: object, name: str) -> None:
+    def rename(self, container: collection.EntityOrId, name: str) -> None:
         self.update(container, name=name)
 
-    def update(self, what: object, **fields: object) -> Any:
-        return self._made(self.http.patch(self._url(what), json=fields))
+    def update(self, what: collection.EntityOrId, **fields: object) -> collection.Entity | None:
+        return self._changed(self.http.patch(self._url(what), json=fields))
 
-    def delete(self, what: Any, **params: Any) -> None:
+    def delete(self, what: collection.EntityOrId, **params: object) -> None:
         self.http.delete(self._url(what), params=params or None)
 
-    def network_list(self, container: object) -> list[Any]:
+    def network_list(self, container: collection.EntityOrId) -> list[collection.Entity]:
         found = self.http.get(self._url(container, 'network_list')).json()['networks']
         return [collection.Entity(self, entry) for entry in found]
 
-    def network_attach(self, container: object, **params: object) -> None:
+    def network_attach(self, container: collection.EntityOrId, **params: object) -> None:
         self.http.post(self._url(container, 'network_attach'), params=params)
 
-    def network_detach(self, container: object, **params: object) -> None:
+    def network_detach(self, container: collection.EntityOrId, **params: object) -> None:
         self.http.post(self._url(container, 'network_detach'), params=params)
 
 
 class ContainerClient(collection.Client):
-    COLLECTIONS = {'containers': Containers}
+    containers = cached_property(Containers)
 
 
-class ZunClientPlugin(service.ServicePlugin):
+class ZunClientPlugin(service.ServicePlugin[ContainerClient]):
     option_group = CLIENT_NAME
     service_types = [CONTAINER, APPLICATION_CONTAINER] = ['container', 'application-container']
     client_class = ContainerClient
@@ -85,7 +85,7 @@ class ZunClientPlugin(service.ServicePlugin):
     def check_network_attach(self, container_id: str, port_id: str | None) -> bool:
         return not port_id or port_id in self._ports(container_id)
 
-    def check_active(self, container: Any) -> bool:
+    def check_active(self, container: collection.Entity) -> bool:
         """Raises ResourceInError."""
         if container.status == 'Error':
             raise exception.ResourceInError(resource_status=container.status)

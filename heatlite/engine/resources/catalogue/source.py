@@ -128,7 +128,7 @@ def _is_modulo(value: object) -> bool:
     return isinstance(value, dict) and set(value) == {'step', 'offset'} and all(map(_is_integer, value.values()))
 
 
-Check = tuple[Callable[[Any], bool], str]   # whether a value is right; what was expected if it is not
+Check = tuple[Callable[[object], bool], str]   # whether a value is right; what was expected if it is not
 TEXT: Check = _is_text, 'a text'
 TEXTS: Check = _is_texts, 'a list of texts'
 TRUE: Check = (lambda value: value is True), 'true; leave the word out otherwise'
@@ -290,7 +290,7 @@ class _Entry:
             first['hidden'] = True
         return {**first, 'previous': former} if former else first
 
-    def status(self, path: Path, body: Any) -> Facts:
+    def status(self, path: Path, body: object) -> Facts:
         """`body`: `STATUS VERSION`, `STATUS`, or a map of one of these to a message."""
         message = None
         if isinstance(body, dict) and len(body) == 1:

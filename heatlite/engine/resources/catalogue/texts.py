@@ -60,7 +60,7 @@ def members(facts: Facts) -> Iterator[tuple[Member, dict[str, Any]]]:
             yield ('attributes', name), body
 
 
-def _inner(bodies: Facts, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, Any]]]:
+def _inner(bodies: Facts, at: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], dict[str, object]]]:
     for name, body in bodies.items():
         yield (*at, name), body
         inside = body

@@ -36,7 +36,7 @@ def _url(resource: Described, wanted: object) -> object:
 
 @hook
 def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
-                     action: str) -> dict[str, Any]:
+                     action: str) -> dict[str, object]:
     """The metadata to match become further parts of the query."""
     meter = str(given.get('meter_name') or '')
     prefix = INSTANCE_PREFIX if meter.startswith(INSTANCE_METERS) else METER_PREFIX
@@ -53,7 +53,7 @@ def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[s
 
 
 @hook
-def alarm_of_rules(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def alarm_of_rules(resource: Described, body: dict[str, object], given: Mapping[str, Any],
                    action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:

@@ -47,7 +47,7 @@ def refs_by_name(resource: Described, name: str) -> object:
 
 
 @hook
-def payload_of_the_order(resource: Described, name: str) -> Any:
+def payload_of_the_order(resource: Described, name: str) -> object:
     """What is in the container that the order has made; null while there is none."""
     reference = resource.shown().get('container_ref')
     if not reference:

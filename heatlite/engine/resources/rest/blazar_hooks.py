@@ -20,20 +20,20 @@ FIELDS = {                                  # of a reservation, by what is reser
 
 @hook
 def capability_without_name(resource: Described, body: dict[str, object], given: Mapping[str, object],
-                            action: str) -> dict[str, Any]:
+                            action: str) -> dict[str, object]:
     """A capability called name would rename the host."""
     return {**body, 'name': given['name']}
 
 
 @hook
-def extra_capabilities(resource: Described, name: str) -> Any:
+def extra_capabilities(resource: Described, name: str) -> object:
     found = resource.shown()
     return {key: found[key] for key in resource.properties['extra_capability'] or {} if key in found and key != 'name'}
 
 
 @hook
 def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                               action: str) -> dict[str, Any]:
+                               action: str) -> dict[str, object]:
     body['reservations'] = [
         {'resource_type': entry['resource_type'],
          **{name: entry[name] for name in FIELDS[entry['resource_type']] if entry.get(name) is not None}}

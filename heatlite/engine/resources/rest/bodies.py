@@ -29,9 +29,9 @@ class Rules:
         self.spread = frozenset(spread)
         self.nulls = nulls
 
-    def render(self, given: Mapping[str, object], keep_nulls: bool = False) -> dict[str, Any]:
+    def render(self, given: Mapping[str, object], keep_nulls: bool = False) -> dict[str, object]:
         """The fields for `given`. `keep_nulls`: a property without a value is sent as null (it was taken away)."""
-        body: dict[str, Any] = {}
+        body: dict[str, object] = {}
         for name, value in given.items():
             rule = self.top.get(name, name)
             if rule is None:
@@ -54,7 +54,7 @@ class Rules:
             return None if rule.get('spread') else str(rule.get('to', name))
         return None if rule is None else str(rule)
 
-    def inner(self, name: str, value: object) -> Any:
+    def inner(self, name: str, value: object) -> object:
         """`value` of a property with what is inside it renamed."""
         for path, field in self.inside.get(name, ()):
             value = renamed(value, path, field)
@@ -70,7 +70,7 @@ class Rules:
                 value = CASTS[rule['cast']](value)
         return value
 
-    def live(self, name: str, found: Mapping[str, Any]) -> tuple[bool, Any]:
+    def live(self, name: str, found: Mapping[str, object]) -> tuple[bool, object]:
         """(whether the answer tells it, its value in the property's own names)."""
         field = self.field(name)
         if field is None:

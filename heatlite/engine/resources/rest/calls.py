@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from heatlite.common.documents import known
 from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
 
+WrittenCall: TypeAlias = str | Mapping[str, Any]        # `VERB /path`, or a map with that under `call` and other parts
 VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
 
 
@@ -22,13 +23,13 @@ class Call:
     path: str
     body: Any = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()
     service: str | None = None
     microversion: str | None = None
     answer: str = ''
 
-    def stored(self) -> dict[str, Any]:
+    def stored(self) -> dict[str, object]:
         """Plain JSON, to go on with after a crash."""
         fields = {name: value for name, value in dataclasses.asdict(self).items() if value not in (None, {}, (), '')}
         return {**fields, 'ignore': list(self.ignore)}
@@ -45,9 +46,9 @@ class CallTemplate:
 
     verb: str
     path: str
-    body: Any = None
+    body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
-    query: Mapping[str, Any] = field(default_factory=dict)
+    query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()
     service: str | None = None
     microversion: str | None = None
@@ -64,7 +65,7 @@ class CallTemplate:
                     fill(self.query, scope), self.ignore, self.service, self.microversion, self.answer)
 
 
-def template(written: str | Mapping[str, Any]) -> CallTemplate:
+def template(written: WrittenCall) -> CallTemplate:
     """From `VERB /path`, or a map with that under `call` and the other parts. Raises ValueError."""
     parts = {'call': written} if isinstance(written, str) else dict(written)
     verb, _space, path = str(parts.pop('call', '')).partition(' ')
@@ -76,7 +77,7 @@ def template(written: str | Mapping[str, Any]) -> CallTemplate:
     return CallTemplate(verb, path.strip(), **{**parts, 'ignore': tuple(parts.get('ignore', ()))})
 
 
-def templates(written: Any) -> tuple[CallTemplate, ...]:
+def templates(written: WrittenCall | list[WrittenCall] | None) -> tuple[CallTemplate, ...]:
     """One call or a list of them."""
     if written is None:
         return ()

@@ -33,7 +33,7 @@ def removed_specs(resource: Described, calls: list[Call], changed: Mapping[str, 
 
 @hook
 def specs_and_consumer(resource: Described, wanted: Mapping[str, Any],
-                       found: Mapping[str, Any]) -> dict[str, Any]:
+                       found: Mapping[str, Any]) -> dict[str, object]:
     """The consumer stands beside the other specs in answers."""
     specs = dict(found.get('specs') or {})
     if 'consumer' in (wanted.get('specs') or {}):

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, TypedDict
 
 from keystoneauth1.exceptions import HttpError
 
@@ -25,11 +25,22 @@ from heatlite.engine.resources.rest import existing, hooks, names, plans, rules,
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill, pick
+from heatlite.engine.resources.rest.words import Attribute, Kept
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 
 MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
+
+
+class Update(TypedDict):
+    """`calls`: as stored."""
+
+    calls: list[dict[str, object]]
+
+
+class Delete(TypedDict):
+    sent: bool
 
 
 class Described(resource.Resource):
@@ -38,13 +49,13 @@ class Described(resource.Resource):
     description: ClassVar[Description]
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
-    rule_facts: ClassVar[tuple[Mapping[str, Any], ...]] = ()     # translation rules of the facts
+    rule_facts: ClassVar[tuple[Mapping[str, object], ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
-    _last_known: Any = None
+    _last_known: Properties | None = None
 
     # --- create -------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> dict[str, object]:
         self.made_here = True
         self._forget_progress()             # of an attempt that was undone
         if not self.description.retry.get('create'):       # else it is sent while polling, as often as the service asks
@@ -115,7 +126,7 @@ class Described(resource.Resource):
             if value is not None and self._is_kept(how):
                 self.data_set(key, value if isinstance(value, str) else json.dumps(value), bool(how.get('redact')))
 
-    def _is_kept(self, how: Mapping[str, Any]) -> bool:
+    def _is_kept(self, how: Kept) -> bool:
         return how.get('when') is None or bool(self.properties.get(how['when']))
 
     def _settled(self, action: str, more: Iterable[Call] | None = None) -> bool:
@@ -183,7 +194,7 @@ class Described(resource.Resource):
     # --- update -------------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
+                      prop_diff: Mapping[str, object]) -> Update | None:
         if not prop_diff:
             return None
         self._forget_progress()             # of whatever was interrupted before
@@ -208,7 +219,7 @@ class Described(resource.Resource):
             return self.properties
         return {**{name: self.properties[name] for name in self.properties}, **self.observed.values}
 
-    def check_update_complete(self, handle: Any) -> bool:
+    def check_update_complete(self, handle: Update | None) -> bool:
         if handle is None:
             return True
         calls = [Call.read(stored) for stored in handle['calls']]
@@ -250,13 +261,13 @@ class Described(resource.Resource):
 
     # --- delete -------------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> dict[str, Any] | None:
+    def handle_delete(self) -> Delete | None:
         what = self.description
         if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
             return None
         return {'sent': False}
 
-    def check_delete_complete(self, handle: Any) -> bool:
+    def check_delete_complete(self, handle: Delete | None) -> bool:
         if not handle:
             return True
         if not handle['sent']:
@@ -297,7 +308,7 @@ class Described(resource.Resource):
                 raise
 
     @contextlib.contextmanager
-    def _gone_is_fine(self) -> Any:
+    def _gone_is_fine(self) -> Iterator[None]:
         try:
             yield
         except Exception as error:
@@ -314,7 +325,7 @@ class Described(resource.Resource):
                 raise
             return True
 
-    def last_known(self) -> Any:
+    def last_known(self) -> Properties:
         """The properties as applied; a name that no longer leads anywhere stays a name."""
         if self._last_known is None:
             self._last_known = self.frozen_definition().properties(self._schemata(), self.context)
@@ -362,7 +373,7 @@ class Described(resource.Resource):
 
     # --- asking the service -------------------------------------------------------------------------------
 
-    def scope(self, properties: Any = None, **more: Any) -> Scope:
+    def scope(self, properties: Properties | None = None, **more: object) -> Scope:
         """What the places of templates stand for."""
         found = self.properties if properties is None else properties
         return Scope(found, {
@@ -379,7 +390,7 @@ class Described(resource.Resource):
         """The part of an answer that matters."""
         return pick(service.send(self, call), call.answer)
 
-    def shown(self, fresh: bool = False, properties: object = None) -> Any:
+    def shown(self, fresh: bool = False, properties: Properties | None = None) -> Any:
         """The thing as the service describes it, read once for this object unless `fresh`."""
         if fresh or '_seen' not in self.__dict__:
             what = self.description
@@ -389,7 +400,7 @@ class Described(resource.Resource):
             self.__dict__['_seen'] = names.unwrapped(what, service.send(self, call))
         return self.__dict__['_seen']
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         if self.description.show is None:
             return None
         return self.shown(fresh=True)
@@ -414,13 +425,13 @@ class Described(resource.Resource):
             raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
         return found
 
-    def live_when_imported(self, data: Any) -> dict[str, Any]:
+    def live_when_imported(self, data: Any) -> dict[str, object]:
         is_itself = self.description.object is not None         # else what is shown is something else
         return names.live(self, self.properties, data, self.properties_schema if is_itself else None)
 
     # --- check --------------------------------------------------------------------------------------------
 
-    def handler(self, action: str) -> Any:
+    def handler(self, action: str) -> Callable[..., Any] | None:
         """Whatever can be shown can be checked; a type may have a check of its own."""
         found = super().handler(action)
         if found is None and action == self.CHECK and self.description.show is not None:
@@ -445,7 +456,7 @@ class Described(resource.Resource):
             raise
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         return names.live(self, resource_properties, resource_data)
 
     # --- attributes ---------------------------------------------------------------------------------------
@@ -462,8 +473,9 @@ class Described(resource.Resource):
         if self.resource_id is None:
             return None
         what = self.description
-        source = what.attributes.get(name, name)
-        field = source if isinstance(source, str) else source.get('field')
+        written = what.attributes.get(name, name)
+        source: Attribute = {'field': written} if isinstance(written, str) else written
+        field = source.get('field')
         if field is not None:
             return pick(self.shown(fresh=self.attributes.get_cache_mode(name) == 'cache_none'), field)
         if 'data' in source:

@@ -5,7 +5,8 @@ The words are explained in docs/authors/described-types.rst.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import builtins
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,18 @@ from heatlite.engine.resources.rest import bodies, calls, rules, subresources, w
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.subresources import Follow
 from heatlite.engine.resources.rest.waits import Gone, Wait
+from heatlite.engine.resources.rest.words import (
+    After,
+    Attributes,
+    BeforeDelete,
+    Existing,
+    Find,
+    Fold,
+    Kept,
+    Live,
+    Patch,
+    Rule,
+)
 
 FAMILIES = 'families'
 JOINED = ('body', 'attributes', 'live', 'follow', 'find', 'constants', 'microversions', 'hooks')
@@ -56,42 +69,42 @@ class Description:
     then: tuple[CallTemplate, ...] = ()     # right after it was made
     finish: tuple[CallTemplate, ...] = ()   # once it is ready
     update: tuple[CallTemplate, ...] = ()   # body None: made of the properties
-    patch: Mapping[str, Any] | None = None
+    patch: Patch | None = None
     delete: CallTemplate | None = None
     delete_follow: bool = False             # there is nothing but the sub-collections
-    before_delete: tuple[Mapping[str, Any], ...] = ()
+    before_delete: tuple[BeforeDelete, ...] = ()
     show: CallTemplate | None = None
     rules: bodies.Rules = field(default_factory=lambda: bodies.Rules({}))
-    constants: Mapping[str, Any] = field(default_factory=dict)
+    constants: Mapping[str, builtins.object] = field(default_factory=dict)
     update_nulls: bool = True
-    send: Any = 'changed'
-    find: Mapping[str, Any] = field(default_factory=dict)
-    fold: Mapping[str, Any] = field(default_factory=dict)
+    send: str | list[list[str]] = 'changed'
+    find: Mapping[str, str | Find] = field(default_factory=dict)
+    fold: Mapping[str, str | Fold] = field(default_factory=dict)
     waits: Mapping[str, Wait] = field(default_factory=dict)
     gone: Gone | None = None
     retry: Mapping[str, frozenset[int]] = field(default_factory=dict)     # by action: ask again at the next turn
     busy_says: frozenset[str] = frozenset()     # texts of such an answer that will be another one in any case
     follow: tuple[Follow, ...] = ()
-    attributes: Mapping[str, Any] = field(default_factory=dict)
-    live: Mapping[str, Any] = field(default_factory=dict)
-    after: tuple[Mapping[str, Any], ...] = ()
-    check: tuple[Mapping[str, Any], ...] = ()
-    healthy: Mapping[str, Any] | None = None
+    attributes: Attributes = field(default_factory=dict)
+    live: Mapping[str, str | Live | None] = field(default_factory=dict)
+    after: tuple[After, ...] = ()
+    check: tuple[Rule, ...] = ()
+    healthy: Mapping[str, builtins.object] | None = None
     suspend: tuple[CallTemplate, ...] = ()
     resume: tuple[CallTemplate, ...] = ()
-    keep_failed: Mapping[str, Any] | None = None
-    existing: Any = 'name'
+    keep_failed: Mapping[str, builtins.object] | None = None
+    existing: str | Existing = 'name'
     mark: str | None = None
-    keep: Mapping[str, Any] = field(default_factory=dict)
+    keep: Mapping[str, Kept] = field(default_factory=dict)
     microversion: str | None = None
     microversions: Mapping[str, str] = field(default_factory=dict)
     hooks: Mapping[str, str] = field(default_factory=dict)
     ignore: frozenset[str] = frozenset()
     replace_first: bool = False
     name_limit: int | None = None
-    properties: Mapping[str, Any] | None = None     # facts of a type of the operator's own
+    properties: Mapping[str, builtins.object] | None = None     # facts of a type of the operator's own
     extension: str | None = None
-    support: Mapping[str, Any] | None = None
+    support: Mapping[str, builtins.object] | None = None
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -122,7 +135,7 @@ class Document:
                     raise self.error((name,), f'{name} is not a map')
                 yield name, entry
 
-    def error(self, path: tuple[Any, ...], text: str) -> DescriptionError:
+    def error(self, path: tuple[object, ...], text: str) -> DescriptionError:
         """`path` is where it is wrong, or where it would stand."""
         types = tuple(name for name in self.values if name != FAMILIES)
         return DescriptionError(self.file, self._source.line(path), text, types)
@@ -180,7 +193,7 @@ def _action(word: str, whole: Mapping[str, Any], thing: str | None, document: Do
         raise document.error((name, word), f'{name}, {word}: {error}') from None
 
 
-def _update(whole: Mapping[str, object], thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
+def _update(whole: Mapping[str, Any], thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
     written = whole.get('update')
     if not written:
         return ()
@@ -206,7 +219,7 @@ def _map(value: object) -> Mapping[str, Any]:
     return value
 
 
-def _rules(written: Any) -> tuple[Mapping[str, Any], ...]:
+def _rules(written: Iterable[Rule]) -> tuple[Rule, ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
         if unknown or not any(form in rule for form in rules.FORMS):
@@ -218,8 +231,8 @@ def _follow(written: object) -> tuple[Follow, ...]:
     return tuple(subresources.read(name, each) for name, each in _map(written).items() if each is not None)
 
 
-def _before_delete(written: Any) -> tuple[Mapping[str, object], ...]:
-    found = []
+def _before_delete(written: Iterable[Any]) -> tuple[BeforeDelete, ...]:
+    found: list[BeforeDelete] = []
     for each in written:
         step = {'call': each} if isinstance(each, str) else dict(each)
         source = step.pop('each', None)
@@ -229,19 +242,18 @@ def _before_delete(written: Any) -> tuple[Mapping[str, object], ...]:
     return tuple(found)
 
 
-def _retry(written: Any) -> Mapping[str, frozenset[int]]:
+def _retry(written: list[int] | Mapping[str, list[int]]) -> Mapping[str, frozenset[int]]:
     """Statuses by action; a plain list is for all of them."""
     if isinstance(written, list):
         return {action: frozenset(written) for action in ('create', 'update', 'delete')}
     return {action: frozenset(statuses) for action, statuses in written.items()}
 
 
-def _hooks(written: Any) -> Mapping[str, str]:
+def _hooks(written: Mapping[str, str]) -> Mapping[str, str]:
     unknown = sorted(set(_map(written)) - set(HOOK_EVENTS))
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: no such event; there are {", ".join(HOOK_EVENTS)}')
-    hooks: Mapping[str, str] = written
-    return hooks
+    return written
 
 
 _BUILD: dict[str, Any] = {word: build for build, words in {

@@ -12,6 +12,7 @@ from heatlite.engine.resources.rest.templating import pick
 from heatlite.language.unknown import UNKNOWN
 
 if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resources.rest.described_resource import Described
 
 
@@ -25,13 +26,13 @@ def add(resource: Described, deps: Edges) -> None:
                 deps += (resource, other)
 
 
-def others(resource: Described, type_name: str) -> Iterator[Any]:
+def others(resource: Described, type_name: str) -> Iterator[Resource]:
     for other in list(resource.stack.values()):
         if other.name != resource.name and other.has_interface(type_name):
             yield other
 
 
-def _equal(resource: Described, other: Any, where: Mapping[str, str]) -> bool:
+def _equal(resource: Described, other: Resource, where: Mapping[str, str]) -> bool:
     """`where`: property of the other -> ours. What cannot be read is equal to nothing."""
     for theirs, ours in where.items():
         value = known(resource, ours)
@@ -40,7 +41,7 @@ def _equal(resource: Described, other: Any, where: Mapping[str, str]) -> bool:
     return True
 
 
-def known(resource: Described, path: str) -> Any:
+def known(resource: Resource, path: str) -> Any:
     """A property's value as far as it is known now."""
     first, _dot, rest = path.partition('.')
     try:

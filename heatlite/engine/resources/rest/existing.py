@@ -11,6 +11,7 @@ from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import hooks, names, plans, service
 from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
 from heatlite.engine.resources.rest.templating import fill, fill_path, pick
+from heatlite.engine.resources.rest.words import Existing
 
 if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import Described
@@ -75,7 +76,7 @@ def _candidates(resource: Described) -> dict[str, object]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Described, how: Mapping[str, object]) -> dict[str, Any]:
+def _answers(resource: Described, how: Existing) -> dict[str, object]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())

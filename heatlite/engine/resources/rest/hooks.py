@@ -34,7 +34,7 @@ def call(what: Description, event: str, *arguments: object) -> Any:
     return REGISTERED[what.hooks[event]](*arguments)
 
 
-def changed(what: Description, event: str, value: Any, resource: Described, *arguments: Any) -> Any:
+def changed(what: Description, event: str, value: Any, resource: Described | None, *arguments: object) -> Any:
     """`value` as the hook for `event` makes it: hook(resource, value, ...); the value itself without one."""
     if event not in what.hooks:
         return value

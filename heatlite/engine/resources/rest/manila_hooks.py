@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
@@ -18,7 +18,7 @@ RULE = ('access_type', 'access_to', 'access_level')
 
 @hook
 def network_of_the_subnet(resource: Described, body: dict[str, object], given: Mapping[str, object],
-                          action: str) -> dict[str, Any]:
+                          action: str) -> dict[str, object]:
     if body.get('neutron_subnet_id') and not body.get('neutron_net_id'):
         body['neutron_net_id'] = resource.client_plugin('neutron').network_id_from_subnet_id(body['neutron_subnet_id'])
     return body

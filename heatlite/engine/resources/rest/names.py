@@ -11,6 +11,7 @@ from heatlite.engine.properties import Properties
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.rest.words import Find, Fold
 
 if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import Described
@@ -39,15 +40,15 @@ def unwrapped(what: Description, answer: object) -> Any:
     return {} if answer is None else answer
 
 
-def live(resource: Described, wanted: Mapping[str, Any], found: Mapping[str, Any],
-         properties: Iterable[str] | None = None) -> dict[str, Any]:
+def live(resource: Described, wanted: Mapping[str, object], found: Mapping[str, object],
+         properties: Iterable[str] | None = None) -> dict[str, object]:
     """Properties as they are now: by the body's rules backwards, or as `live` says.
 
     `properties`: their names; None: those that may be updated. `wanted`: what the template says now. `live`: a path of
     fields, `~` (unknown), or `{each: {name: field}}` for the items of a list.
     """
     what = resource.description
-    live: dict[str, Any] = {}
+    live: dict[str, object] = {}
     for name in sorted(resource.calc_update_allowed(resource.properties) if properties is None else properties):
         if wanted.get(name) is None or (name == what.name_property and not wanted[name]):
             continue                        # what the template leaves to the service cannot drift
@@ -84,14 +85,14 @@ def as_far_as_asked(found: object, wanted: object) -> object:
 def translation_rules(resource: Described, properties: Properties) -> list[Rule]:
     """The rules of the facts, and those of `find` and `fold`."""
     found = [rule for fact in resource.rule_facts for rule in _of_fact(resource, properties, fact)]
-    for old, how in resource.description.fold.items():
-        found += _folded(properties, old, how)
+    for old, folded in resource.description.fold.items():
+        found += _folded(properties, old, folded)
     for path, how in resource.description.find.items():
         found += _looked_up(resource, properties, path, how)
     return found
 
 
-def _of_fact(resource: Described, properties: Any, fact: Mapping[str, Any]) -> list[Rule]:
+def _of_fact(resource: Described, properties: Properties, fact: Mapping[str, Any]) -> list[Rule]:
     path = list(fact['path'])
     if fact.get('conditional') or path[0] not in resource.properties_schema:
         return []                           # said by the description, with its condition; or meant for a sister type
@@ -104,7 +105,7 @@ def _of_fact(resource: Described, properties: Any, fact: Mapping[str, Any]) -> l
     return []
 
 
-def _folded(properties: Any, old: str, how: Any) -> list[Rule]:
+def _folded(properties: Properties, old: str, how: str | Fold) -> list[Rule]:
     if isinstance(how, str):
         return [Rule(properties, translation.REPLACE, how.split('.'), value_path=old.split('.'))]
     given = properties.get(old) if old in properties else None
@@ -114,11 +115,11 @@ def _folded(properties: Any, old: str, how: Any) -> list[Rule]:
             Rule(properties, translation.DELETE, [old])]
 
 
-def _looked_up(resource: Described, properties: Any, path: str, how: Any) -> list[Rule]:
+def _looked_up(resource: Described, properties: Properties, path: str, how: str | Find) -> list[Rule]:
     finder = how if isinstance(how, str) else how['finder']
     entity = None if isinstance(how, str) else how.get('entity')
     if isinstance(entity, Mapping):
-        kind = properties.get(entity['by'])
+        kind: str | None = properties.get(entity['by'])
         entity = entity.get('values', {}).get(kind, kind)
     plugin, _dot, method = finder.partition('.')
     method, _colon, named = method.partition(':')

@@ -66,7 +66,7 @@ def prefixes_only_grow(resource: Described, calls: list[Call], changed: Mapping[
 
 @hook
 def prefixes_as_written(resource: Described, wanted: Mapping[str, Any],
-                        found: Mapping[str, Any]) -> dict[str, Any]:
+                        found: Mapping[str, Any]) -> dict[str, object]:
     """Neutron joins prefixes that are next to each other, and sorts them."""
     given, now = wanted.get('prefixes'), found.get('prefixes')
     return {'prefixes': given} if given and now and joined(given) == joined(now) else {}
@@ -115,7 +115,7 @@ def one_route_less(resource: Described, calls: list[Call]) -> list[Call]:
             if ours in routes]
 
 
-def _routes(resource: Described) -> tuple[list[Any], dict[str, Any]]:
+def _routes(resource: Described) -> tuple[list[object], dict[str, object]]:
     given = resource.last_known()
     found = resource.read(Call('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
     return found, {'destination': given['destination'], 'nexthop': given['nexthop']}
@@ -137,7 +137,7 @@ def interface_of_the_port(resource: Described, interface: Any) -> bool:
     return False
 
 
-def _subnets(resource: Described, network: object) -> set[Any]:
+def _subnets(resource: Described, network: object) -> set[object]:
     """References of the stack's own subnets of a network."""
     return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}

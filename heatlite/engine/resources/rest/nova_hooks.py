@@ -40,7 +40,7 @@ def policy_or_policies(resource: Described, call: Call) -> Call:
 
 @hook
 def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
-                          found: Mapping[str, Any]) -> dict[str, Any]:
+                          found: Mapping[str, Any]) -> dict[str, object]:
     """The service has the zone of an aggregate in its metadata, too."""
     given = wanted.get('metadata')
     if given is None:
@@ -51,7 +51,7 @@ def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
 
 @hook
 def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                                 action: str) -> dict[str, Any]:
+                                 action: str) -> dict[str, object]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}
     if given.get('pool'):
@@ -73,7 +73,7 @@ def first_port_again(resource: Described, calls: list[Call], changed: Mapping[st
     return [*calls[:-1], replace(calls[-1], body={'floatingip': _port_of(resource, server)})]
 
 
-def _port_of(resource: Described, server: str) -> dict[str, Any]:
+def _port_of(resource: Described, server: str) -> dict[str, object]:
     """The first port of a server with its first IPv4 address."""
     ports = resource.read(Call('GET', '/ports', query={'device_id': server}, answer='ports')) or []
     for port in ports:

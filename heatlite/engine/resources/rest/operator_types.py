@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import types, verify
 from heatlite.engine.resources.rest.description import Description, DescriptionError, Document, compiled
 from heatlite.language.schema import Schema
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
 
 PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'immutable', 'constraints', 'schema',
                             'description'})
@@ -24,7 +27,8 @@ LeftOut = Callable[[str, tuple[str, ...], str], None]
 """(file, names of types, why): tells of what cannot be used."""
 
 
-def load(directories: Iterable[str], left_out: LeftOut, only: str | None = None) -> Iterator[tuple[str, Any]]:
+def load(directories: Iterable[str], left_out: LeftOut,
+         only: str | None = None) -> Iterator[tuple[str, type[Described]]]:
     """(name, class) of every type, files sorted by name in each directory. `only`: the one file of that name."""
     for directory in directories:
         for file in sorted(os.listdir(directory)):
@@ -33,7 +37,7 @@ def load(directories: Iterable[str], left_out: LeftOut, only: str | None = None)
                 yield from load_file(os.path.join(directory, file), left_out)
 
 
-def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, object]]:
+def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Described]]]:
     """A type that is wrong costs that type; text that is no YAML, or a wrong family, what hangs on it."""
     try:
         with open(path, encoding='utf-8') as source:
@@ -52,7 +56,7 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, object]]:
             left_out(path, (name,), str(error))
 
 
-def made(name: str, entry: Mapping[str, Any], document: Document) -> Any:
+def made(name: str, entry: Mapping[str, Any], document: Document) -> type[Described]:
     """The class of one type. Raises DescriptionError."""
     what = compiled(name, entry, document, document.file)
     facts = facts_of(what, document)

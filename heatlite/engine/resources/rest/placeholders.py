@@ -18,7 +18,7 @@ class Placeholder(none_resource.NoneResource):
         """The service that had made it is gone."""
 
 
-def class_of(facts: Mapping[str, Any], members: Mapping[str, Any]) -> object:
+def class_of(facts: Mapping[str, Any], members: Mapping[str, object]) -> type[Placeholder]:
     """`members`: what the facts say of the class, see `types`."""
     return type(facts['class_name'], (Placeholder,), {
         **members, '__doc__': Placeholder.__doc__, '__module__': __name__, 'properties_schema': {}})

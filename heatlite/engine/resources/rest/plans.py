@@ -4,19 +4,22 @@ Sends no request itself. The lists that some sub-collections are compared with a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill
 
+if TYPE_CHECKING:
+    from heatlite.engine.resources.rest.described_resource import Described
+
 Read = Callable[[Call], Any]
 
 
-def create(what: Description, scope: Scope, subject: Any = None) -> Call:
+def create(what: Description, scope: Scope, subject: Described | None = None) -> Call:
     """`subject`: the resource, for hooks."""
     assert what.create is not None
     call = what.create.fill(scope)
@@ -26,7 +29,7 @@ def create(what: Description, scope: Scope, subject: Any = None) -> Call:
     return versioned(what, call, scope.properties)
 
 
-def new_body(what: Description, scope: Scope, subject: Any = None) -> dict[str, Any]:
+def new_body(what: Description, scope: Scope, subject: Described | None = None) -> dict[str, object]:
     """The fields of a new thing, without the key around them."""
     followed = {follow.property for follow in what.follow if not follow.in_create}
     given = {name: value for name, value in scope.properties.items()
@@ -36,11 +39,12 @@ def new_body(what: Description, scope: Scope, subject: Any = None) -> dict[str, 
     body = {**what.rules.render(given), **fill(what.constants, scope)}
     if what.mark and what.mark not in body:
         body[what.mark] = scope.value('physical_name')
-    changed: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'create')
+    changed: dict[str, object] = hooks.changed(what, 'body', body, subject, given, 'create')
     return changed
 
 
-def update(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> list[Call]:
+def update(what: Description, scope: Scope, changed: Mapping[str, object],
+           subject: Described | None = None) -> list[Call]:
     """The calls on the object itself; `scope.properties` are the wanted ones."""
     body = changed_body(what, scope, changed, subject)
     calls = []
@@ -62,7 +66,8 @@ def touches(what: Description, template: CallTemplate, changed: Mapping[str, obj
     return any(name not in followed and name not in what.ignore for name in changed)
 
 
-def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any], subject: Any = None) -> dict[str, Any]:
+def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any],
+                 subject: Described | None = None) -> dict[str, object]:
     """The fields an update sends: what changed, everything, or the groups of which something changed."""
     followed = {follow.property for follow in what.follow}
     names = [name for name in changed if name not in followed and name not in what.ignore]
@@ -86,11 +91,11 @@ def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any], su
     body = what.rules.render(given, keep_nulls=what.update_nulls and what.send != 'all')
     if what.send == 'all':
         body.update(fill(what.constants, scope))
-    fields: dict[str, Any] = hooks.changed(what, 'body', body, subject, given, 'update')
+    fields: dict[str, object] = hooks.changed(what, 'body', body, subject, given, 'update')
     return fields
 
 
-def _content(what: Description, body: Mapping[str, Any]) -> dict[str, Any]:
+def _content(what: Description, body: Mapping[str, object]) -> dict[str, Any]:
     if what.patch is None:
         return {'body': wrapped(what, body)}
     operation = what.patch.get('op', 'replace')
@@ -128,7 +133,7 @@ def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
     calls = [call for each in what.follow if what.delete_follow or each.before_delete
              for call in each.calls(scope, [], _inner(what, each.property, scope.properties), read)]
     for step in what.before_delete:
-        items: Any = [None]
+        items: Iterable[Any] = [None]
         if step['each']:
             items = [item for source in step['each'] for item in read(source.fill(scope)) or ()]
         elif step['property']:

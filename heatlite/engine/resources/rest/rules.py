@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.rest.words import Rule
 from heatlite.language.unknown import UNKNOWN
 
 KEYS = frozenset({'exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'require', 'forbid', 'each', 'ordered',
@@ -22,7 +22,7 @@ def _of_entry(entry: object, path: str) -> object:
     return _known(pick(entry, path))
 
 
-def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) -> None:
+def check(rules: Iterable[Rule], value_of: Callable[[str], object]) -> None:
     """`value_of(path)`: None when nothing was given, `SOMETHING` when it is not known yet.
 
     Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency or StackValidationFailed.
@@ -36,12 +36,12 @@ def check(rules: Iterable[Mapping[str, Any]], value_of: Callable[[str], Any]) ->
             _check_one(rule, value_of)
 
 
-def _known(value: object) -> Any:
+def _known(value: object) -> object:
     return SOMETHING if value is UNKNOWN else value
 
 
-def _check_one(rule: Mapping[str, Any], value_of: Callable[[str], Any]) -> None:
-    def given(name: Any) -> bool:
+def _check_one(rule: Rule, value_of: Callable[[str], object]) -> None:
+    def given(name: str | list[str]) -> bool:
         if isinstance(name, list):
             return any(given(each) for each in name)
         value = value_of(name)
@@ -59,7 +59,8 @@ def _check_one(rule: Mapping[str, Any], value_of: Callable[[str], Any]) -> None:
     for name, needed in rule.get('needs', {}).items():
         if given(name) and not given(needed):
             raise exception.ResourcePropertyDependency(prop1=name, prop2=needed)
-    for name, (other, value) in ((name, *wanted.items()) for name, wanted in rule.get('only', {}).items()):
+    for name, wanted in rule.get('only', {}).items():
+        (other, value), = wanted.items()
         if given(name) and not _is(value_of(other), value) and value_of(other) is not SOMETHING:
             raise exception.ResourcePropertyValueDependency(prop1=name, prop2=other, value=value)
     if 'ordered' in rule:
@@ -89,7 +90,7 @@ def _shown(value: object) -> str:
     return _('is not given') if value is None else f'is {value}'
 
 
-def _flat(names: Iterable[Any]) -> list[str]:
+def _flat(names: Iterable[str | list[str]]) -> list[str]:
     return [each for name in names for each in (name if isinstance(name, list) else [name])]
 
 

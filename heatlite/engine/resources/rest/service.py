@@ -14,6 +14,8 @@ from heatlite.engine.clients.os import http
 from heatlite.engine.resources.rest.calls import Call
 
 if TYPE_CHECKING:
+    from requests import Response
+
     from heatlite.engine.resources.rest.described_resource import Described
 
 reply_was_lost = http.reply_was_lost
@@ -27,7 +29,7 @@ def send(resource: Described, call: Call) -> Any:
     Raises keystoneauth1's error for the status, with the service's own words and its request id.
     """
     adapter = adapter_of(resource, call.service)
-    arguments: dict[str, Any] = {'raise_exc': False}
+    arguments: dict[str, object] = {'raise_exc': False}
     if call.body is not None:
         arguments['json'] = call.body
     if call.headers:
@@ -48,7 +50,7 @@ def send(resource: Described, call: Call) -> Any:
     return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text
 
 
-def adapter_of(resource: Described, service: str | None = None) -> Any:
+def adapter_of(resource: Described, service: str | None = None) -> http.ServiceAdapter:
     """Made once for a resource object. Raises ClientNotAvailable."""
     kept = resource.__dict__.setdefault('_adapters', {})
     if service not in kept:
@@ -58,7 +60,8 @@ def adapter_of(resource: Described, service: str | None = None) -> Any:
         if plugin is None:
             raise exception.ClientNotAvailable(client_name=name)
         kept[service] = plugin.adapter()
-    return kept[service]
+    found: http.ServiceAdapter = kept[service]
+    return found
 
 
 def is_not_found(error: BaseException) -> bool:
@@ -73,7 +76,7 @@ def status_of(error: BaseException) -> int | None:
     return None if isinstance(error, exception.HeatException) else http.status_of(error)
 
 
-def error_of(response: Any, call: Call) -> Exception:
+def error_of(response: Response, call: Call) -> Exception:
     """keystoneauth1's error class for the status, whose text is the service's."""
     found: ClientException = http_errors.from_response(response, call.verb, call.path)
     said = next(_messages(response), None)
@@ -84,7 +87,7 @@ def error_of(response: Any, call: Call) -> Exception:
     return found
 
 
-def _messages(response: Any) -> Iterator[str]:
+def _messages(response: Response) -> Iterator[str]:
     """What the services of this cloud put their errors into: each has a form of its own."""
     try:
         body = response.json()

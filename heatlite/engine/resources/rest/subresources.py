@@ -58,7 +58,7 @@ class Follow:
             found += self._each(self.add, scope, new if replace else without(new, old))
         return found
 
-    def _whole(self, wanted: object, before: object) -> Any:
+    def _whole(self, wanted: object, before: object) -> object:
         """All of it, for one call."""
         empty: Any = {} if isinstance(wanted or before, Mapping) else []
         value = without_nulls(wanted) if wanted else empty

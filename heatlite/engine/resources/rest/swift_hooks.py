@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 from heatlite.common import exception
@@ -48,7 +48,7 @@ def empty_container(resource: Described, calls: list[Call]) -> list[Call]:
 
 
 @hook
-def container_facts(resource: Described, name: str) -> Any:
+def container_facts(resource: Described, name: str) -> object:
     account = urlsplit(resource.client().url)
     match name:
         case 'DomainName':

@@ -84,7 +84,7 @@ def built_in(type_name: str) -> object:
     return placeholders.class_of(facts, members_of(facts))
 
 
-def class_of(what: Description, facts: Mapping[str, Any]) -> object:
+def class_of(what: Description, facts: Mapping[str, Any]) -> type[described_resource.Described]:
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
     members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
@@ -112,7 +112,7 @@ def members_of(facts: Mapping[str, Any]) -> dict[str, object]:
 
 def _handlers(what: Description) -> dict[str, object]:
     """Handlers a type has only when its description says what they do; the engine asks whether they exist."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if not what.update and not what.follow and 'update' not in what.hooks:
         found['handle_update'] = resource.Resource.handle_update        # every change replaces
     if what.healthy is not None:

@@ -9,6 +9,7 @@ from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import places
+from heatlite.engine.resources.rest.words import Rule
 
 KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_projects', 'old', 'stack', 'changed',
                    'item', 'items', 'value', 'answer'})
@@ -58,12 +59,13 @@ def _names(what: Description, properties: Mapping[str, Any]) -> Iterator[tuple[s
                 yield word, f'there is no property {name}'
 
 
-def _of_rule(rule: Mapping[str, Any]) -> Iterator[str]:
+def _of_rule(rule: Rule) -> Iterator[str]:
     prefix = f'{rule["each"]}.' if 'each' in rule else ''
     if prefix:
         yield rule['each']
-    for form in ('exclusive', 'one_of', 'exactly_one', 'require', 'forbid', 'ordered'):
-        for name in rule.get(form, ()):
+    for names in (rule.get('exclusive', ()), rule.get('one_of', ()), rule.get('exactly_one', ()),
+                  rule.get('require', ()), rule.get('forbid', ()), rule.get('ordered', ())):
+        for name in names:
             yield from (prefix + each for each in (name if isinstance(name, list) else [name]))
     for name, needed in rule.get('needs', {}).items():
         yield from (prefix + name, prefix + needed)

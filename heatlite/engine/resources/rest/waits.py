@@ -76,7 +76,7 @@ class Gone:
         return self.field is not None and pick(found, self.field) in self.busy
 
 
-def waits(written: Any) -> dict[str, Wait]:
+def waits(written: Mapping[str, Any] | None) -> dict[str, Wait]:
     """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
@@ -89,14 +89,14 @@ def _wait(written: Mapping[str, Any]) -> Wait:
     unknown = sorted(set(written) - WAIT_KEYS)
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: not known in a wait')
-    def named(key: str) -> Any:
+    def named(key: str) -> tuple[str, ...] | str:
         value = written.get(key, ())
-        return value if value == OTHER else tuple(value)
+        return OTHER if value == OTHER else tuple(value)
     return Wait(written['field'], named('ready'), named('busy'), tuple(written.get('error', ())),
                 written.get('reason', ''))
 
 
-def gone(written: Any) -> Gone | None:
+def gone(written: list[int] | Mapping[str, Any] | None) -> Gone | None:
     """None: the answer to the deletion is the end of it. `[404]`, or a map."""
     if not written:
         return None

@@ -42,13 +42,15 @@ def known_scheme(resource: Described) -> None:
 
 @hook
 def subscribed_workflow(resource: Described, body: dict[str, object], given: Mapping[str, Any],
-                        action: str) -> dict[str, Any]:
+                        action: str) -> dict[str, object]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})
     params['env'] = {**(params.get('env') or {}), 'notification': MESSAGE}
     data = {'workflow_id': given['workflow_id'], 'params': params, 'input': given['input'] or {}}
-    endpoint = service.adapter_of(resource, 'mistral').get_endpoint().rstrip('/')
-    return {**body, 'subscriber': f'trust+{endpoint}/executions', 'options': {'post_data': json.dumps(data)}}
+    endpoint = service.adapter_of(resource, 'mistral').get_endpoint()
+    assert endpoint is not None
+    return {**body, 'subscriber': f"trust+{endpoint.rstrip('/')}/executions",
+            'options': {'post_data': json.dumps(data)}}
 
 
 @hook
@@ -62,7 +64,7 @@ def share_of_a_queue(resource: Described, call: Call) -> Call:
 
 
 @hook
-def signed_query(resource: Described, name: str) -> Any:
+def signed_query(resource: Described, name: str) -> object:
     kept = resource.data()
     if 'signature' not in kept:
         return None

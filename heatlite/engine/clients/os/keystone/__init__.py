@@ -17,12 +17,12 @@ class KeystoneServiceNameConflict(exception.HeatException):
     msg_fmt = 'Keystone has more than one service with same name %(service)s. Please use service id instead of name'
 
 
-class KeystoneClientPlugin(service.ServicePlugin):
+class KeystoneClientPlugin(service.StatusPlugin[heat_keystoneclient.KeystoneClient]):
     option_group = CLIENT_NAME
     service_types = [IDENTITY] = ['identity']
     api_version = {'min_version': '3', 'max_version': '3.latest'}
 
-    def _create(self, version: str | None = None) -> object:
+    def _create(self, version: str | None = None) -> heat_keystoneclient.KeystoneClient:
         return heat_keystoneclient.KeystoneClient(self.context, self._get_region_name())
 
     # --- names --------------------------------------------------------------------------------------------

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from typing import Any
+from functools import cached_property
+from typing import Any, TypedDict
 
-from heatlite.engine.clients.os.collection import Client, Collection, Entity, EntityOrId, id_of
+from heatlite.engine.clients.os.collection import Client, Collection, Creating, Entity, EntityOrId, id_of
 
 
-def _ids(fields: Mapping[str, object]) -> dict[str, Any]:
+def _ids(fields: Mapping[str, object]) -> dict[str, object]:
     """`domain=...` is sent as `domain_id`; nothing that is not given is sent."""
     renamed = {'domain': 'domain_id', 'default_project': 'default_project_id', 'parent': 'parent_id',
                'service': 'service_id', 'region': 'region_id', 'parent_region': 'parent_region_id',
@@ -21,8 +22,9 @@ def _ids(fields: Mapping[str, object]) -> dict[str, Any]:
 class Things(Collection):
     update_verb = 'PATCH'
 
-    def create(self, name: str | None = None, domain: EntityOrId | None = None, **fields: Any) -> Any:
-        return super().create(**_ids({'name': name, 'domain': domain, **fields}))
+    def create(self, name: str | None = None, domain: EntityOrId | None = None, **fields: object) -> Entity:
+        wanted = _ids({'name': name, 'domain': domain, **fields})
+        return self._entity(self.http.post(self.path, json=self._wrapped(wanted)))
 
     def update(self, what: EntityOrId | None = None, **fields: Any) -> Entity | None:
         """`what` is also taken under the name that the library gives it, as in `projects.update(project=...)`."""
@@ -31,9 +33,9 @@ class Things(Collection):
             raise TypeError(f'update() needs {self.key}')
         return super().update(what, **_ids(fields))
 
-    def list(self, **filters: Any) -> list[Entity]:            # type: ignore[override]
+    def list(self, **filters: object) -> list[Entity]:            # type: ignore[override]
         filters.pop('detailed', None)
-        return super().list(**_ids(filters))
+        return super().list(search_opts=_ids(filters))
 
     def findall(self, **fields: object) -> builtins.list[Entity]:
         wanted = _ids(fields)
@@ -41,12 +43,19 @@ class Things(Collection):
                 if all(getattr(each, name, None) == value for name, value in wanted.items())]
 
 
+class Project(TypedDict):
+    """What is used of a project."""
+
+    id: str
+    name: str
+
+
 class Projects(Things):
     path, key, plural = '/projects', 'project', 'projects'
 
-    def own(self) -> builtins.list[dict[str, Any]]:
+    def own(self) -> builtins.list[Project]:
         """Those in which the user of the token has a role. Needs no right."""
-        found: builtins.list[dict[str, Any]] = self.http.get('/auth/projects').json()[self.plural]
+        found: builtins.list[Project] = self.http.get('/auth/projects').json()[self.plural]
         return found
 
 
@@ -89,13 +98,13 @@ class Roles(Things):
         holder = f'/users/{id_of(user)}' if user else f'/groups/{id_of(group)}'
         return f'{scope}{holder}/roles/{id_of(role)}'
 
-    def grant(self, role: EntityOrId, **where: Any) -> None:
+    def grant(self, role: EntityOrId, **where: EntityOrId | None) -> None:
         self.http.put(self._grant(role, **where))
 
-    def revoke(self, role: EntityOrId, **where: Any) -> None:
+    def revoke(self, role: EntityOrId, **where: EntityOrId | None) -> None:
         self.http.delete(self._grant(role, **where))
 
-    def check(self, role: EntityOrId, **where: Any) -> None:
+    def check(self, role: EntityOrId, **where: EntityOrId | None) -> None:
         self.http.head(self._grant(role, **where))
 
 
@@ -110,33 +119,41 @@ class RoleAssignments(Collection):
 
 
 class Ec2Credentials(Collection):
-    def create(self, user_id: str, project_id: str) -> Entity:     # type: ignore[override]
+    def create(self, user_id: str, project_id: str) -> Entity:
         answer = self.http.post(f'/users/{user_id}/credentials/OS-EC2', json={'tenant_id': project_id})
         return Entity(self, answer.json()['credential'])
 
-    def get(self, user_id: str, access: str) -> Entity:            # type: ignore[override]
+    def get(self, user_id: str | None, access: str) -> Entity:            # type: ignore[override]
         return Entity(self, self.http.get(f'/users/{user_id}/credentials/OS-EC2/{access}').json()['credential'])
 
     def list(self, user_id: str) -> list[Entity]:                  # type: ignore[override]
         found = self.http.get(f'/users/{user_id}/credentials/OS-EC2').json()['credentials']
         return [Entity(self, entry) for entry in found]
 
-    def delete(self, user_id: str, access: str) -> None:        # type: ignore[override]
+    def delete(self, user_id: str | None, access: str) -> None:        # type: ignore[override]
         self.http.delete(f'/users/{user_id}/credentials/OS-EC2/{access}')
 
 
-class Trusts(Collection):
+class Trusts(Creating):
     path, key, plural = '/OS-TRUST/trusts', 'trust', 'trusts'
 
 
-class Credentials(Collection):
+class Credentials(Creating):
     path, key, plural = '/credentials', 'credential', 'credentials'
     update_verb = 'PATCH'
 
 
 class IdentityClient(Client):
-    COLLECTIONS = {
-        'projects': Projects, 'tenants': Projects, 'domains': Domains, 'groups': Groups, 'services': Services,
-        'endpoints': Endpoints, 'regions': Regions, 'users': Users, 'roles': Roles,
-        'role_assignments': RoleAssignments, 'ec2': Ec2Credentials, 'trusts': Trusts, 'credentials': Credentials,
-    }
+    projects = cached_property(Projects)
+    tenants = cached_property(Projects)
+    domains = cached_property(Domains)
+    groups = cached_property(Groups)
+    services = cached_property(Services)
+    endpoints = cached_property(Endpoints)
+    regions = cached_property(Regions)
+    users = cached_property(Users)
+    roles = cached_property(Roles)
+    role_assignments = cached_property(RoleAssignments)
+    ec2 = cached_property(Ec2Credentials)
+    trusts = cached_property(Trusts)
+    credentials = cached_property(Credentials)

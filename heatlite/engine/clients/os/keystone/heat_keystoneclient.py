@@ -9,7 +9,7 @@ import contextlib
 import functools
 import json
 import logging
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
@@ -23,6 +23,11 @@ from heatlite.engine.clients import sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Collection
 from heatlite.engine.clients.os.keystone.client import IdentityClient
+
+if TYPE_CHECKING:
+    from keystoneauth1.access import AccessInfo
+
+    from heatlite.common.context import RequestContext
 
 LOG = logging.getLogger(__name__)
 
@@ -42,14 +47,14 @@ class AccessKey(NamedTuple):
 class KeystoneClient:
     """One for a request context. Errors are keystoneauth1's, AuthorizationFailure, Error."""
 
-    def __init__(self, context: Any, region_name: str | None = None) -> None:
+    def __init__(self, context: RequestContext, region_name: str | None = None) -> None:
         self.context = context
         self._region_name = region_name
 
     # --- clients ------------------------------------------------------------------------------------------
 
     @property
-    def session(self) -> Any:
+    def session(self) -> keystone_session.Session:
         return self.context.keystone_session
 
     @functools.cached_property
@@ -57,7 +62,7 @@ class KeystoneClient:
         """In the caller's name."""
         return IdentityClient(self._adapter(self.session), self.context)
 
-    def _adapter(self, session: Any) -> Any:
+    def _adapter(self, session: keystone_session.Session) -> http.ServiceAdapter:
         return http.ServiceAdapter(session, service_type='identity', min_version='3', max_version='3.latest',
                                    interface=self._interface(), region_name=self._region_name, client_name='heatlite')
 
@@ -75,10 +80,10 @@ class KeystoneClient:
         token: str | None = self.session.get_token()
         return token
 
-    def auth_ref(self) -> Any:
-        return self.session.auth.get_access(self.session)
+    def auth_ref(self) -> AccessInfo:
+        return _access(self.session)
 
-    def url_for(self, **kwargs: object) -> Any:
+    def url_for(self, **kwargs: Any) -> str | None:
         return self.session.get_endpoint(**kwargs)
 
     def server_keystone_endpoint_url(self, fallback_endpoint: str) -> str:
@@ -91,7 +96,7 @@ class KeystoneClient:
 
     # --- trusts -------------------------------------------------------------------------------------------
 
-    def create_trust_context(self) -> Any:
+    def create_trust_context(self) -> RequestContext:
         """A copy of the context that carries a new trust for the service user and no secrets of the caller.
 
         A context that is one of a trust already is given back, unless trusts may be passed on.
@@ -105,7 +110,7 @@ class KeystoneClient:
         try:
             trust = self.client.trusts.create(
                 trustor_user_id=trustor.user_id, trustee_user_id=trustee.get_user_id(), project_id=trustor.project_id,
-                impersonation=True, allow_redelegation=again, roles=[{'name': name} for name in roles])
+                impersonation=True, allow_redelegation=again, roles=[{'name': name} for name in roles or ()])
         except exceptions.NotFound as error:
             LOG.debug('No trust can be made of the roles %s', roles)
             raise exception.MissingCredentialError(required=_('roles %s') % roles) from error
@@ -137,7 +142,7 @@ class KeystoneClient:
         return bool(named and cfg.CONF.stack_domain_admin and cfg.CONF.stack_domain_admin_password)
 
     @functools.cached_property
-    def domain_admin_client(self) -> Any:
+    def domain_admin_client(self) -> IdentityClient:
         """As the user who may manage that domain. Raises Error when none is configured."""
         if not self.stack_domain_is_configured:
             raise exception.Error(_('The domain of users inside stacks is not configured.'))
@@ -157,8 +162,7 @@ class KeystoneClient:
     def stack_domain_id(self) -> str:
         if cfg.CONF.stack_user_domain_id:
             return str(cfg.CONF.stack_user_domain_id)
-        return str(self.domain_admin_client.http.session.auth.get_access(
-            self.domain_admin_client.http.session).domain_id)
+        return str(_access(self.domain_admin_client.http.session).domain_id)
 
     def _role_of_stack_users(self, client: IdentityClient) -> str:
         found = client.roles.list(name=cfg.CONF.heat_stack_user_role)
@@ -210,7 +214,7 @@ class KeystoneClient:
                                  domain=self.stack_domain_id)
 
     def _create_user(self, client: IdentityClient, username: str, password: str | None, project_id: str | None,
-                     **where: Any) -> str:
+                     **where: str) -> str:
         role = self._role_of_stack_users(client)
         name, secret = username[-LONGEST_USER_NAME:], password or password_gen.generate_openstack_password()
         try:
@@ -222,9 +226,10 @@ class KeystoneClient:
             # The name is the resource's alone: such a user is of a try before a crash, or of this one.
             if not isinstance(error, exceptions.Conflict) and not http.reply_was_lost(error):
                 raise
-            made = next(iter(client.users.findall(name=name, **where)), None)
-            if made is None or getattr(made, 'default_project_id', None) != project_id:
+            found = next(iter(client.users.findall(name=name, **where)), None)
+            if found is None or getattr(found, 'default_project_id', None) != project_id:
                 raise
+            made = found
             client.users.update(made.id, password=secret, enabled=True)
         try:
             client.roles.grant(role, user=made.id, project=project_id)
@@ -234,7 +239,7 @@ class KeystoneClient:
             raise
         return str(made.id)
 
-    def _user_in_domain(self, user_id: str, project_id: str, action: str) -> Any:
+    def _user_in_domain(self, user_id: str, project_id: str | None, action: str) -> IdentityClient:
         """The client that may act on a user. Raises ValueError for a user of another domain or project."""
         client = self.domain_admin_client
         user = client.users.get(user_id)
@@ -326,7 +331,7 @@ class KeystoneClient:
         except exceptions.NotFound:
             LOG.debug('The key pair is gone')
 
-    def delete_stack_domain_user_keypair(self, user_id: str, project_id: str, credential_id: str) -> None:
+    def delete_stack_domain_user_keypair(self, user_id: str, project_id: str | None, credential_id: str) -> None:
         if not self.stack_domain_is_configured:
             self.delete_ec2_keypair(credential_id)
             return
@@ -343,6 +348,13 @@ class KeystoneClient:
 KsClientWrapper = KeystoneClient            # the name plug-ins know
 
 __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
+
+
+def _access(session: keystone_session.Session) -> AccessInfo:
+    """What Keystone says of the login of a session."""
+    login: Any = session.auth           # all that are used have it, though their base has not
+    found: AccessInfo = login.get_access(session)
+    return found
 
 
 def _deleted(collection: Collection, what: str) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, NotRequired, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -17,6 +17,15 @@ CLIENT_NAME = 'neutron'
 WHOLE_LIST = frozenset({'port_pair', 'port_pair_group', 'flow_classifier', 'port_chain', 'tap_flow', 'tap_service'})
 
 
+class GroupOfPorts(TypedDict):
+    """What is used of a security group. `tenant_id`: the former name."""
+
+    id: str
+    name: str
+    project_id: NotRequired[str]
+    tenant_id: NotRequired[str]
+
+
 class NoUniqueMatch(collection.AmbiguousMatch):
     """Several things have the name."""
 
@@ -28,15 +37,13 @@ class NoMatch(exception.EntityNotFound):
     msg_fmt = _("Unable to find %(entity)s with name or id '%(name)s'")
 
 
-class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
+class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkClient]):
     option_group = CLIENT_NAME
     service_types = [NETWORK] = ['network']
     api_version = {'min_version': '2.0', 'max_version': '2.latest'}
+    client_class = NetworkClient
     # What the finder is asked for -> what the service calls it, where old versions gave it another word.
     res_cmdres_mapping = {'policy': 'qos_policy'}
-
-    def _create(self, version: str | None = None) -> object:
-        return NetworkClient(self.adapter(), self.context)
 
     @shared.MEMOIZE_EXTENSIONS
     def _list_extensions(self) -> list[str]:
@@ -56,7 +63,8 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
     # --- names --------------------------------------------------------------------------------------------
 
     @shared.MEMOIZE_FINDER
-    def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str, cmd_resource: str | None = None) -> str:
+    def find_resourceid_by_name_or_id(self, resource: str, name_or_id: str | None,
+                                      cmd_resource: str | None = None) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
         thing = cmd_resource or self.res_cmdres_mapping.get(resource, resource)
         if not name_or_id:                  # no name of things without one
@@ -86,7 +94,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
         """Ids of groups given as names, ids, or references of resources. Raises EntityNotFound, or
         PhysicalResourceNameAmbiguity when the project has several of the name."""
         found: list[str] = []
-        known: list[dict[str, Any]] | None = None
+        known: list[GroupOfPorts] | None = None
         own: str | None = None
         for group in security_groups:
             name = getattr(group, 'get_reference_id', lambda group=group: group)()
@@ -101,7 +109,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
                 named = [entry for entry in named
                          if (entry.get('project_id') or entry.get('tenant_id')) == own] or named
             if not named:
-                named = [{'id': self.find_resourceid_by_name_or_id('security_group', name)}]
+                named = [{'id': self.find_resourceid_by_name_or_id('security_group', name), 'name': name}]
             if len(named) > 1:
                 raise exception.PhysicalResourceNameAmbiguity(name=name)
             found.append(str(named[0]['id']))
@@ -109,13 +117,13 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin):
 
     # --- old names ----------------------------------------------------------------------------------------
 
-    def resolve_router(self, props: Any, router_key: str, router_id_key: str) -> str:
+    def resolve_router(self, props: Mapping[str, str | None], router_key: str, router_id_key: str) -> str:
         wanted = props.get(router_id_key) or props.get(router_key)
-        return str(self.find_resourceid_by_name_or_id('router', wanted))
+        return self.find_resourceid_by_name_or_id('router', wanted)
 
-    def resolve_pool(self, props: Any, pool_key: str, pool_id_key: str) -> str:
+    def resolve_pool(self, props: Mapping[str, str | None], pool_key: str, pool_id_key: str) -> str:
         wanted = props.get(pool_id_key) or props.get(pool_key)
-        return str(self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool'))
+        return self.find_resourceid_by_name_or_id('pool', wanted, cmd_resource='lbaas_pool')
 
     def check_lb_status(self, lb_id: str) -> bool:
         """Whether the load balancer is ready. Raises ResourceInError."""

@@ -5,12 +5,15 @@ A method's name says the verb and the thing; where the thing's collection is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from keystoneauth1 import exceptions
 
 from heatlite.engine.clients.os import collection
+
+if TYPE_CHECKING:
+    from requests import Response
 
 PATHS = {                                   # plural -> path, where it is not the plural with dashes
     'networks': '/networks', 'firewalls': '/fw/firewalls', 'firewall_policies': '/fw/firewall_policies',
@@ -42,12 +45,8 @@ def path_of(plural: str) -> str:
     return PATHS.get(plural, '/' + plural.replace('_', '-'))
 
 
-class NetworkClient:
+class NetworkClient(collection.Client):
     """Methods not written here are made from their names. `list_*` follows pages."""
-
-    def __init__(self, http: Any, context: Any = None) -> None:
-        self.http = http
-        self.context = context
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         verb, _underscore, thing = name.partition('_')
@@ -65,7 +64,7 @@ class NetworkClient:
                 return lambda what, body=None: self.put(f'{path}/{what}', body)
         return lambda what: self.delete(f'{path}/{what}')
 
-    def _list(self, plural: str, filters: dict[str, Any], retrieve_all: bool = True) -> dict[str, Any]:
+    def _list(self, plural: str, filters: dict[str, object], retrieve_all: bool = True) -> dict[str, Any]:
         key = KEYS.get(plural, plural)
         filters.pop('retrieve_all', None)
         pages = collection.Collection(self, path_of(plural), None, key)
@@ -93,13 +92,13 @@ class NetworkClient:
 
     # --- requests -----------------------------------------------------------------------------------------
 
-    def get(self, path: str, params: Any = None) -> Any:
+    def get(self, path: str, params: Mapping[str, object] | None = None) -> Any:
         return self.http.get(path, params=params).json()
 
-    def post(self, path: str, body: Any = None) -> Any:
+    def post(self, path: str, body: object = None) -> Any:
         return _body(self.http.post(path, json=body))
 
-    def put(self, path: str, body: Any = None) -> Any:
+    def put(self, path: str, body: object = None) -> Any:
         return _body(self.http.put(path, json=body))
 
     def delete(self, path: str) -> None:
@@ -159,5 +158,5 @@ class NetworkClient:
         self.delete(f'/quotas/{project_id}')
 
 
-def _body(answer: Any) -> object:
+def _body(answer: Response) -> object:
     return answer.json() if answer.content else None

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import constraints
 from heatlite.engine.clients.os import collection
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients import OpenStackClients
+    from heatlite.engine.clients.os.neutron import NeutronClientPlugin
 
 FAILURES = (exception.EntityNotFound, exception.PhysicalResourceNameAmbiguity, collection.AmbiguousMatch)
 
@@ -16,23 +20,23 @@ class NeutronConstraint(constraints.BaseCustomConstraint):
     """Subclasses say `resource_name`, and `extension` when the thing is an optional part of the API."""
 
     expected_exceptions = FAILURES
-    resource_name: str | None = None
+    resource_name = ''
     extension: str | None = None
 
-    def validate_with_client(self, client: Any, value: object) -> None:
-        plugin = client.client_plugin('neutron')
+    def validate_with_client(self, client: OpenStackClients, value: str) -> None:
+        plugin: NeutronClientPlugin = client.client_plugin('neutron')
         if self.extension and not plugin.has_extension(self.extension):
             raise exception.EntityNotFound(entity=_('neutron extension'), name=self.extension)
         self._look(plugin, value)
 
-    def _look(self, plugin: Any, value: Any) -> None:
+    def _look(self, plugin: NeutronClientPlugin, value: str) -> None:
         plugin.find_resourceid_by_name_or_id(self.resource_name, value)
 
 
 class NeutronExtConstraint(NeutronConstraint):
     """For things that are found in the list of an extension."""
 
-    def _look(self, plugin: Any, value: Any) -> None:
+    def _look(self, plugin: NeutronClientPlugin, value: str) -> None:
         plugin.resolve_ext_resource(self.resource_name, value)
 
 
@@ -103,7 +107,7 @@ class PoolConstraint(NeutronConstraint):
 class LBaasV2ProviderConstraint(constraints.BaseCustomConstraint):
     """A listed provider of load balancers."""
 
-    def validate_with_client(self, client: Any, value: object) -> None:
+    def validate_with_client(self, client: OpenStackClients, value: str) -> None:
         providers = client.client('neutron').get('/service-providers')['service_providers']
         names = [entry['name'] for entry in providers if entry['service_type'] in ('LOADBALANCERV2', 'LOADBALANCER')]
         if value not in names:

@@ -6,12 +6,15 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, scaled
 from heatlite.engine.resources.openstack.heat import instance_group
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Entity
 
 NAME = 'AWS::AutoScaling::AutoScalingGroup'
 
@@ -67,7 +70,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
             raise exception.StackValidationFailed(message=_(
                 'Either "InstanceId" or "LaunchConfigurationName" must be provided.'))
 
-    def member_definition(self) -> dict[str, Any]:
+    def member_definition(self) -> dict[str, object]:
         server = self.properties[self.INSTANCE_ID]
         if server is None:
             return super().member_definition()
@@ -80,7 +83,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         return [*super()._tags(), {'Key': 'metering.AutoScalingGroupName', 'Value': self.group_name()}]
 
 
-def like(server: Any) -> dict[str, Any]:
+def like(server: Entity) -> dict[str, object]:
     """What a copy of a server is made of."""
     image, flavor = server.image, server.flavor
     return {'ImageId': image['id'] if isinstance(image, dict) else image,

@@ -58,14 +58,14 @@ class NestedStack(stack_resource.StackResource):
             kept: Template = stored.t
             return kept
 
-    def child_params(self) -> dict[str, Any]:
+    def child_params(self) -> dict[str, object]:
         return dict(self.properties[self.PARAMETERS] or {})
 
     def _minutes(self) -> int | None:
         found: int | None = self.properties[self.TIMEOUT_IN_MINS]
         return found
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes())
 
     def handle_adopt(self, resource_data: object = None) -> Any:
@@ -73,7 +73,7 @@ class NestedStack(stack_resource.StackResource):
                                          adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         return self.update_with_template(self.child_template(), self.child_params(), self._minutes())
 

@@ -5,12 +5,15 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import identifier
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import wait_condition
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.openstack.heat.wait_condition import Waiting
 
 NAME = 'AWS::CloudFormation::WaitCondition'
 
@@ -46,7 +49,7 @@ class WaitCondition(wait_condition.HeatWaitCondition):
             return None
         return self.stack.get(named.path.rpartition('/')[2])
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> Waiting:
         self._validate_handle_url()
         return super().handle_create()
 

@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
@@ -45,7 +46,7 @@ class ElasticIp(resource.Resource):
         if self.properties[self.INSTANCE_ID]:
             self.client_plugin().associate_floatingip(self.properties[self.INSTANCE_ID], made['id'])
 
-    def _by_mark(self) -> Any:
+    def _by_mark(self) -> Mapping[str, Any] | None:
         """An address has no name; ours carry the resource's as description."""
         mark = self.physical_resource_name()
         found = self.client('neutron').list_floatingips(description=mark)['floatingips']
@@ -127,12 +128,13 @@ class ElasticIpAssociation(resource.Resource):
         self._open_way(wanted[self.ALLOCATION_ID], port['network_id'])
         self.client('neutron').update_floatingip(wanted[self.ALLOCATION_ID], {'floatingip': {'port_id': port['id']}})
 
-    def _port(self, wanted: dict[str, object]) -> Any:
+    def _port(self, wanted: Mapping[str, object]) -> Mapping[str, Any]:
         """Raises Error when the instance has none."""
         neutron = self.client('neutron')
         if wanted[self.NETWORK_INTERFACE_ID]:
-            return neutron.show_port(wanted[self.NETWORK_INTERFACE_ID])['port']
-        found = neutron.list_ports(device_id=wanted[self.INSTANCE_ID])['ports']
+            port: Mapping[str, Any] = neutron.show_port(wanted[self.NETWORK_INTERFACE_ID])['port']
+            return port
+        found: list[Mapping[str, Any]] = neutron.list_ports(device_id=wanted[self.INSTANCE_ID])['ports']
         if not found:
             raise exception.Error(_('No port of instance %s was found.') % wanted[self.INSTANCE_ID])
         return found[0]

@@ -5,19 +5,29 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import own_ports, server_changes, suspending
+from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::Instance'
 NO_ADDRESS = '0.0.0.0'                      # what the address attributes say before there is one
+
+
+class Creation(TypedDict):
+    """`attached`: ids of volumes."""
+
+    server: str
+    attached: list[str]
 
 
 class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
@@ -56,7 +66,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     # --- creating -----------------------------------------------------------------------------------------
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> Creation:
         props, plugin = self.properties, self.client_plugin()
         groups = self._get_security_groups()
         arguments = {
@@ -84,10 +94,10 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return found or None
 
     @staticmethod
-    def _tags(tags: Any) -> dict[str, str] | None:
+    def _tags(tags: Iterable[Mapping[str, str]] | None) -> dict[str, str] | None:
         return {tag['Key']: tag['Value'] for tag in tags} if tags else None
 
-    def _hints(self) -> dict[str, Any] | None:
+    def _hints(self) -> dict[str, object] | None:
         """A key that comes several times has a list."""
         found: dict[str, Any] = {}
         for hint in self.properties[self.NOVA_SCHEDULER_HINTS] or ():
@@ -104,8 +114,8 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
                 str(ebs['SnapshotId']), 'snap', str(ebs.get('VolumeSize') or ''), str(ebs['DeleteOnTermination'])])
         return found or None
 
-    def _build_nics(self, interfaces: object, subnet_id: str | None,
-                    groups: list[str] | None) -> list[dict[str, Any]] | None:
+    def _build_nics(self, interfaces: Iterable[dict[str, str] | str] | None, subnet_id: str | None,
+                    groups: list[str] | None) -> list[dict[str, str]] | None:
         if interfaces:
             return [{'port': port} for port in ordered(interfaces)]
         if subnet_id:
@@ -122,7 +132,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             port_id = found[0]['id']
         else:
             plugin = self.client_plugin('neutron')
-            body: dict[str, Any] = {'name': name, 'admin_state_up': True, 'fixed_ips': [{'subnet_id': subnet_id}],
+            body: dict[str, object] = {'name': name, 'admin_state_up': True, 'fixed_ips': [{'subnet_id': subnet_id}],
                                     'network_id': plugin.network_id_from_subnet_id(subnet_id)}
             if groups:
                 body['security_groups'] = plugin.get_secgroup_uuids(groups)
@@ -130,11 +140,11 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         self.data_set('port_id', port_id)
         return str(port_id)
 
-    def check_create_complete(self, progress: dict[str, Any] | None) -> bool:
+    def check_create_complete(self, progress: Creation | None) -> bool:
         """First the server, then its volumes, one after the other. Without `progress`: found after a crash."""
         if progress is None:
             self._build_nics(self.properties[self.NETWORK_INTERFACES], self.properties[self.SUBNET_ID], None)
-            progress = {'server': self.resource_id, 'attached': []}
+            progress = {'server': str(self.resource_id), 'attached': []}
         plugin = self.client_plugin()
         if plugin.is_under_way(progress['server'], status='BUILD'):
             return False
@@ -150,7 +160,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
                 return False
         return True
 
-    def _attach(self, server: str, volume: dict[str, Any]) -> bool:
+    def _attach(self, server: str, volume: dict[str, object]) -> bool:
         if any(each.volumeId == volume['VolumeId'] for each in self.client().volumes.get_server_volumes(server)):
             return True                     # done before a restart
         return bool(self.client_plugin().attach_volume(server, volume['VolumeId'], volume['Device']))
@@ -179,17 +189,17 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         found = own_ports.of_server(self.client('neutron'), self.resource_id, given)
         return {'port_id': found[0]} if found else {}
 
-    def _live_object(self) -> Any:
+    def _live_object(self) -> object:
         return self.client().servers.get(self.resource_id).to_dict() if self.resource_id else None
 
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, Any]) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())
-        plugin, steps = self.client_plugin(), []
+        plugin, steps = self.client_plugin(), list[ServerStep]()
         if self.TAGS in prop_diff:
             plugin.meta_update(self.client().servers.get(self.resource_id), self._tags(prop_diff[self.TAGS]) or {})
         if self.INSTANCE_TYPE in prop_diff:
@@ -199,16 +209,17 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
             steps += self._interface_steps(json_snippet.properties(self.properties_schema, self.context))
         return steps
 
-    def _interface_steps(self, after: Any) -> list[dict[str, Any]]:
+    def _interface_steps(self, after: Properties) -> list[ServerStep]:
         there = [port['id'] for port in self.client('neutron').list_ports(device_id=self.resource_id)['ports']]
         own = self.data().get('port_id')
         wanted = [nic['port'] for nic in self._build_nics(
             after[self.NETWORK_INTERFACES], after[self.SUBNET_ID], self._get_security_groups()) or ()]
-        attach = [{'do': 'attach', 'port': port, 'network': None, 'address': None}
-                  for port in wanted if port not in there]
+        attach: list[ServerStep] = [{'do': 'attach', 'port': port, 'network': None, 'address': None}
+                                    for port in wanted if port not in there]
         if not wanted:                      # as it was at the start without any: the service chooses
             attach = [{'do': 'attach', 'port': None, 'network': None, 'address': None}]
-        detach = [{'do': 'detach', 'port': port, 'internal': port == own} for port in there if port not in wanted]
+        detach: list[ServerStep] = [{'do': 'detach', 'port': port, 'internal': port == own}
+                                    for port in there if port not in wanted]
         return [*detach, *attach]
 
     def _delete_internal_port(self, port_id: str) -> None:
@@ -218,7 +229,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         if self.data().get('port_id') == port_id:
             self.data_delete('port_id')
 
-    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
+    def check_update_complete(self, steps: list[ServerStep]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
     def metadata_update(self, new_metadata: Any = None) -> None:
@@ -240,9 +251,9 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
         return True
 
 
-def ordered(interfaces: Any) -> list[str]:
+def ordered(interfaces: Iterable[dict[str, str] | str]) -> list[str]:
     """Ports by their DeviceIndex; plain ids as they come."""
-    entries = [entry if isinstance(entry, dict) else {'NetworkInterfaceId': entry, 'DeviceIndex': place}
+    entries = [entry if isinstance(entry, dict) else {'NetworkInterfaceId': entry, 'DeviceIndex': str(place)}
                for place, entry in enumerate(interfaces)]
     return [str(entry['NetworkInterfaceId']) for entry in sorted(entries, key=lambda entry: int(entry['DeviceIndex']))]
 

@@ -6,12 +6,15 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine import resource
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.resources import catalogue, edges
 from heatlite.engine.resources.aws.ec2 import vpc
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
 
 TYPE, ATTACHMENT_TYPE = 'AWS::EC2::InternetGateway', 'AWS::EC2::VPCGatewayAttachment'
 
@@ -47,7 +50,7 @@ class VPCGatewayAttachment(resource.Resource):
         for table in self._route_tables():
             deps += (self, table)
 
-    def _route_tables(self) -> Iterator[Any]:
+    def _route_tables(self) -> Iterator[Resource]:
         mine = edges.value(self, self.VPC_ID)
         for table in edges.of_type(self, 'AWS::EC2::RouteTable'):
             if mine is not None and edges.value(table, 'VpcId') == mine:

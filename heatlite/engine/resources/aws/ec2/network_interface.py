@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -30,7 +28,7 @@ class NetworkInterface(resource.Resource):
         address = {'subnet_id': subnet}
         if self.properties[self.PRIVATE_IP_ADDRESS]:
             address['ip_address'] = self.properties[self.PRIVATE_IP_ADDRESS]
-        body: dict[str, Any] = {'name': self.physical_resource_name(), 'admin_state_up': True,
+        body: dict[str, object] = {'name': self.physical_resource_name(), 'admin_state_up': True,
                                 'network_id': self.client_plugin().network_id_from_subnet_id(subnet),
                                 'fixed_ips': [address]}
         if self.properties[self.GROUP_SET] is not None:

@@ -92,9 +92,9 @@ class SecurityGroup(resource.Resource):
                 with self._plugin.ignore_not_found:
                     client.delete_security_group_rule(rule['id'])
 
-    def _rule(self, direction: str, entry: Mapping[str, object]) -> dict[str, Any]:
+    def _rule(self, direction: str, entry: Mapping[str, object]) -> dict[str, object]:
         protocol = entry.get(self.RULE_IP_PROTOCOL)
-        found: dict[str, Any] = {'direction': direction, 'ethertype': 'IPv4'}
+        found: dict[str, object] = {'direction': direction, 'ethertype': 'IPv4'}
         if entry.get(self.RULE_CIDR_IP):
             found['remote_ip_prefix'] = entry[self.RULE_CIDR_IP]
         if protocol and str(protocol).lower() not in ANY_PROTOCOL:

@@ -5,11 +5,15 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.neutron.client import NetworkClient
 
 TYPE = 'AWS::EC2::VPC'
 
@@ -34,7 +38,7 @@ class VPC(resource.Resource):
         found = self.client().list_networks(name=self.physical_resource_name())['networks']
         return existing.choose(self, found, own_name=True)
 
-    def _router(self) -> Any:
+    def _router(self) -> Mapping[str, Any]:
         """Made when there is none: after a crash there may be only the network."""
         found = router_for_vpc(self.client(), str(self.resource_id))
         return found or self.client().create_router({'router': {'name': self.physical_resource_name()}})['router']
@@ -54,14 +58,14 @@ class VPC(resource.Resource):
             self.client().delete_network(self.resource_id)
 
 
-def router_for_vpc(client: Any, network_id: str) -> Any:
+def router_for_vpc(client: NetworkClient, network_id: str) -> Mapping[str, Any] | None:
     """The VPC's own router; None when there is none."""
     name = client.show_network(network_id)['network']['name']
     found = [router for router in client.list_routers(name=name)['routers'] if router['name'] == name]
     return found[0] if found else None
 
 
-def external_network_id(client: Any) -> str:
+def external_network_id(client: NetworkClient) -> str:
     """Of the only external network. Raises Error when there is none, or more than one."""
     from heatlite.common import exception
     from heatlite.common.i18n import _

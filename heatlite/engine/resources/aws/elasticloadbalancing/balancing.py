@@ -73,7 +73,7 @@ def served_by(resources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
 
 def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, served: Served) -> dict[str, object]:
     """A load balancer of Octavia with a pool for each listener. `subnet`: of the address that clients connect to."""
-    resources: dict[str, Any] = {BALANCER: _resource('LoadBalancer', vip_subnet=subnet)}
+    resources: dict[str, object] = {BALANCER: _resource('LoadBalancer', vip_subnet=subnet)}
     for listener in listeners:
         resources.update(_of_listener(listener, health, served))
     return _assembled(resources, served, {'get_attr': [BALANCER, 'vip_address']})
@@ -84,7 +84,7 @@ def _resource(kind: str, **properties: object) -> dict[str, object]:
             'properties': {name: value for name, value in properties.items() if value is not None}}
 
 
-def _of_listener(listener: Listener, health: Health | None, served: Served) -> Iterator[tuple[str, Any]]:
+def _of_listener(listener: Listener, health: Health | None, served: Served) -> Iterator[tuple[str, object]]:
     name, pool = f'listener_{listener.port}', f'pool_{listener.port}'
     yield name, _resource('Listener', loadbalancer={'get_resource': BALANCER}, protocol=listener.protocol,
                           protocol_port=listener.port,

@@ -88,7 +88,7 @@ class LoadBalancer(stack_resource.StackResource):
         found: Mapping[str, Any] = (template.section('resources') if template is not None else None) or {}
         return found
 
-    def _template(self, served: balancing.Served) -> dict[str, Any]:
+    def _template(self, served: balancing.Served) -> dict[str, object]:
         resources = self._resources()
         if resources.get(balancing.BALANCER) or (not resources and self._has_octavia()):
             return balancing.octavia(self._subnet(resources, served), tuple(self._listeners(guarded=True)),
@@ -118,7 +118,7 @@ class LoadBalancer(stack_resource.StackResource):
             yield Listener(port, given['InstancePort'], given['Protocol'],
                            allowed_networks(rules, port) if rules is not None else None)
 
-    def _rules(self, groups: Sequence[str]) -> list[dict[str, Any]]:
+    def _rules(self, groups: Sequence[str]) -> list[dict[str, object]]:
         """The rules of security groups. Octavia's listeners know networks only, so each of them must."""
         neutron, plugin = self.client('neutron'), self.client_plugin('neutron')
         return [rule for group in plugin.get_secgroup_uuids(list(groups))

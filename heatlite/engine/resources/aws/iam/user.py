@@ -79,7 +79,7 @@ class AccessKey(resource.Resource):
             self.resource_id_set(self.runtime.uuid().replace('-', ''))
             return
         made = self.keystone().create_stack_domain_user_keypair(
-            user_id=user._get_user_id(), project_id=user._project())
+            user_id=user._get_user_id() or '', project_id=user._project())
         self.data_set(self.OWNER, user._get_user_id())
         self.data_set(self.CREDENTIAL, made.id, redact=True)
         self.data_set(self.SECRET, made.secret, redact=True)

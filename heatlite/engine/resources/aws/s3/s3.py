@@ -5,7 +5,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from typing import Any
 from urllib.parse import urlsplit
 
 from heatlite.engine import resource
@@ -73,7 +72,7 @@ class S3Bucket(resource.Resource):
             return at.netloc.partition(':')[0]
         return f'{at.scheme}://{at.netloc}{at.path}/{self.resource_id}'
 
-    def _live_object(self) -> Any:
+    def _live_object(self) -> object:
         return self.client().head_container(self.resource_id) if self.resource_id else None
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,8 +15,11 @@ from heatlite.engine import resource, translation
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, volume_base
 from heatlite.engine.resources.openstack.cinder import volume_steps
+from heatlite.engine.resources.openstack.cinder.volume_steps import VolumeStep
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.engine.resources.snapshots import Snapshotted
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.resources.volume_base import Attachment, Detachment
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Cinder::Volume'
@@ -66,11 +69,12 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
 
     # --- creating -----------------------------------------------------------------------------------------
 
-    def _name(self) -> Any:
+    def _name(self) -> str | None:
         return self.properties[self.NAME] or self.physical_resource_name()
 
-    def _description(self) -> Any:
-        return self.properties[self.DESCRIPTION]
+    def _description(self) -> str | None:
+        found: str | None = self.properties[self.DESCRIPTION]
+        return found
 
     def _create_arguments(self) -> dict[str, object]:
         arguments = super()._create_arguments()
@@ -121,7 +125,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, Any]) -> list[VolumeStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         volumes = self.client().volumes
         if self.NAME in prop_diff or self.DESCRIPTION in prop_diff:
@@ -129,7 +133,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             volumes.update(self.resource_id, name=name or self.physical_resource_name(), description=description)
         if self.METADATA in prop_diff:
             volumes.update_all_metadata(self.resource_id, prop_diff[self.METADATA] or {})
-        steps: list[dict[str, Any]] = []
+        steps: list[VolumeStep] = []
         if prop_diff.get(self.BACKUP_ID) is not None:
             steps.append({'do': 'restore', 'backup': prop_diff[self.BACKUP_ID]})
         if self.VOLUME_TYPE in prop_diff:
@@ -151,7 +155,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             raise exception.NotSupported(feature=_('Shrinking volume'))
         return size
 
-    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
+    def check_update_complete(self, steps: list[VolumeStep]) -> bool:
         return work_off(self, steps, volume_steps.STEPS)
 
     def needs_replace_failed(self) -> bool:
@@ -163,7 +167,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.METADATA,
                                                            self.VOLUME_TYPE)
@@ -190,7 +194,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             raise exception.ResourceInError(resource_status=backup.status)
         return True
 
-    def handle_delete_snapshot(self, snapshot: dict[str, Any]) -> str | None:
+    def handle_delete_snapshot(self, snapshot: Snapshotted) -> str | None:
         backup_id = (snapshot.get('resource_data') or {}).get('backup_id')
         if backup_id is None:
             return None
@@ -211,13 +215,22 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
             return True
         return False
 
-    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> object:
+    def handle_restore(self, defn: ResourceDefinition, restore_data: Snapshotted) -> object:
         """The definition whose volume is made of the saved backup, whatever it was made of before."""
         backup_id = (restore_data.get('resource_data') or {})['backup_id']
         ignored = (self.IMAGE_REF, self.IMAGE, self.SOURCE_VOLID, self.SNAPSHOT_ID)
         given = defn.freeze()._properties or {}
         kept = {name: value for name, value in given.items() if name not in ignored and value is not None}
         return defn.freeze(properties={**kept, self.BACKUP_ID: backup_id})
+
+
+class Move(TypedDict, total=False):
+    """An attachment becomes another one: what an update returns."""
+
+    detach: Required[Detachment]
+    attach: Required[Attachment]
+    detached: bool
+    attached: bool
 
 
 class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
@@ -230,18 +243,19 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, object]) -> dict[str, Any] | None:
+                      prop_diff: dict[str, Any]) -> Move | None:
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None
-        wanted = {'server': self._after(prop_diff, self.INSTANCE_ID), 'volume': self._after(prop_diff, self.VOLUME_ID),
-                  'device': self._after(prop_diff, self.DEVICE)}
+        wanted: Attachment = {
+            'server': self._after(prop_diff, self.INSTANCE_ID), 'volume': self._after(prop_diff, self.VOLUME_ID),
+            'device': self._after(prop_diff, self.DEVICE)}
         return {'detach': self._detachment(), 'attach': wanted}
 
-    def _after(self, prop_diff: dict[str, object], name: str) -> object:
+    def _after(self, prop_diff: dict[str, Any], name: str) -> Any:
         return prop_diff[name] if name in prop_diff else self.properties[name]
 
-    def check_update_complete(self, progress: dict[str, Any] | None) -> bool:
+    def check_update_complete(self, progress: Move | None) -> bool:
         if progress is None:
             return True
         if not progress.get('detached'):

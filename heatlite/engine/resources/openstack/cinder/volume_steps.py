@@ -15,17 +15,30 @@ if TYPE_CHECKING:
 NEEDS_DETACHED = frozenset({'restore', 'extend', 'retype'})
 
 
-def around_attachment(resource: Resource, steps: list[Step]) -> list[Step]:
+class VolumeStep(Step, total=False):
+    server: str
+    volume: str | None
+    device: str | None
+    attachment: str
+    backup: str
+    type: str
+    size: int                               # GiB
+    flag: bool
+
+
+def around_attachment(resource: Resource, steps: list[VolumeStep]) -> list[VolumeStep]:
     """`steps`, with the volume taken out of its server before and put back after where one of them needs it."""
     if not any(step['do'] in NEEDS_DETACHED for step in steps):
         return steps
     volume = resource.client().volumes.get(resource.resource_id)
     attachments = volume.attachments if volume.status == 'in-use' else []
-    detach, attach = [], []
+    detach: list[VolumeStep] = []
+    attach: list[VolumeStep] = []
     for each in attachments:
-        entry = {'server': each['server_id'], 'volume': resource.resource_id, 'device': each.get('device')}
-        detach.append({'do': 'detach', 'attachment': _attachment_id(resource, each), **entry})
-        attach.append({'do': 'attach', **entry})
+        server, device = each['server_id'], each.get('device')
+        detach.append({'do': 'detach', 'attachment': _attachment_id(resource, each), 'server': server,
+                       'volume': resource.resource_id, 'device': device})
+        attach.append({'do': 'attach', 'server': server, 'volume': resource.resource_id, 'device': device})
     return [*detach, *steps, *attach]
 
 
@@ -41,7 +54,7 @@ def _status(resource: Resource) -> str:
 
 
 def _wait(busy: tuple[str, ...], what: str, expected: tuple[str, ...] = ('available', 'in-use')) -> Callable[..., bool]:
-    def check(resource: Resource, step: Step) -> bool:
+    def check(resource: Resource, step: VolumeStep) -> bool:
         status = _status(resource)
         if status in busy:
             return False
@@ -51,12 +64,12 @@ def _wait(busy: tuple[str, ...], what: str, expected: tuple[str, ...] = ('availa
     return check
 
 
-def _restore(resource: Resource, step: Step) -> None:
+def _restore(resource: Resource, step: VolumeStep) -> None:
     if _status(resource) != 'restoring-backup':         # asked for before a restart
         resource.client().restores.restore(step['backup'], resource.resource_id)
 
 
-def _extend(resource: Resource, step: Step) -> None:
+def _extend(resource: Resource, step: VolumeStep) -> None:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.size >= step['size'] or volume.status == 'extending':
         return
@@ -69,7 +82,7 @@ def _extend(resource: Resource, step: Step) -> None:
         raise
 
 
-def _is_extended(resource: Resource, step: Step) -> bool:
+def _is_extended(resource: Resource, step: VolumeStep) -> bool:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.status == 'extending':
         return False
@@ -78,14 +91,14 @@ def _is_extended(resource: Resource, step: Step) -> bool:
     return True
 
 
-def _retype(resource: Resource, step: Step) -> None:
+def _retype(resource: Resource, step: VolumeStep) -> None:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.volume_type == step['type'] or volume.status == 'retyping':
         return
     resource.client().volumes.retype(resource.resource_id, step['type'], 'on-demand')
 
 
-def _is_retyped(resource: Resource, step: Step) -> bool:
+def _is_retyped(resource: Resource, step: VolumeStep) -> bool:
     volume = resource.client().volumes.get(resource.resource_id)
     if volume.status == 'retyping' or getattr(volume, 'migration_status', None) in ('migrating', 'starting'):
         return False
@@ -94,31 +107,31 @@ def _is_retyped(resource: Resource, step: Step) -> bool:
     return True
 
 
-def _set_read_only(resource: Resource, step: Step) -> None:
+def _set_read_only(resource: Resource, step: VolumeStep) -> None:
     resource.client().volumes.update_readonly_flag(resource.resource_id, step['flag'])
 
 
-def _detach(resource: Resource, step: Step) -> bool:
+def _detach(resource: Resource, step: VolumeStep) -> bool:
     return bool(resource.client_plugin('nova').detach_volume(step['server'], step['attachment']))
 
 
-def _is_detached(resource: Resource, step: Step) -> bool:
+def _is_detached(resource: Resource, step: VolumeStep) -> bool:
     return bool(resource.client_plugin().check_detach_volume_complete(resource.resource_id, step['server'])
                 and resource.client_plugin('nova').check_detach_volume_complete(step['server'], step['attachment']))
 
 
-def _attach(resource: Resource, step: Step) -> bool:
+def _attach(resource: Resource, step: VolumeStep) -> bool:
     if any(each.volumeId == resource.resource_id
            for each in resource.client('nova').volumes.get_server_volumes(step['server'])):
         return True
     return bool(resource.client_plugin('nova').attach_volume(step['server'], str(resource.resource_id), step['device']))
 
 
-def _is_attached(resource: Resource, step: Step) -> bool:
+def _is_attached(resource: Resource, step: VolumeStep) -> bool:
     return bool(resource.client_plugin().check_attach_volume_complete(resource.resource_id))
 
 
-STEPS: Table[Resource] = {
+STEPS: Table[Resource, VolumeStep] = {
     'restore': (_restore, _wait(('restoring-backup',), _('Volume restore failed'), ('available',))),
     'extend': (_extend, _is_extended),
     'retype': (_retype, _is_retyped),

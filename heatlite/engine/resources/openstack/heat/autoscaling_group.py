@@ -6,10 +6,13 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import catalogue, members, packed_types
 from heatlite.engine.resources.aws.autoscaling import autoscaling_group
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Schema
 
 NAME = 'OS::Heat::AutoScalingGroup'
 
@@ -32,11 +35,12 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
-    update_policy_schema: dict[str, Any] = {}
+    update_policy_schema: dict[str, Schema] = {}
     support_status = catalogue.status(NAME)
 
-    def member_definition(self) -> dict[str, Any]:
-        found = {key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}
+    def member_definition(self) -> dict[str, object]:
+        found: dict[str, object] = {
+            key: value for key, value in self.properties[self.RESOURCE].items() if value is not None}
         given = found.get('properties')
         if isinstance(given, dict):
             found['properties'] = {name: value for name, value in given.items() if value is not None}

@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 import yaml
 
 from heatlite.engine.resources import catalogue
@@ -24,7 +22,7 @@ class CloudConfig(software_config.SoftwareConfig):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         written = yaml.safe_dump(self.properties[self.CLOUD_CONFIG] or {}, default_flow_style=False)
         return {'group': 'Heat::Ungrouped', 'config': f'#cloud-config\n{written}'}
 

@@ -52,7 +52,7 @@ class InstanceGroup(balanced.BalancedGroup):
 
     # --- members ------------------------------------------------------------------------------------------
 
-    def member_definition(self) -> dict[str, Any]:
+    def member_definition(self) -> dict[str, object]:
         source = self._launch_configuration()
         given = {name: value for name, value in source.properties.items()
                  if value is not None and name != 'InstanceId'}
@@ -67,14 +67,14 @@ class InstanceGroup(balanced.BalancedGroup):
                              % {'lc': self.LAUNCH_CONFIGURATION_NAME, 'ref': name})
         return found
 
-    def _member(self, given: Mapping[str, object], metadata: Any) -> dict[str, Any]:
+    def _member(self, given: Mapping[str, object], metadata: object) -> dict[str, object]:
         properties = dict(given)
         if self._tags():
             properties['Tags'] = self._tags()
         zones = self.properties.get('VPCZoneIdentifier') if 'VPCZoneIdentifier' in self.properties_schema else None
         if zones:
             properties['SubnetId'] = zones[0]
-        found = {'Type': MEMBER, 'Properties': properties}
+        found: dict[str, object] = {'Type': MEMBER, 'Properties': properties}
         if metadata:
             found['Metadata'] = metadata
         return found
@@ -94,7 +94,7 @@ class InstanceGroup(balanced.BalancedGroup):
             'HeatTemplateFormatVersion': '2012-12-12', 'Resources': dict(members),
             'Outputs': {name: {'Value': value} for name, value in self._outputs(names)}}, source='nested_stack')
 
-    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, Any]]:
+    def _outputs(self, names: Sequence[str]) -> Iterator[tuple[str, object]]:
         yield members.REFS_MAP, {name: {'Ref': name} for name in names}
         yield self.INSTANCE_LIST, {'Fn::Join': [',', [{'Fn::GetAtt': [name, 'PublicIp']} for name in names]]}
 

@@ -27,14 +27,14 @@ class MultipartMime(software_config.SoftwareConfig):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         message = multipart.MIMEMultipart()
         for part in self.properties[self.PARTS] or ():
             for each in self._parts_of(part):
                 message.attach(each)
         return {'group': self.properties[self.GROUP], 'config': message.as_string()}
 
-    def _parts_of(self, part: Mapping[str, Any]) -> Iterator[Any]:
+    def _parts_of(self, part: Mapping[str, Any]) -> Iterator[text.MIMEText]:
         content = self._content(part[self.CONFIG])
         if part[self.TYPE] == self.MULTIPART:
             yield from self._split(content, part)
@@ -49,7 +49,7 @@ class MultipartMime(software_config.SoftwareConfig):
             return str(self.rpc_client().show_software_config(self.context, config)['config'])
         return config
 
-    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[Any]:
+    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[text.MIMEText]:
         for each in email.message_from_string(content).walk():
             if each.get_content_maintype() == 'multipart':
                 continue

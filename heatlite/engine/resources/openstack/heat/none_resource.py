@@ -5,9 +5,9 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from heatlite.engine import properties, resource, rsrc_defn
+from heatlite.engine import attributes, properties, resource, rsrc_defn
 from heatlite.engine.resources import catalogue
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ class NoneResource(resource.Resource):
     idempotent_create = True
     accepts_anything = True                 # no property is unknown, and no attribute
 
-    properties_schema: dict[str, Any] = {}
-    attributes_schema: dict[str, Any] = {}
+    properties_schema: dict[str, properties.Schema] = {}
+    attributes_schema: dict[str, attributes.Schema] = {}
 
     def reparse(self, client_resolve: bool = True) -> None:
         self.properties = properties.Properties(self.properties_schema, {}, parent_name=self.name)

@@ -5,6 +5,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception, password_gen
@@ -60,8 +61,8 @@ class RandomString(resource.Resource):
         self.data_set(self.VALUE, value, redact=True)
         self.resource_id_set(self.physical_resource_name())
 
-    def _rules(self) -> list[dict[str, Any]]:
-        found: list[Any] = []
+    def _rules(self) -> list[Mapping[str, Any]]:
+        found: list[object] = []
         for name in (self.CHARACTER_SEQUENCES, self.CHARACTER_CLASSES):
             entries = self.properties[name]
             found += entries if isinstance(entries, list) else []

@@ -20,6 +20,9 @@ from heatlite.language import environment
 from heatlite.language.unknown import is_known
 
 if TYPE_CHECKING:
+    from keystoneauth1.session import Session
+
+    from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
     from heatlite.engine.resource_update import Updates
 
 NAME = 'OS::Heat::Stack'
@@ -49,12 +52,13 @@ class RemoteStack(resource.Resource):
         """Bounded for members of stack sets: others do not wait for one whose service is away."""
         return float(cfg.CONF.stack_set_patience) if SET_MEMBER in self.t.metadata() else None
 
-    def heat(self) -> Any:
+    def heat(self) -> OrchestrationClient:
         """The API of the region, and of the cloud, that `context` names. May ask Barbican, and another Keystone."""
         where = self.properties[self.CONTEXT] or {}
-        return self.client_plugin().elsewhere(
+        found: OrchestrationClient = self.client_plugin().elsewhere(
             self._region(), where.get(self.CREDENTIAL_SECRET_ID), where.get(self.CA_CERT),
             bool(where.get(self.SSL_INSECURE)), where.get(self.PROJECT_ID))
+        return found
 
     def client(self, name: str | None = None, version: str | None = None) -> Any:
         """For what all types do with their object, such as looking at it: it is where `context` says."""
@@ -98,7 +102,7 @@ class RemoteStack(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def _template(self) -> dict[str, Any]:
+    def _template(self) -> dict[str, object]:
         """The part of a request that is also looked at when nothing is to be made."""
         try:
             template = template_format.parse(self.properties[self.TEMPLATE])
@@ -123,7 +127,7 @@ class RemoteStack(resource.Resource):
         """Its name is its own. A stack of that name that another user made is none of ours."""
         heat = self.heat()
         try:
-            found = heat.stacks.get(self.physical_resource_name())
+            found = heat.stacks.get(self.physical_resource_name() or '')
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return None
@@ -133,7 +137,7 @@ class RemoteStack(resource.Resource):
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
                       prop_diff: Mapping[str, object]) -> None:
         self.properties = json_snippet.properties(self.properties_schema, self.context)
-        self.heat().stacks.update(self.resource_id, **self._request())
+        self.heat().stacks.update(self.resource_id or '', **self._request())
 
     def handle_delete(self) -> bool:
         if self.resource_id is None:
@@ -156,13 +160,13 @@ class RemoteStack(resource.Resource):
         self._act(self.CHECK)
 
     def handle_snapshot(self) -> None:
-        made = self.heat().stacks.snapshot(self.resource_id)
+        made = self.heat().stacks.snapshot(self.resource_id or '')
         self.data_set('snapshot_id', made['id'])
 
     def handle_restore(self, definition: ResourceDefinition, restore_data: Mapping[str, Any]) -> object:
         saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
         if saved:
-            self.heat().stacks.restore(self.resource_id, saved)
+            self.heat().stacks.restore(self.resource_id or '', saved)
         return definition
 
     def _act(self, action: str) -> None:
@@ -202,7 +206,7 @@ class RemoteStack(resource.Resource):
 
     def _is_over(self, action: str) -> bool:
         """Raises ResourceInError, ResourceUnknownStatus."""
-        found = self.heat().stacks.get(self.resource_id)
+        found = self.heat().stacks.get(self.resource_id or '')
         done, _underscore, status = found.stack_status.partition('_')
         if done != action or status == self.IN_PROGRESS:
             return False
@@ -227,7 +231,7 @@ class RemoteStack(resource.Resource):
 
     def needs_replace_failed(self) -> bool:
         try:
-            self.heat().stacks.get(self.resource_id)
+            self.heat().stacks.get(self.resource_id or '')
         except Exception as error:
             self.client_plugin().ignore_not_found(error)
             return True
@@ -242,7 +246,7 @@ class RemoteStack(resource.Resource):
     # --- attributes ---------------------------------------------------------------------------------------
 
     def _resolve_attribute(self, name: str) -> object:
-        found = self.heat().stacks.get(self.resource_id)
+        found = self.heat().stacks.get(self.resource_id or '')
         match name:
             case 'stack_name':
                 return found.stack_name
@@ -251,7 +255,7 @@ class RemoteStack(resource.Resource):
         return None
 
 
-def _username(session: Any) -> str | None:
+def _username(session: Session) -> str | None:
     """The name of the user who asks the other service; None: it is not known."""
     log_in = getattr(session.auth, 'get_access', None)
     try:

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import grouputils
 from heatlite.engine.resources import catalogue, members, packed_types
@@ -40,15 +39,15 @@ class ResourceChain(members.Group):
         self.check_size(self.get_size())
         given = {name: value for name, value in (self.properties[self.RESOURCE_PROPERTIES] or {}).items()
                  if value is not None}
-        found: dict[str, Mapping[str, Any]] = {}
+        found: dict[str, Mapping[str, object]] = {}
         for place, type_name in enumerate(self.properties[self.RESOURCES]):
-            member: dict[str, Any] = {'type': type_name, 'properties': given}
+            member: dict[str, object] = {'type': type_name, 'properties': given}
             if place and not self.properties[self.CONCURRENT]:
                 member['depends_on'] = [str(place - 1)]
             found[str(place)] = member
         return self.assembled(found)
 
-    def _members_in_order(self) -> list[Any]:
+    def _members_in_order(self) -> list[object]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
 

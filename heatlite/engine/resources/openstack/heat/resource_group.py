@@ -17,6 +17,7 @@ from heatlite.planning import scaling
 
 if TYPE_CHECKING:
     from heatlite.language import definition
+    from heatlite.language.facts import Nested
 
 NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
@@ -46,7 +47,7 @@ class ResourceGroup(members.Group):
 
     MAPPED = (ATTR_ATTRIBUTES,)
     lists_any_attribute = True
-    nested_members: Any = staticmethod(nested_members)
+    nested_members: Nested | None = staticmethod(nested_members)
     _foreseen_removals: set[str] | None = None          # in a preview; nothing is noted there
 
     properties_schema = catalogue.properties(NAME)
@@ -98,7 +99,7 @@ class ResourceGroup(members.Group):
                              get_res_fn: object = None) -> Iterator[tuple[str, object]]:
         return self._outputs(list(resource_names))
 
-    def _members_in_order(self) -> list[Any]:
+    def _members_in_order(self) -> list[object]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
     # --- names that are gone for good ---------------------------------------------------------------------
@@ -151,7 +152,7 @@ class ResourceGroup(members.Group):
 
     # --- its life -----------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         self.check_size(self.get_size())
         self._note_removals()
         policy = self.update_policy[self.BATCH_CREATE]
@@ -161,7 +162,7 @@ class ResourceGroup(members.Group):
         return self.in_batches(self.create_with_template(self._assemble_nested([]), self.child_params()))
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         self.check_size(self.get_size())
         self._note_removals()
@@ -180,7 +181,7 @@ class ResourceGroup(members.Group):
         return float((self._policy() or {}).get(self.PAUSE_TIME) or 0)
 
     def _policy(self) -> Mapping[str, Any] | None:
-        found: Mapping[str, Any] | None = self.update_policy[
+        found: Mapping[str, object] | None = self.update_policy[
             self.BATCH_CREATE if self.action == self.CREATE else self.ROLLING_UPDATE]
         return found
 

@@ -5,8 +5,6 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue
@@ -28,7 +26,7 @@ class SoftwareComponent(software_config.SoftwareConfig):
 
     def validate(self) -> object:
         found = super().validate()
-        seen: set[Any] = set()
+        seen: set[object] = set()
         configs = self.properties[self.CONFIGS]
         for entry in configs if isinstance(configs, list) else ():      # else they are not known yet
             actions = entry[self.CONFIG_ACTIONS] if isinstance(entry, dict) else None
@@ -41,7 +39,7 @@ class SoftwareComponent(software_config.SoftwareConfig):
             seen.update(actions)
         return found
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         return {'group': COMPONENT, 'options': self.properties[self.OPTIONS], 'inputs': self.declared_inputs(),
                 'outputs': self.declared_outputs(),
                 'config': {self.CONFIGS: [dict(entry) for entry in self.properties[self.CONFIGS]]}}

@@ -5,11 +5,9 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from heatlite.common.context import RequestContext
 from heatlite.engine import resource
+from heatlite.engine.resource_services import ConfigEntry, ShownConfig
 from heatlite.engine.resources import catalogue
 
 NAME = 'OS::Heat::SoftwareConfig'
@@ -38,25 +36,25 @@ class SoftwareConfig(resource.Resource):
 
     # --- what it is ---------------------------------------------------------------------------------------
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> dict[str, object]:
         """As the config is stored."""
         return {'group': self.properties[self.GROUP], 'config': self.properties[self.CONFIG],
                 'options': self.properties[self.OPTIONS], 'inputs': self.declared_inputs(),
                 'outputs': self.declared_outputs()}
 
-    def declared_inputs(self) -> list[dict[str, Any]]:
-        found = []
+    def declared_inputs(self) -> list[ConfigEntry]:
+        found: list[ConfigEntry] = []
         for given in self.properties[self.INPUTS] or ():
             kind = given['type']
             default = given['default'] if given['default'] is not None else EMPTY[kind]
-            entry = {'name': given['name'], 'type': kind, 'default': default,
+            entry: ConfigEntry = {'name': given['name'], 'type': kind, 'default': default,
                      'description': given['description'] or ''}
             if given['replace_on_change']:
                 entry['replace_on_change'] = True
             found.append(entry)
         return found
 
-    def declared_outputs(self) -> list[dict[str, Any]]:
+    def declared_outputs(self) -> list[ConfigEntry]:
         return [{'name': given['name'], 'type': given['type'], 'description': given['description'] or '',
                  'error_output': bool(given['error_output'])} for given in self.properties[self.OUTPUTS] or ()]
 
@@ -81,12 +79,11 @@ class SoftwareConfig(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _stored(self) -> Mapping[str, Any] | None:
+    def _stored(self) -> ShownConfig | None:
         if self.resource_id is None:
             return None
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            found: Mapping[str, Any] = self.rpc_client().show_software_config(self.context, self.resource_id)
-            return found
+            return self.rpc_client().show_software_config(self.context, self.resource_id)
         return None
 
     def _resolve_attribute(self, name: str) -> object:
@@ -95,7 +92,7 @@ class SoftwareConfig(resource.Resource):
 
     shows_none_when_gone = True
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         return self._stored()
 
 

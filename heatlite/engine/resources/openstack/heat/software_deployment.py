@@ -8,7 +8,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from oslo_log import log
 
@@ -17,10 +17,14 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
 from heatlite.engine.properties import Properties
+from heatlite.engine.resource_services import ConfigEntry, ShownConfig, ShownDeployment
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.language.facts import Nested
 
 LOG = log.getLogger(__name__)
 
@@ -56,38 +60,35 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- what is deployed ---------------------------------------------------------------------------------
 
-    def _source(self, props: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    def _source(self, props: Mapping[str, Any] | None = None) -> ShownConfig:
         """The config that the template names; an empty one when it names none."""
         config_id = (self.properties if props is None else props)[self.CONFIG]
         if not config_id:
             return {'name': None, 'group': 'Heat::Ungrouped', 'config': '', 'inputs': [], 'outputs': [], 'options': {}}
-        found: Mapping[str, Any] = self.rpc_client().show_software_config(self.context, config_id)
-        return found
+        return self.rpc_client().show_software_config(self.context, config_id)
 
-    def _deployment(self) -> Mapping[str, Any] | None:
+    def _deployment(self) -> ShownDeployment | None:
         """It has the id of the resource. A server may see it, and signal, before we have noted that it was made."""
         with self.rpc_client().ignore_error_by_name('NotFound'):
-            found: Mapping[str, Any] = self.rpc_client().show_software_deployment(
-                self.context, self.resource_id or str(self.uuid))
-            return found
+            return self.rpc_client().show_software_deployment(self.context, self.resource_id or str(self.uuid))
         return None
 
-    def _actions(self, source: Mapping[str, Any]) -> set[str]:
+    def _actions(self, source: ShownConfig) -> set[str]:
         """At which something is deployed. Of a component those that its configs name."""
         if source['group'] == COMPONENT:
             return {action for entry in source['config'].get('configs') or () for action in entry['actions']}
         return set(self.properties[self.DEPLOY_ACTIONS] or ())
 
-    def derived_config(self, source: Mapping[str, object], inputs: list[dict[str, object]]) -> object:
+    def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
         """For subclasses: the content, given the inputs with their values."""
         return source['config']
 
-    def derived_inputs(self, source: Mapping[str, Any], action: str) -> list[dict[str, Any]]:
+    def derived_inputs(self, source: ShownConfig, action: str) -> list[ConfigEntry]:
         """What is declared with its value, what is given beside that, and what every deployment gets."""
         values = dict(self.properties[self.INPUT_VALUES] or {})
-        found = []
+        found: list[ConfigEntry] = []
         for declaration in source['inputs']:
-            entry = dict(declaration)
+            entry = declaration.copy()
             entry['value'] = values.pop(entry['name'], entry.get('default'))
             found.append(entry)
         found += [{'name': name, 'type': 'String', 'value': value} for name, value in values.items()]
@@ -120,20 +121,21 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         if found['region_name']:
             yield f'{DEPLOY}region_name', found['region_name'], _('For logging in: region_name.')
 
-    def _derived_name(self, source: Mapping[str, object]) -> str:
+    def _derived_name(self, source: ShownConfig) -> str:
         """Servers run what is deployed in the order of these names."""
         return str(self.properties[self.NAME] or source['name'] or self.physical_resource_name())
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def _handle_action(self, action: str) -> dict[str, Any] | None:
+    def _handle_action(self, action: str) -> dict[str, object] | None:
         """None when there is nothing to wait for."""
         source = self._source()
         if action not in self._actions(source):
             return None
         inputs = self.derived_inputs(source, action)
-        config = {'name': self._derived_name(source), 'group': source['group'], 'options': source['options'],
-                  'config': self.derived_config(source, inputs), 'inputs': inputs, 'outputs': source['outputs']}
+        config: ShownConfig = {
+            'name': self._derived_name(source), 'group': source['group'], 'options': source['options'],
+            'config': self.derived_config(source, inputs), 'inputs': inputs, 'outputs': source['outputs']}
         status, reason = (
             (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
             else (self.IN_PROGRESS, _('Deploy data available')))
@@ -269,7 +271,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         found = self._deployment()
         if found is None or found['status'] != self.IN_PROGRESS:
             return None
-        received = details if isinstance(details, Mapping) else {}
+        received: Mapping[str, object] = details if isinstance(details, Mapping) else {}
         derived = self.rpc_client().show_software_config(self.context, found['config_id'])
         outputs = dict(found['output_values'] or {})
         why = []
@@ -299,7 +301,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def get_attribute(self, key: str, *path: object) -> Any:
         """Outputs, declared ones and those that every deployment has. None until they are known."""
         found = self._deployment()
-        known = (found or {}).get('output_values') or {}
+        known: Mapping[str, object] = (found['output_values'] if found is not None else None) or {}
         if key in known:
             return attributes.select_from_attribute(known[key], path)
         if key in self.attributes_schema or key == attributes.SHOW_ATTR:
@@ -311,11 +313,11 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     shows_none_when_gone = True
 
-    def _show_resource(self) -> Any:
+    def _show_resource(self) -> object:
         return self._deployment()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         """It is in our own books: nothing else changes it."""
         return {}
 
@@ -353,7 +355,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
     MEMBER_ATTRIBUTES = {STDOUTS: 'deploy_stdout', STDERRS: 'deploy_stderr', STATUS_CODES: 'deploy_status_code'}
     member_type = TYPE
     member_properties: tuple[str, ...] = ('config', 'input_values', 'actions', 'name', 'signal_transport')
-    nested_members: object = None              # their attributes are the outputs of a config: known when it is there
+    nested_members: Nested | None = None    # their attributes are the outputs of a config: known when it is there
 
     properties_schema = catalogue.properties(GROUP)
     attributes_schema = catalogue.attribute_schemata(GROUP)
@@ -389,7 +391,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _member_path(self, key: str, path: Any) -> list[Any]:
+    def _member_path(self, key: str, path: Any) -> list[object]:
         """Every attribute is a map of one of the members."""
         return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
 

@@ -191,7 +191,7 @@ class StackSet(members.Group):
         context = {
             self.REGION_NAME: self._region(member) or None, self.SSL_INSECURE: bool(member.get(self.SSL_INSECURE)),
             **{key: member.get(key) for key in (self.CREDENTIAL_SECRET_ID, self.CA_CERT, self.PROJECT_ID)}}
-        found: dict[str, Any] = {
+        found: dict[str, object] = {
             'type': remote_stack.NAME, 'deletion_policy': POLICIES[self.properties[self.ON_REMOVAL]],
             'properties': {
                 'context': {key: value for key, value in context.items() if value is not None},
@@ -200,7 +200,7 @@ class StackSet(members.Group):
         found['metadata'] = {remote_stack.SET_MEMBER: True}
         return {**found, **({'depends_on': list(before)} if before else {})}
 
-    def child_params(self) -> Mapping[str, Any]:
+    def child_params(self) -> Mapping[str, object]:
         common, overrides = self.properties[self.PARAMETERS] or {}, self.properties[self.OVERRIDES] or {}
         return {TEMPLATE_PARAM: self.properties[self.TEMPLATE],
                 VALUES_PARAM: {name: {**common, **overrides.get(name, {})} for name, _member in self._given()}}
@@ -208,7 +208,7 @@ class StackSet(members.Group):
     # --- its life -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Any:
+                      prop_diff: Mapping[str, object]) -> object:
         self.take_properties(json_snippet)
         self._check_removals()
         return self.update_with_template(self.counted_template(), self.child_params())

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine import resource
+from heatlite.engine.resource_services import ConfigEntry, ShownConfig
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config, software_deployment
 
@@ -38,7 +38,7 @@ class StructuredDeployment(software_deployment.SoftwareDeployment):
     attributes_schema = catalogue.attribute_schemata(DEPLOYMENT)
     support_status = catalogue.status(DEPLOYMENT)
 
-    def derived_config(self, source: Mapping[str, Any], inputs: list[dict[str, Any]]) -> Any:
+    def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
         values = {entry['name']: entry.get('value') for entry in inputs}
         return with_inputs(copy.deepcopy(source.get('config')), self.properties[self.INPUT_KEY], values,
                            self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)

@@ -119,7 +119,7 @@ class SwiftSignal(resource.Resource):
         _headers, objects = swift.get_container(container)
         versions = sorted(found['name'] for found in objects
                           if found['name'] != name and found['name'].endswith(name))
-        found: dict[Any, dict[str, Any]] = {}
+        found: dict[object, dict[str, object]] = {}
         for place, version in enumerate([*versions, name], 1):
             _headers, body = swift.get_object(container, version)
             if body == BEFORE:

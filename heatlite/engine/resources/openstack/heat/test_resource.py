@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypedDict
 
 from oslo_log import log
 
@@ -20,6 +20,15 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 LOG = log.getLogger(__name__)
 
 TYPE = 'OS::Heat::TestResource'
+
+
+
+class Progress(TypedDict):
+    """`until`: when it is over, None: never; `ask`: client and entity."""
+
+    until: str | None
+    fail: bool
+    ask: list[str]
 
 
 class TestResource(resource.Resource):
@@ -46,38 +55,38 @@ class TestResource(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> Progress:
         if not self.properties[self.FAIL]:
             self.data_set('value', self.properties[self.VALUE])
             self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> dict[str, Any]:
+                      prop_diff: Mapping[str, object]) -> Progress:
         wanted = json_snippet.properties(self.properties_schema, self.context)
         if prop_diff.get(self.VALUE) is not None and not wanted[self.FAIL]:
             self.data_set('value', wanted[self.VALUE])
         return self._begin(wanted)
 
-    def handle_delete(self) -> dict[str, Any]:
+    def handle_delete(self) -> Progress:
         return self._begin(self.properties, may_fail=False)
 
     def handle_check(self) -> None:
         """It is there once it was made."""
         self._check_created()
 
-    def check_create_complete(self, progress: dict[str, object]) -> bool:
+    def check_create_complete(self, progress: Progress) -> bool:
         return self._is_over(progress)
 
-    def check_update_complete(self, progress: dict[str, object]) -> bool:
+    def check_update_complete(self, progress: Progress) -> bool:
         return self._is_over(progress)
 
-    def check_delete_complete(self, progress: dict[str, object]) -> bool:
+    def check_delete_complete(self, progress: Progress) -> bool:
         return self._is_over(progress)
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def _begin(self, wanted: Any, may_fail: bool = True) -> dict[str, Any]:
+    def _begin(self, wanted: Properties, may_fail: bool = True) -> Progress:
         seconds = (wanted[self.ACTION_WAIT_SECS] or {}).get(self.action.lower())
         if seconds is None:
             seconds = wanted[self.WAIT_SECS]
@@ -85,7 +94,7 @@ class TestResource(resource.Resource):
         return {'until': until, 'fail': may_fail and wanted[self.FAIL],
                 'ask': [wanted[self.CLIENT_NAME], wanted[self.ENTITY_NAME]]}
 
-    def _is_over(self, progress: dict[str, Any]) -> bool:
+    def _is_over(self, progress: Progress) -> bool:
         until = progress['until']
         if until is not None and self.runtime.now() >= datetime.fromisoformat(until):
             if progress['fail']:
@@ -121,7 +130,7 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
         if value:
             runtime.current().sleep(value)
 
-    def validate(self, value: Any, context: RequestContext) -> bool:
+    def validate(self, value: object, context: RequestContext) -> bool:
         self.validate_with_client(None, value)
         return True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heatlite.common.i18n import _
 from heatlite.engine import resource
@@ -16,7 +16,18 @@ from heatlite.engine.resources import catalogue
 from heatlite.engine.resources import wait_condition as handles
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
+
 NAME = 'OS::Heat::WaitCondition'
+
+
+
+class Waiting(TypedDict):
+    """`until`: the end of the time for `count` signals."""
+
+    until: str
+    count: int
 
 
 class HeatWaitCondition(resource.Resource):
@@ -41,13 +52,13 @@ class HeatWaitCondition(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> dict[str, Any]:
+    def handle_create(self) -> Waiting:
         self._validate_handle_resource(self._get_handle_resource())
         self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> dict[str, Any] | None:
+                      prop_diff: Mapping[str, object]) -> Waiting | None:
         """Another count is waited for anew."""
         if not prop_diff:
             return None
@@ -60,19 +71,19 @@ class HeatWaitCondition(resource.Resource):
                 and handle.get_reference_id() == self.properties[self.HANDLE]):
             handle.metadata_set({})
 
-    def _begin(self, wanted: Any) -> dict[str, Any]:
+    def _begin(self, wanted: Properties) -> Waiting:
         until = self.runtime.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
         return {'until': until.isoformat(), 'count': wanted[self.COUNT]}
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: dict[str, object] | None) -> bool:
+    def check_create_complete(self, waiting: Waiting | None) -> bool:
         return self._is_over(waiting)
 
-    def check_update_complete(self, waiting: dict[str, object] | None) -> bool:
+    def check_update_complete(self, waiting: Waiting | None) -> bool:
         return self._is_over(waiting)
 
-    def _is_over(self, waiting: dict[str, Any] | None) -> bool:
+    def _is_over(self, waiting: Waiting | None) -> bool:
         """Raises WaitConditionFailure, WaitConditionTimeout."""
         if waiting is None:
             return True

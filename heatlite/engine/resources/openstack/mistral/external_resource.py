@@ -128,7 +128,7 @@ class MistralExternalResource(resource.Resource):
         return json.loads(self.data().get('outputs') or '{}') if name == self.OUTPUT else None
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         """An execution is over once it was made: its fields are not the template's."""
         return {}
 

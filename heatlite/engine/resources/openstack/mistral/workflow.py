@@ -74,9 +74,9 @@ class Workflow(signal_responder.SignalResponder):
     def _workflow_name(self) -> str:
         return str(self.resource_id or self.properties.get(self.NAME) or self.physical_resource_name())
 
-    def definition_of(self, props: Mapping[str, Any]) -> str:
+    def definition_of(self, props: Properties) -> str:
         """The workflow in its language: words have dashes there."""
-        body: dict[str, Any] = {'type': props[self.TYPE_]}
+        body: dict[str, object] = {'type': props[self.TYPE_]}
         for name in (self.DESCRIPTION, self.OUTPUT, self.TAGS):
             if props[name]:
                 body[name] = props[name]
@@ -178,7 +178,7 @@ class Workflow(signal_responder.SignalResponder):
         return None
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         """The service keeps the text that was made of the properties, not the properties."""
         return {}
 
@@ -189,7 +189,7 @@ class Workflow(signal_responder.SignalResponder):
                 'output': _map(getattr(found, 'output', None))}
 
 
-def _map(value: object) -> Any:
+def _map(value: object) -> object:
     """The service gives maps as JSON texts."""
     return json.loads(value) if isinstance(value, str) and value else value
 

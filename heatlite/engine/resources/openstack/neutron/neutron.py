@@ -46,7 +46,7 @@ class NeutronResource(resource.Resource):
     # --- bodies -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def prepare_properties(properties: Any, name: str | None) -> dict[str, Any]:
+    def prepare_properties(properties: Properties, name: str | None) -> dict[str, Any]:
         """The body of a create: what is given, `name` when none is, and the entries of `value_specs`."""
         body = {key: value for key, value in properties.items() if value is not None}
         if 'name' in properties:
@@ -122,7 +122,7 @@ class NeutronResource(resource.Resource):
         self.client().replace_tag(self.get_resource_plural(), self.resource_id, {'tags': tags or []})
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = super().parse_live_resource_data(resource_properties, resource_data)
         return {name: value for name, value in live.items() if resource_properties.get(name) is not None}
@@ -133,7 +133,7 @@ class NeutronResource(resource.Resource):
         from heatlite.engine.clients.os.neutron import client
         plural = client.plural_of(str(self.entity))
         query = {} if name is None else {'name': name}
-        found: list[Mapping[str, Any]] = getattr(self.client(), f'list_{plural}')(**query)[
+        found: list[Mapping[str, object]] = getattr(self.client(), f'list_{plural}')(**query)[
             client.KEYS.get(plural, plural)]
         return found
 

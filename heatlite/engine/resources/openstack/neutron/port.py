@@ -158,8 +158,8 @@ class Port(neutron.NeutronResource):
         return shown.get(name)
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
-        live = super().parse_live_resource_data(resource_properties, resource_data)
+                                 resource_data: Mapping[str, object]) -> dict[str, object]:
+        live: dict[str, Any] = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.VALUE_SPECS, None)
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):
             if not resource_properties[name]:

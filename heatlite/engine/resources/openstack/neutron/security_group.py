@@ -95,7 +95,7 @@ class SecurityGroup(neutron.NeutronResource):
 
     # --- rules --------------------------------------------------------------------------------------------
 
-    def _make_rules_so(self, wanted: Iterable[Mapping[str, Any]]) -> None:
+    def _make_rules_so(self, wanted: Iterable[Mapping[str, object]]) -> None:
         """By difference against the real ones, so that what stays is never interrupted; new ones in one request."""
         there = {key_of(rule): rule for rule in self._show_resource()['security_group_rules']}
         wanted_rules = {key_of(rule): rule for rule in self._complete(wanted)}
@@ -137,7 +137,7 @@ class SecurityGroup(neutron.NeutronResource):
         return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
         """Rules are compared by what the service makes of them, so only a difference shows.
 
         A group without rules of its own is left to those that add some, such as resources of the same stack.

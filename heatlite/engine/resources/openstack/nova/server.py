@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import re
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -18,14 +19,28 @@ from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
-from heatlite.engine.resources.openstack.nova.server_network_mixin import ServerNetworkMixin
+from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
+from heatlite.engine.resources.openstack.nova.server_network_mixin import NeutronPort, ServerNetworkMixin
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
+from heatlite.engine.resources.snapshots import Snapshotted
 from heatlite.engine.resources.steps import work_off
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os import nova_collections
+    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.nova_collections import ComputeClient
 
 TYPE = 'OS::Nova::Server'
 TAGS_AT_ONCE = '2.52'                       # microversion from which a create takes tags
 FILES_UNTIL = '2.56'                        # the last one in which a server can be made with files
+
+
+class Deletion(TypedDict):
+    """`image`: the id of the one that is made of the server before, or None."""
+
+    server: str | None
+    image: str | None
 
 
 class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin, ServerNetworkMixin):
@@ -119,7 +134,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def user_data_software_config(self) -> bool:
         return bool(self.properties[self.USER_DATA_FORMAT] == self.SOFTWARE_CONFIG)
 
-    def userdata_of(self, props: Any) -> str:
+    def userdata_of(self, props: Properties) -> str:
         """What the server is started with. A config's id stands for its content."""
         content = props[self.USER_DATA]
         kind = props[self.USER_DATA_FORMAT]
@@ -160,11 +175,12 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         self.resource_id_set(server_id)
         return server_id
 
-    def _client_for(self, props: Any) -> Any:
+    def _client_for(self, props: Properties) -> ComputeClient:
         """Files are of the past: they need an old microversion."""
-        return self.client(version=FILES_UNTIL) if props[self.PERSONALITY] else self.client()
+        found: ComputeClient = self.client(version=FILES_UNTIL) if props[self.PERSONALITY] else self.client()
+        return found
 
-    def _tags_at_once(self, props: Any) -> Any:
+    def _tags_at_once(self, props: Properties) -> object:
         return props[self.TAGS] if props[self.TAGS] and self._takes_tags_at_once() else None
 
     def _takes_tags_at_once(self) -> bool:
@@ -174,7 +190,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME],
                                wanted={'key_name': self.properties[self.KEY_NAME]})
 
-    def _namesakes(self) -> list[dict[str, Any]]:
+    def _namesakes(self) -> list[dict[str, object]]:
         name = self._server_name()
         return [server for server in self.list_named(name) if server['name'] == name]
 
@@ -184,7 +200,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return [server.to_dict() for server in self.client().servers.list(search_opts=query)]
 
     @classmethod
-    def _build_block_device_mapping(cls, mappings: Any) -> Any:
+    def _build_block_device_mapping(cls, mappings: Sequence[Mapping[str, object]] | None) -> object:
         if not mappings:
             return None
         found = {}
@@ -200,7 +216,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return found
 
     @classmethod
-    def _build_block_device_mapping_v2(cls, mappings: Any) -> Any:
+    def _build_block_device_mapping_v2(cls, mappings: Sequence[Mapping[str, object]] | None) -> object:
         """Sources and destinations as Nova names them."""
         if not mappings:
             return None
@@ -256,7 +272,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> Any:
+    def get_attribute(self, key: str, *path: Any) -> object:
         """Console URLs are made when they are read, and only the one that is asked for."""
         if key != self.CONSOLE_URLS:
             return super().get_attribute(key, *path)
@@ -265,7 +281,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
         return urls.get(path[0]) if path else dict(urls)
 
-    def FnGetAtt(self, key: str, *path: object) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> object:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
 
     def _resolve_attribute(self, name: str) -> object:
@@ -293,12 +309,12 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 return found if found is not None else self.client().servers.tag_list(self.resource_id)
         return getattr(server, name, None)
 
-    def _ports(self, server: Any) -> dict[str, Any]:
+    def _ports(self, server: nova_collections.Server) -> dict[str, NeutronPort]:
         """By MAC address."""
         ports = self.client('neutron').list_ports(device_id=server.id)['ports']
         return {port['mac_address']: port for port in ports}
 
-    def _addresses(self, server: Any) -> dict[str, Any]:
+    def _addresses(self, server: nova_collections.Server) -> dict[str, object]:
         """Under each network's name and id: addresses, each with its port, its subnets and its network."""
         ports, shown = self._ports(server), {}
         neutron = self.client('neutron')
@@ -308,9 +324,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 shown[kind, wanted] = getattr(neutron, f'show_{kind}')(wanted)[kind]
             return shown[kind, wanted]
 
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for label, entries in (server.addresses or {}).items():
-            addresses: list[dict[str, Any]] = []
+            addresses: list[dict[str, object]] = []
             for entry in entries:
                 port = ports.get(entry.get('OS-EXT-IPS-MAC:mac_addr'))
                 extended = {**entry, 'port': port['id'] if port else None}
@@ -322,7 +338,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             found[label] = addresses
         return found
 
-    def _networks(self, server: Any) -> dict[str, list[str]]:
+    def _networks(self, server: nova_collections.Server) -> dict[str, list[str]]:
         """Under each network's name and id: addresses."""
         ports = self._ports(server)
         found: dict[str, list[str]] = dict(server.networks)
@@ -352,7 +368,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return True
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, Any]) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
@@ -373,10 +389,10 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 prop_diff, json_snippet.properties(self.properties_schema, self.context))
         return steps
 
-    def check_update_complete(self, steps: list[dict[str, object]]) -> bool:
+    def check_update_complete(self, steps: list[ServerStep]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def get_live_resource_data(self) -> tuple[object, dict[str, Any]]:
+    def get_live_resource_data(self) -> tuple[Entity, dict[str, Any]]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
         try:
             server = self.client().servers.get(self.resource_id)
@@ -388,10 +404,10 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             raise exception.EntityNotFound(entity='Resource', name=self.name)
         return server, server.to_dict()
 
-    def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, Any]:
+    def parse_live_resource_data(self, resource_properties: Properties, resource_data: Any) -> dict[str, object]:
         """Flavor, image, metadata and name. Networks are left as they are: what is plugged in has many reasons."""
         _server, found = resource_data
-        live: dict[str, Any] = {self.METADATA: found.get('metadata')}
+        live: dict[str, object] = {self.METADATA: found.get('metadata')}
         flavor = found.get('flavor') or {}
         if 'id' in flavor:
             live[self.FLAVOR] = flavor['id']
@@ -417,23 +433,23 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> dict[str, Any]:
+    def handle_delete(self) -> Deletion:
         return self._begin_delete()
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> dict[str, object]:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> Deletion:
         """With an image first, unless there is nothing worth one."""
         if state[1] != self.FAILED and self.resource_id:
             image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
             return {'server': self.resource_id, 'image': image}
         return self._begin_delete()
 
-    def _begin_delete(self) -> dict[str, object]:
+    def _begin_delete(self) -> Deletion:
         if self.resource_id is not None:
             with self.client_plugin().ignore_not_found:
                 self.client().servers.delete(self.resource_id)
         return {'server': self.resource_id, 'image': None}
 
-    def check_delete_complete(self, progress: dict[str, Any]) -> bool:
+    def check_delete_complete(self, progress: Deletion) -> bool:
         if progress['image'] is not None:
             if not self._image_is_there(progress['image']):
                 return False
@@ -463,13 +479,13 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def check_snapshot_complete(self, image_id: str) -> bool:
         return self._image_is_there(image_id)
 
-    def handle_delete_snapshot(self, snapshot: dict[str, Any]) -> None:
+    def handle_delete_snapshot(self, snapshot: Snapshotted) -> None:
         image_id = (snapshot.get('resource_data') or {}).get('snapshot_image_id')
         if image_id is not None:
             with self.client_plugin('glance').ignore_not_found:
                 self.client('glance').images.delete(image_id)
 
-    def handle_restore(self, defn: Any, restore_data: dict[str, Any]) -> object:
+    def handle_restore(self, defn: ResourceDefinition, restore_data: Snapshotted) -> object:
         """The definition whose server is made of the saved image, and of nothing else."""
         image_id = (restore_data.get('resource_data') or {})['snapshot_image_id']
         given = defn.freeze()._properties or {}

@@ -13,13 +13,29 @@ from heatlite.engine.resources.steps import Step, Table
 from heatlite.engine.rsrc_defn import ResourceDefinition
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Entity
     from heatlite.engine.resources.openstack.nova.server import Server
     from heatlite.engine.resources.openstack.nova.suspending import Suspending
 
 AT_REST = ('ACTIVE', 'SHUTOFF')
 
 
-def _resize(resource: Suspending, step: Step) -> bool:
+class ServerStep(Step, total=False):
+    flavor: str
+    image: str
+    password: str | None
+    preserve_ephemeral: bool
+    meta: dict[str, str]
+    files: dict[str, str] | None
+    user_data: str | None
+    port: str | None                        # to attach: None with another field
+    internal: bool                          # the port is the server's own
+    network: str | None
+    address: str | None
+    groups: list[str] | None
+
+
+def _resize(resource: Suspending, step: ServerStep) -> bool:
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
@@ -29,7 +45,7 @@ def _resize(resource: Suspending, step: Step) -> bool:
     return bool(plugin.resize(resource.resource_id, step['flavor']))
 
 
-def _is_resized(resource: Suspending, step: Step) -> bool:
+def _is_resized(resource: Suspending, step: ServerStep) -> bool:
     """Waiting for the confirmation; or confirmed before a crash, or by Nova itself."""
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
@@ -38,7 +54,7 @@ def _is_resized(resource: Suspending, step: Step) -> bool:
     return bool(plugin.check_resize(resource.resource_id, step['flavor']))
 
 
-def _has_flavor(resource: Suspending, server: Any, flavor_id: str) -> bool:
+def _has_flavor(resource: Suspending, server: Entity, flavor_id: str) -> bool:
     """Newer Novas tell a name instead of an id."""
     flavor = server.to_dict().get('flavor') or {}
     if 'id' in flavor:
@@ -46,7 +62,7 @@ def _has_flavor(resource: Suspending, server: Any, flavor_id: str) -> bool:
     return bool(resource.client_plugin().find_flavor_by_name_or_id(flavor['original_name']) == flavor_id)
 
 
-def _confirm(resource: Suspending, step: Step) -> bool:
+def _confirm(resource: Suspending, step: ServerStep) -> bool:
     plugin = resource.client_plugin()
     server = plugin.fetch_server(resource.resource_id)
     if server is None:
@@ -56,14 +72,14 @@ def _confirm(resource: Suspending, step: Step) -> bool:
     return bool(plugin.verify_resize(resource.resource_id))
 
 
-def _rebuild(resource: Suspending, step: Step) -> bool:
+def _rebuild(resource: Suspending, step: ServerStep) -> bool:
     return bool(resource.client_plugin().rebuild(
         resource.resource_id, step['image'], password=step.get('password'),
         preserve_ephemeral=bool(step.get('preserve_ephemeral')), meta=step.get('meta'), files=step.get('files'),
         **({'userdata': step['user_data']} if step.get('user_data') is not None else {})))
 
 
-def _detach(resource: Suspending, step: Step) -> bool:
+def _detach(resource: Suspending, step: ServerStep) -> bool:
     plugin = resource.client_plugin()
     try:
         plugin.interface_detach(resource.resource_id, step['port'])
@@ -74,16 +90,16 @@ def _detach(resource: Suspending, step: Step) -> bool:
     return True
 
 
-def _is_detached(resource: Suspending, step: Step) -> bool:
+def _is_detached(resource: Suspending, step: ServerStep) -> bool:
     plugin = resource.client_plugin()
     if not plugin.check_interface_detach(resource.resource_id, step['port']):
         return False
     if step.get('internal'):
-        resource._delete_internal_port(step['port'])
+        resource._delete_internal_port(str(step['port']))
     return True
 
 
-def _attach(resource: Suspending, step: Step) -> bool:
+def _attach(resource: Suspending, step: ServerStep) -> bool:
     plugin = resource.client_plugin()
     if step['port'] and plugin.check_interface_attach(resource.resource_id, step['port']):
         return True
@@ -96,7 +112,7 @@ def _attach(resource: Suspending, step: Step) -> bool:
         return False
 
 
-STEPS: Table[Suspending] = {
+STEPS: Table[Suspending, ServerStep] = {
     'resize': (_resize, _is_resized),
     'confirm': (_confirm, lambda resource, step: resource.client_plugin().check_verify_resize(resource.resource_id)),
     'rebuild': (_rebuild, lambda resource, step: resource.client_plugin().check_rebuild(resource.resource_id)),
@@ -106,11 +122,11 @@ STEPS: Table[Suspending] = {
 }
 
 
-def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, object]) -> list[Step]:
+def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, Any]) -> list[ServerStep]:
     """The steps for those changes that take their time. Raises UpdateReplace."""
     after = json_snippet.properties(server.properties_schema, server.context)
     server.translate_properties(after)
-    steps: list[Step] = []
+    steps: list[ServerStep] = []
     if server.FLAVOR in prop_diff:
         if after[server.FLAVOR_UPDATE_POLICY] == 'REPLACE':
             raise exception.UpdateReplace(server.name)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
     from heatlite.engine.resources.openstack.nova.server import Server
 
 
@@ -26,7 +27,7 @@ def check(server: Server) -> None:
         _check_limits(server, props)
 
 
-def _check_devices(server: Server, props: Any) -> bool:
+def _check_devices(server: Server, props: Properties) -> bool:
     """Whether there is one to start from."""
     old, new = props[server.BLOCK_DEVICE_MAPPING] or (), props[server.BLOCK_DEVICE_MAPPING_V2] or ()
     if old and new:
@@ -62,7 +63,7 @@ def _check_devices(server: Server, props: Any) -> bool:
     return bootable
 
 
-def _check_networks(server: Server, props: Any) -> None:
+def _check_networks(server: Server, props: Properties) -> None:
     networks = props[server.NETWORKS] or ()
     for network in networks:
         server._validate_network(network)
@@ -75,7 +76,7 @@ def _check_networks(server: Server, props: Any) -> None:
             server.SECURITY_GROUPS, '/'.join([server.NETWORKS, server.NETWORK_PORT]))
 
 
-def _check_limits(server: Server, props: Any) -> None:
+def _check_limits(server: Server, props: Properties) -> None:
     """How much metadata and how many files the service takes; asked only when there are any."""
     metadata, files = props[server.METADATA] or {}, props[server.PERSONALITY] or {}
     if not metadata and not files:

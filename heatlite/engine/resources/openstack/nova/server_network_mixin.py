@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -13,9 +13,14 @@ from heatlite.engine.clients.os import http
 from heatlite.engine.resources.openstack.neutron.port import Port
 from heatlite.engine.resources.openstack.nova import own_ports
 
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
+
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
 Network = Mapping[str, Any]                 # an entry of `networks`, without what is not set
 NeutronPort = Mapping[str, Any]                   # as Neutron shows it
+Placed = tuple[int, Network]                      # an entry and its place
 Held = tuple[Network, NeutronPort | None]
 INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON
 
@@ -35,7 +40,7 @@ class ServerNetworkMixin(resource.Resource):
 
     # --- what the template must not say -------------------------------------------------------------------
 
-    def _validate_network(self, network: Mapping[str, object]) -> None:
+    def _validate_network(self, network: Network) -> None:
         """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
         net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
         subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
@@ -51,7 +56,7 @@ class ServerNetworkMixin(resource.Resource):
             raise exception.StackValidationFailed(message=_(
                 'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
 
-    def _validate_belonging_subnet_to_net(self, network: Mapping[str, object]) -> None:
+    def _validate_belonging_subnet_to_net(self, network: Network) -> None:
         """Raises StackValidationFailed when the subnet is of another network."""
         subnet, wanted = network.get(self.NETWORK_SUBNET), network.get(self.NETWORK_ID)
         if network.get(self.NETWORK_PORT) is not None or subnet is None or wanted is None:
@@ -69,7 +74,8 @@ class ServerNetworkMixin(resource.Resource):
 
     # --- starting -----------------------------------------------------------------------------------------
 
-    def _build_nics(self, networks: Sequence[Mapping[str, Any]] | None, security_groups: Any = None) -> Any:
+    def _build_nics(self, networks: Sequence[Network] | None,
+                    security_groups: Sequence[str] | None = None) -> str | list[dict[str, object]]:
         """What Nova takes: a list, or the word for "as you like"."""
         if not networks:
             return 'auto'
@@ -79,7 +85,7 @@ class ServerNetworkMixin(resource.Resource):
         nics = []
         for place, network in enumerate(networks):
             self._validate_belonging_subnet_to_net(network)
-            nic: dict[str, Any] = {}
+            nic: dict[str, object] = {}
             port = network.get(self.NETWORK_PORT)
             if not port and self._needs_own_port(network):
                 port = self._create_internal_port(network, place, security_groups)
@@ -95,17 +101,17 @@ class ServerNetworkMixin(resource.Resource):
             nics.append(nic)
         return nics
 
-    def _needs_own_port(self, network: Mapping[str, object]) -> bool:
+    def _needs_own_port(self, network: Network) -> bool:
         return any(network.get(name) for name in (self.NETWORK_SUBNET, self.NETWORK_PORT_EXTRA,
                                                   self.NETWORK_FLOATING_IP))
 
-    def _network_of(self, network: Mapping[str, object]) -> str:
+    def _network_of(self, network: Network) -> str:
         found = network.get(self.NETWORK_ID)
         return str(found or self.client_plugin('neutron').network_id_from_subnet_id(network[self.NETWORK_SUBNET]))
 
-    def _internal_port_body(self, network: Mapping[str, Any], security_groups: Any) -> dict[str, Any]:
+    def _internal_port_body(self, network: Network, security_groups: Sequence[str] | None) -> dict[str, object]:
         """Fields that can be given at any time; the network is not among them."""
-        body: dict[str, Any] = {}
+        body: dict[str, object] = {}
         extra = network.get(self.NETWORK_PORT_EXTRA) or {}
         address = {key: value for key, value in (('subnet_id', network.get(self.NETWORK_SUBNET)),
                                                  ('ip_address', network.get(self.NETWORK_FIXED_IP))) if value}
@@ -130,7 +136,8 @@ class ServerNetworkMixin(resource.Resource):
                     body[name] = value
         return body
 
-    def _create_internal_port(self, network: Mapping[str, object], place: int, security_groups: object = None) -> str:
+    def _create_internal_port(self, network: Network, place: int,
+                              security_groups: Sequence[str] | None = None) -> str:
         """The id of a port of its own; one that an interrupted try has left is taken."""
         name = f'{self.physical_resource_name()}-port-{place}'
         neutron = self.client('neutron')
@@ -152,7 +159,7 @@ class ServerNetworkMixin(resource.Resource):
         self._data_update_ports(port_id, 'add')
         return port_id
 
-    def _associate_floating_ip(self, network: Mapping[str, Any], port_id: str) -> None:
+    def _associate_floating_ip(self, network: Network, port_id: str) -> None:
         floating = network.get(self.NETWORK_FLOATING_IP)
         if floating:
             body = {'port_id': port_id}
@@ -160,7 +167,7 @@ class ServerNetworkMixin(resource.Resource):
                 body['fixed_ip_address'] = network[self.NETWORK_FIXED_IP]
             self.client('neutron').update_floatingip(floating, {'floatingip': body})
 
-    def _dissociate_floating_ip(self, network: Mapping[str, object]) -> None:
+    def _dissociate_floating_ip(self, network: Network) -> None:
         floating = network.get(self.NETWORK_FLOATING_IP)
         if floating:
             with self.client_plugin('neutron').ignore_not_found:
@@ -196,8 +203,8 @@ class ServerNetworkMixin(resource.Resource):
 
     # --- moving between networks --------------------------------------------------------------------------
 
-    def _network_steps(self, server: Any, before: Any, after: Any,
-                       security_groups: object = None) -> list[dict[str, Any]]:
+    def _network_steps(self, server: Entity, before: Sequence[Network] | None, after: Sequence[Network] | None,
+                       security_groups: Sequence[str] | None = None) -> list[ServerStep]:
         """From the entries `before` to those `after`: attach what is new, detach what is gone.
 
         What is new comes first, so that traffic is not cut; but an address that only one can have is freed before.
@@ -214,7 +221,7 @@ class ServerNetworkMixin(resource.Resource):
         waiting = [step for step in attach if {step['address'], step['port']} & (freed - {None})]
         return [*(step for step in attach if step not in waiting), *detach, *waiting]
 
-    def _held(self, ports: Sequence[NeutronPort], networks: Sequence[Any]) -> list[Held]:
+    def _held(self, ports: Sequence[NeutronPort], networks: Sequence[Network]) -> list[Held]:
         """The port behind each entry of the networks. Entries that say most choose first."""
         entries = [_plain(network) for network in networks]
         found: list[NeutronPort | None] = [None] * len(entries)
@@ -231,8 +238,8 @@ class ServerNetworkMixin(resource.Resource):
                 taken.add(port['id'])
         return list(zip(entries, found, strict=True))
 
-    def _kept(self, old: list[Held], new: list[Any], is_kept: Callable[[Any, Any, Any], bool]) -> tuple[
-            list[Held], list[Any]]:
+    def _kept(self, old: list[Held], new: list[Placed],
+              is_kept: Callable[[Network, NeutronPort | None, Network], bool]) -> tuple[list[Held], list[Placed]]:
         """What is left when the ports of fitting entries stay; what can be changed on a port is changed at once."""
         rest_old = []
         for network, port in old:
@@ -275,7 +282,7 @@ class ServerNetworkMixin(resource.Resource):
             self.client('neutron').update_port(port_id, {'port': body})
 
     def _detachments(self, ports: Sequence[NeutronPort], old: list[Held] | None,
-                     after: object) -> list[dict[str, Any]]:
+                     after: object) -> list[ServerStep]:
         """`old` None: no networks were asked for, so all it has go - unless none are asked for now either."""
         internal = {port['id'] for port in self._data_get_ports()}
         if old is None:
@@ -288,8 +295,8 @@ class ServerNetworkMixin(resource.Resource):
                     gone.append(port['id'] if port is not None else network[self.NETWORK_PORT])
         return [{'do': 'detach', 'port': port, 'internal': port in internal} for port in gone]
 
-    def _attachment(self, network: Mapping[str, Any], place: int, security_groups: Any,
-                    after: Sequence[Any]) -> dict[str, Any]:
+    def _attachment(self, network: Network, place: int, security_groups: Sequence[str] | None,
+                    after: Sequence[object]) -> ServerStep:
         port = network.get(self.NETWORK_PORT)
         if not port and self._needs_own_port(network):
             taken = len(self._data_get_ports())
@@ -381,5 +388,5 @@ def _is_same(network: Network, _port: NeutronPort | None, wanted: Network) -> bo
     return network == wanted
 
 
-def _plain(network: Mapping[str, object]) -> dict[str, object]:
+def _plain(network: Network) -> Network:
     return {name: value for name, value in network.items() if value is not None}

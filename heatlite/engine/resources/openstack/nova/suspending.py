@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,7 +14,7 @@ class Suspending(resource.Resource):
 
     _delete_internal_port: Callable[[str], None]        # deletes a port that was made for the server
 
-    def _found_for(self, action: str) -> Any:
+    def _found_for(self, action: str) -> object:
         """Raises Error, NotFound."""
         if self.resource_id is None:
             raise exception.Error(_('Cannot %(action)s %(name)s, resource_id not set')

@@ -6,7 +6,7 @@ Schema: heatlite/engine/resources/catalogue/trove.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -14,7 +14,11 @@ from heatlite.engine import resource, translation
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
+from heatlite.engine.resources.openstack.trove.instance_steps import InstanceStep
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Entity
 
 TYPE = 'OS::Trove::Instance'
 BROKEN = ('ERROR', 'FAILED')
@@ -96,9 +100,9 @@ class Instance(resource.Resource):
         self.resource_id_set(instance_id)
         return instance_id
 
-    def _nic(self, nic: Mapping[str, object]) -> dict[str, Any]:
+    def _nic(self, nic: Mapping[str, str]) -> dict[str, str]:
         neutron = self.client_plugin('neutron')
-        found: dict[str, Any] = {}
+        found: dict[str, str] = {}
         if nic.get('network'):
             found['net-id'] = neutron.find_resourceid_by_name_or_id('network', nic['network'])
         if nic.get('port'):
@@ -110,14 +114,15 @@ class Instance(resource.Resource):
     def find_existing(self) -> str | None:
         return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME])
 
-    def _namesakes(self) -> list[dict[str, Any]]:
+    def _namesakes(self) -> list[dict[str, object]]:
         name = self._name()
         return [each.to_dict() for each in self.client().instances.list() if each.name == name]
 
-    def _shown(self) -> Any:
+    def _shown(self) -> Entity | None:
         """None when the service is too busy to tell."""
         try:
-            return self.client().instances.get(self.resource_id)
+            found: Entity = self.client().instances.get(self.resource_id)
+            return found
         except Exception as error:
             if self.client_plugin().is_over_limit(error):
                 return None
@@ -143,8 +148,8 @@ class Instance(resource.Resource):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[dict[str, Any]]:
-        steps: list[dict[str, Any]] = []
+                      prop_diff: dict[str, Any]) -> list[InstanceStep]:
+        steps: list[InstanceStep] = []
         if self.NAME in prop_diff:
             steps.append({'do': 'rename', 'name': prop_diff[self.NAME] or self.physical_resource_name()})
         if self.FLAVOR in prop_diff:
@@ -160,7 +165,7 @@ class Instance(resource.Resource):
                           'before': [user['name'] for user in self.properties[self.USERS] or ()]})
         return steps
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[InstanceStep]) -> bool:
         """One step at a time, each from ACTIVE to ACTIVE."""
         for step in steps:
             if step.get('done'):
@@ -181,8 +186,8 @@ class Instance(resource.Resource):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, Any]:
-        live: dict[str, Any] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
+                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+        live: dict[str, object] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
                                 self.SIZE: (resource_data.get('volume') or {}).get('size')}
         if resource_properties.get(self.NAME) is not None:
             live[self.NAME] = resource_data.get('name')

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.engine.clients.os import service
+from heatlite.engine.resources.steps import Step
+
+if TYPE_CHECKING:
+    from heatlite.engine.resources.openstack.trove.instance import Instance
+
+
+class InstanceStep(Step, total=False):
+    name: str | None
+    flavor: str
+    size: int                               # GiB
+    wanted: list[dict[str, Any]]            # databases or users, as the service takes them
+    before: list[str]
 
 
 def plain(body: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def user_body(user: Mapping[str, Any]) -> dict[str, Any]:
+def user_body(user: Mapping[str, Any]) -> dict[str, object]:
     return {**plain(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
 
 
@@ -22,11 +34,11 @@ def _is_what_it_is(error: BaseException) -> bool:
         word in str(error).lower() for word in ('no change', 'different', 'must be larger'))
 
 
-def _rename(instance: Any, step: Mapping[str, Any]) -> None:
+def _rename(instance: Instance, step: InstanceStep) -> None:
     instance.client().instances.edit(instance.resource_id, name=step['name'])
 
 
-def _flavor(instance: Any, step: Mapping[str, Any]) -> None:
+def _flavor(instance: Instance, step: InstanceStep) -> None:
     try:
         instance.client().instances.resize_instance(instance.resource_id, step['flavor'])
     except Exception as error:
@@ -34,7 +46,7 @@ def _flavor(instance: Any, step: Mapping[str, Any]) -> None:
             raise
 
 
-def _size(instance: Any, step: Mapping[str, Any]) -> None:
+def _size(instance: Instance, step: InstanceStep) -> None:
     try:
         instance.client().instances.resize_volume(instance.resource_id, step['size'])
     except Exception as error:
@@ -42,12 +54,12 @@ def _size(instance: Any, step: Mapping[str, Any]) -> None:
             raise
 
 
-def _inside(instance: Any, what: str) -> tuple[str, list[dict[str, object]]]:
+def _inside(instance: Instance, what: str) -> tuple[str, list[dict[str, object]]]:
     path = f'/instances/{instance.resource_id}/{what}'
     return path, list(instance.client().http.get(path).json()[what])
 
 
-def _databases(instance: Any, step: Mapping[str, Any]) -> None:
+def _databases(instance: Instance, step: InstanceStep) -> None:
     path, there = _inside(instance, 'databases')
     http = instance.client().http
     names, wanted = {each['name'] for each in there}, {each['name']: each for each in step['wanted']}
@@ -59,7 +71,7 @@ def _databases(instance: Any, step: Mapping[str, Any]) -> None:
             http.delete(f'{path}/{name}')
 
 
-def _users(instance: Any, step: Mapping[str, Any]) -> None:
+def _users(instance: Instance, step: InstanceStep) -> None:
     """New ones are made, gone ones deleted, of the others the password and the grants are made so."""
     path, there = _inside(instance, 'users')
     http = instance.client().http
@@ -83,5 +95,5 @@ def _users(instance: Any, step: Mapping[str, Any]) -> None:
             http.delete(f'{path}/{name}/databases/{each}')
 
 
-STEPS: dict[str, Callable[[Any, Mapping[str, Any]], None]] = {
+STEPS: dict[str, Callable[[Instance, InstanceStep], None]] = {
     'rename': _rename, 'flavor': _flavor, 'size': _size, 'databases': _databases, 'users': _users}

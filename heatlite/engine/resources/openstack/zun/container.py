@@ -6,18 +6,25 @@ Schema: heatlite/engine/resources/catalogue/zun.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
+from heatlite.engine.resources.steps import Step
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Zun::Container'
 SENT_AS_THEY_ARE = ('image', 'command', 'cpu', 'environment', 'workdir', 'labels', 'image_pull_policy', 'interactive',
                     'image_driver', 'hints', 'hostname', 'tty')
+
+Network: TypeAlias = Mapping[str, str]      # an entry of `networks`
+
+
+class ContainerStep(Step, total=False):
+    network: Network
 
 
 class Container(resource.Resource):
@@ -69,7 +76,7 @@ class Container(resource.Resource):
 
     def handle_create(self) -> str:
         props = self.properties
-        body: dict[str, Any] = {name: props[name] for name in SENT_AS_THEY_ARE if props[name] is not None}
+        body: dict[str, object] = {name: props[name] for name in SENT_AS_THEY_ARE if props[name] is not None}
         body['name'] = self._name()
         if props[self.MEMORY] is not None:
             body['memory'] = str(props[self.MEMORY])
@@ -93,8 +100,8 @@ class Container(resource.Resource):
         name, colon, count = policy.partition(':')
         return {'Name': name, 'MaximumRetryCount': count if colon else '0'}
 
-    def _net(self, network: Mapping[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = {'port': network[self.NETWORK_PORT]} if network.get(self.NETWORK_PORT) else \
+    def _net(self, network: Network) -> dict[str, str]:
+        found: dict[str, str] = {'port': network[self.NETWORK_PORT]} if network.get(self.NETWORK_PORT) else \
             {'network': network[self.NETWORK_ID]}
         address = network.get(self.NETWORK_FIXED_IP)
         if address:
@@ -111,7 +118,7 @@ class Container(resource.Resource):
     def find_existing(self) -> str | None:
         return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME])
 
-    def _namesakes(self) -> list[dict[str, Any]]:
+    def _namesakes(self) -> list[dict[str, object]]:
         name = self._name()
         return [{**each.to_dict(), 'id': each.uuid} for each in self.client().containers.list() if each.name == name]
 
@@ -132,9 +139,9 @@ class Container(resource.Resource):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, object]) -> list[dict[str, Any]]:
+                      prop_diff: dict[str, object]) -> list[ContainerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
-        changes: dict[str, Any] = {}
+        changes: dict[str, object] = {}
         if self.NAME in prop_diff:
             changes['name'] = prop_diff[self.NAME] or self.physical_resource_name()
         if prop_diff.get(self.CPU) is not None:
@@ -147,10 +154,11 @@ class Container(resource.Resource):
         after = json_snippet.properties(self.properties_schema, self.context)
         self.translate_properties(after)
         old, new = self.properties[self.NETWORKS] or [], after[self.NETWORKS] or []
-        steps = [{'do': 'detach', 'network': each} for each in old if each not in new]
-        return [*steps, *({'do': 'attach', 'network': each} for each in new if each not in old)]
+        detach: list[ContainerStep] = [{'do': 'detach', 'network': each} for each in old if each not in new]
+        attach: list[ContainerStep] = [{'do': 'attach', 'network': each} for each in new if each not in old]
+        return [*detach, *attach]
 
-    def check_update_complete(self, steps: list[dict[str, Any]]) -> bool:
+    def check_update_complete(self, steps: list[ContainerStep]) -> bool:
         plugin = self.client_plugin()
         for step in steps:
             if step.get('done'):
