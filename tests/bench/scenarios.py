@@ -7,6 +7,7 @@ wall time from the request to the end of the action, `_cpu_ms` that of all our p
 from __future__ import annotations
 
 import http.client
+import itertools
 import json
 import os
 import statistics
@@ -251,6 +252,55 @@ def small(backend: str, smaller: int) -> Figures:
     return {**few, **{f'{name}_of_32_clients': many[name] for name in ('stacks_per_second', 'stack_cpu_ms')}}
 
 
+def neighbour(backend: str, smaller: int) -> Figures:
+    """Small stacks of one project: alone, beside a large stack of another one, beside its callers who never pause.
+
+    Milliseconds from the request to the end of the create, and until the answer."""
+    figures: Figures = {}
+    with deployment(backend) as found:
+        other = found.url.rsplit('/', 1)[0] + '/other'
+        _one_by_one(other, 'warm', 2 / smaller)
+        figures |= _one_by_one(other, 'alone', 8 / smaller)
+        large = f'{found.url}/stacks'
+        ask('POST', large, {'stack_name': 'large', 'template': flat(50_000 // smaller)})
+        figures |= _one_by_one(other, 'beside_large', 8 / smaller)
+        eventually('the end of the large one', lambda: not ask('GET', f'{large}?status=IN_PROGRESS')[1]['stacks'])
+        stop = threading.Event()
+        callers = [threading.Thread(target=_flood, args=(found.url, number, stop)) for number in range(32)]
+        for caller in callers:
+            caller.start()
+        time.sleep(2 / smaller)
+        figures |= _one_by_one(other, 'beside_callers', 15 / smaller)
+        stop.set()
+        for caller in callers:
+            caller.join()
+    return figures
+
+
+def _one_by_one(url: str, name: str, seconds: float) -> Figures:
+    ends, answers, until = [], [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        began = time.monotonic()
+        status, found = ask('POST', f'{url}/stacks', {'stack_name': f'{name}-{len(ends)}', 'template': flat(5)})
+        if status != 201:
+            raise SystemExit(f'{name}: {status} {found}')
+        answers.append(1000 * (time.monotonic() - began))
+        stack = f"{url}/stacks/{name}-{len(ends)}/{found['stack']['id']}?resolve_outputs=false"
+        while ask('GET', stack)[1]['stack']['stack_status'] == 'CREATE_IN_PROGRESS':
+            time.sleep(0.01)
+        ends.append(1000 * (time.monotonic() - began))
+    ends.sort()
+    return {f'{name}_p50_ms': statistics.median(ends), f'{name}_p99_ms': ends[int(len(ends) * 0.99)],
+            f'{name}_answer_p50_ms': statistics.median(answers)}
+
+
+def _flood(url: str, caller: int, stop: threading.Event) -> None:
+    for number in itertools.count():
+        if stop.is_set():
+            return
+        ask('POST', f'{url}/stacks', {'stack_name': f'many-{caller}-{number}', 'template': flat(20)})
+
+
 def scale_out(backend: str, smaller: int) -> Figures:
     """The same with one, two and three engines."""
     figures: Figures = {}
@@ -313,7 +363,7 @@ def takeover(backend: str, smaller: int) -> Figures:
 
 
 SCENARIOS: dict[str, Callable[[str, int], Figures]] = {
-    each.__name__: each for each in (group, grid, chain, update_one, tree, small, scale_out, soak, takeover,
+    each.__name__: each for each in (group, grid, chain, update_one, tree, small, neighbour, scale_out, soak, takeover,
                                      planned)}
 
 
