@@ -101,7 +101,7 @@ class EngineService:
         self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
-                                noted=self._sinks.wake, project_of=self.runners.project_of)
+                                noted=self._sinks.wake, owners=self.runners.owners)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
         self._timers = Timers(runtime)
         self._build_controller()
@@ -116,7 +116,7 @@ class EngineService:
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self._build_use_cases()
         self.endpoint = Endpoint(self._handlers(), Admission(
-            runtime, lambda project: self._pool.users(project) + self._journal.stacks(project)).wait)
+            runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait)
 
     @property
     def is_idle(self) -> bool:

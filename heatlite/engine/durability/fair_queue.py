@@ -26,8 +26,8 @@ class FairQueue(Generic[T]):
 
     @property
     def is_shared(self) -> bool:
-        """Whether items with different last keys wait."""
-        return len(self._keys) > 1
+        """Whether items with different first or second keys wait."""
+        return self._turns.is_shared
 
     def users(self, key: str) -> int:
         """The number of second keys with items that wait below a first key."""
@@ -62,6 +62,11 @@ class _Turns(Generic[T]):
 
     def __len__(self) -> int:
         return len(self._by_key)
+
+    @property
+    def is_shared(self) -> bool:
+        return len(self._by_key) > 1 or any(len(below) > 1 for below in self._by_key.values()
+                                            if isinstance(below, _Turns))
 
     def below(self, key: str) -> int:
         return len(self._by_key.get(key, ()))

@@ -21,8 +21,8 @@ LOG = logging.getLogger(__name__)
 
 
 ROOM = 2                        # transactions: changes that may be pending when a stack goes on to submit many
-SHARED = 200                    # changes in a transaction while several stacks have some, about 20 ms on MariaDB
-SHARED_SECONDS = 10.0           # how long another stack is expected after there was one
+SHARED = 200                    # changes in a transaction while several trees have some, about 20 ms on MariaDB
+SHARED_SECONDS = 10.0           # how long another tree is expected after there was one
 
 
 class LeaseLost(BaseException):
@@ -46,16 +46,17 @@ class Journal:
     def __init__(self, runtime: Runtime, database: Database, largest: int = 2000,
                  refused: Callable[[str, Exception], None] = lambda stack_id, error: None,
                  noted: Callable[[str], None] = lambda stack_id: None,
-                 project_of: Callable[[str], str] = lambda stack_id: '') -> None:
+                 owners: Callable[[str], tuple[str, str]] = lambda stack_id: ('', '')) -> None:
         """`largest`: the most changes in one transaction; `refused(stack, error)`: called for a change that cannot be
         stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread.
-        `project_of(stack)`: projects, and the stacks of each, take turns; '' where it is not known."""
+        `owners(stack)`: its project and its root stack, which take turns, as do the stacks of a tree; '' for both where
+        they are not known."""
         self._largest = largest
         self._runtime = runtime
         self._database = database
         self._pending: FairQueue[tuple[Change, Then | None]] = FairQueue()
-        self._project_of = project_of
-        self._shared_until = 0.0                    # monotonic time until which several stacks are expected
+        self._owners = owners
+        self._shared_until = 0.0                    # monotonic time until which several trees are expected
         self._rung = runtime.flag()
         self._hurried = runtime.flag()
         self._idle = runtime.flag()
@@ -69,13 +70,13 @@ class Journal:
         """The number of changes that are not being written yet."""
         return len(self._pending)
 
-    def stacks(self, project_id: str) -> int:
-        """The number of stacks of a project with changes that are not being written yet."""
+    def trees(self, project_id: str) -> int:
+        """The number of root stacks of a project in whose trees changes are not being written yet."""
         return self._pending.users(project_id)
 
     def submit(self, change: Change, then: Then | None = None) -> None:
         """Write `change` soon. `then` is called in the journal's thread with the result; it must not block."""
-        self._pending.put((change, then), self._project_of(change.stack_id), change.stack_id)
+        self._pending.put((change, then), *self._owners(change.stack_id), change.stack_id)
         self._idle.clear()
         self._rung.set()
         if then is not None:
@@ -126,7 +127,7 @@ class Journal:
             self._idle.set()
 
     def _room(self) -> int:
-        """The most changes in the next transaction: few while several stacks have some, as each waits for it."""
+        """The most changes in the next transaction: few while several trees have some, as each waits for it."""
         now = self._runtime.monotonic()
         if self._pending.is_shared:
             self._shared_until = now + SHARED_SECONDS

@@ -26,10 +26,10 @@ class Runners:
     def get(self, stack_id: str) -> Runner | None:
         return self._runners.get(stack_id)
 
-    def project_of(self, stack_id: str) -> str:
-        """Return the id of the project whose stack this is; '' if this engine does not drive it."""
+    def owners(self, stack_id: str) -> tuple[str, str]:
+        """Return the project and the root of a stack; '' for both if this engine does not drive it."""
         runner = self._runners.get(stack_id)
-        return '' if runner is None else runner.leased.row.project_id
+        return ('', '') if runner is None else runner.leased.owners
 
     def all(self) -> list[Runner]:
         return list(self._runners.values())

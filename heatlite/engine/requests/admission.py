@@ -14,14 +14,14 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 
-ENOUGH = 200                    # stacks of a project with work that waits for this engine itself, not for a service
+ENOUGH = 200                    # trees of a project with work that waits for this engine itself, not for a service
 MOST_WAITING = 40               # requests of a project; an engine answers 64 at once
 PAUSE = 0.02                    # seconds between two looks
 PATIENCE = 20.0                 # seconds that a request waits at most
 
 
 class Admission:
-    """For all threads. `backlog(project)`: the number of its stacks with work that is ready and not done."""
+    """For all threads. `backlog(project)`: the number of its trees with work that is ready and not done."""
 
     def __init__(self, runtime: Runtime, backlog: Callable[[str], int]) -> None:
         self._runtime = runtime

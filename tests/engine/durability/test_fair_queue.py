@@ -41,6 +41,18 @@ def test_items_of_a_stack_stay_in_order_when_its_project_becomes_known():
     assert found.users('a') == 1 and found.users('') == 0
 
 
+@pytest.mark.parametrize('keys, is_shared', [
+    ([('a', 'r1', 's1')], False), ([('a', 'r1', 's1'), ('a', 'r1', 's2')], False),
+    ([('a', 'r1', 's1'), ('a', 'r2', 's2')], True), ([('a', 'r1', 's1'), ('b', 'r2', 's2')], True),
+])
+def test_the_stacks_of_one_tree_share_with_no_other(keys, is_shared):
+    found = FairQueue()
+    for each in keys:
+        found.put('item', *each)
+    assert found.is_shared == is_shared
+    assert found.users('a') == len({root for project, root, _stack in keys if project == 'a'})
+
+
 def test_none_is_left():
     found = queue('a1.0', 'b1.0')
     assert (len(found), found.is_shared, found.users('a')) == (2, True, 1)
