@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heatlite.common import metrics
 from tests.simulation import statements
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
 
 
 def stored_definitions_read():
@@ -36,6 +36,7 @@ def changes_of_a_create(count):
     with Cluster(engines=1) as cluster:
         before = written()
         done(cluster, cluster.create('s', template), 'CREATE')
+        wait(cluster, 1.0)                          # what is written is counted after its commit
         return written() - before
 
 
