@@ -177,7 +177,8 @@ function Form({ path, name, id, template, detail }: { path: string | undefined; 
 
 function ParameterField({ name, parameter, knowledge, value, kept, change }: { name: string; parameter: Parameter; knowledge: Knowledge; value: string; kept: string | null; change: (value: string) => void }): JSX.Element {
   const constraint = parameter.Type === 'String' && parameter.NoEcho !== 'true' ? parameter.CustomConstraint : undefined
-  const listed = useLoad(async () => (constraint ? knowledge.values(constraint) : null), [constraint, knowledge]).value
+  const read = useLoad(async () => ({ list: constraint ? await knowledge.values(constraint) : null }), [constraint, knowledge]).value
+  const listed = read?.list
   const fallback = kept ?? (parameter.Default === undefined ? '' : typeof parameter.Default === 'string' ? parameter.Default : JSON.stringify(parameter.Default))
   const hint = [parameter.Description, parameter.ConstraintDescription, parameter.CustomConstraint,
     parameter.MinValue !== undefined || parameter.MaxValue !== undefined ? `${parameter.MinValue ?? ''} … ${parameter.MaxValue ?? ''}` : '',
@@ -188,6 +189,9 @@ function ParameterField({ name, parameter, knowledge, value, kept, change }: { n
   const objects = listed?.values.map((each) => ({ value: writtenAs(each, listed.values), words: each.name && each.name !== writtenAs(each, listed.values) ? `${each.name} (${each.id})` : writtenAs(each, listed.values) }))
   const allowed = parameter.AllowedValues || parameter.Type === 'Boolean' ? (parameter.AllowedValues ?? [true, false]).map((each) => ({ value: String(each), words: String(each) }))
     : listed?.is_whole ? objects : undefined
+  if (constraint && !read) {                    // not a field that a list would take the place of while somebody types
+    return <Field label={label} hint={hint}><select disabled aria-busy="true"><option>{t('edit.values.reading')}</option></select></Field>
+  }
   if (allowed) {
     return <Field label={label} hint={hint}><select value={value} required={required} onChange={input}>
       <option value="">{fallback || '—'}</option>{allowed.filter((each) => each.value !== fallback).map((each) => <option key={each.value} value={each.value}>{each.words}</option>)}

@@ -274,6 +274,7 @@ export const en = {
   'edit.parameters.none': 'This template has no parameters.',
   'edit.parameters.keep': 'Fields that are left empty keep their present values.',
   'edit.required': 'required',
+  'edit.values.reading': 'The values are being read …',
   'edit.values.unread': 'The list of values cannot be read: {reason}.',
   'edit.values.some': 'The first {count} values are proposed.',
   'edit.valid': 'The template is valid.',

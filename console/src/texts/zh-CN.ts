@@ -276,6 +276,7 @@ export const zhCN: Texts = {
   'edit.parameters.none': '此模板没有参数。',
   'edit.parameters.keep': '留空的字段保持现有的值。',
   'edit.required': '必填',
+  'edit.values.reading': '正在读取可选值…',
   'edit.values.unread': '无法读取可选值列表：{reason}。',
   'edit.values.some': '仅列出前 {count} 个可选值。',
   'edit.valid': '模板有效。',
