@@ -18,7 +18,8 @@ runtime.collect_rarely()
 
 
 # Files that take minutes, or wait for processes. With several workers, the last file to begin decides when a run ends.
-FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes')
+FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/test_changes', 'tests/cloud/',
+         'tests/console/', 'tests/rpc/test_broker.py', 'tests/upgrade/')
 
 
 # Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
