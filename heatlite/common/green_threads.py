@@ -48,14 +48,17 @@ class Rounds:
         self._has_front = False
 
     def turn(self) -> None:
-        """Returns in a round that has time left. For threads that are about to begin some work."""
+        """Returns in a round that has time left, or in the next one. For threads that are about to begin some work.
+
+        A computation that pauses may use up each round before this thread continues: it begins all the same then.
+        """
         if not self._is_over():
             return
         if self._has_front:
             self._stand_in_line()               # returns at the front
         self._has_front = True
         try:
-            while self._is_over():
+            if self._is_over():
                 self._next()
         finally:
             self._pass_front()

@@ -43,6 +43,28 @@ def test_one_thread_at_a_time_waits_for_the_next_round(clock):
     assert len(set(done[:THREADS])) > THREADS // 2, 'some threads had no turn'
 
 
+def test_a_long_computation_does_not_keep_those_from_work_that_are_about_to_begin_some(clock):
+    """It pauses only when it has used up the round, and continues before them in the next one."""
+    rounds, begun = Counted(), []
+
+    def compute():
+        for _ in range(100):
+            clock.seconds += green_threads.TURN
+            rounds.pause()
+
+    def work(name):
+        rounds.turn()
+        begun.append(name)
+
+    computing = eventlet.spawn(compute)
+    eventlet.sleep(0)
+    threads = [eventlet.spawn(work, name) for name in range(10)]
+    computing.wait()
+    assert begun == [*range(10)]
+    for thread in threads:
+        thread.wait()
+
+
 def test_a_killed_thread_does_not_keep_the_others_waiting(clock):
     rounds, done = Counted(), []
 
