@@ -123,6 +123,7 @@ class Runner:
             if not self.is_idle:
                 self._perform(self._host.begin(self))
             while not self._inbox.is_stopped:
+                self._runtime.turn()            # thousands of events may wait
                 work = self._inbox.take()
                 if work is not None:
                     self._perform(work())
