@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import EACH, Journal, LeaseLost
 from heatlite.planning.states import Action, Status
 from tests.db.rows import change, engine, leased, stack, state
 
@@ -86,3 +86,19 @@ def test_who_submits_faster_than_is_written_waits_for_room(db, count, taken):
     journal.flush()
     with db.reader() as tx:
         assert len(resources.light(tx, 's1')) == count
+
+
+def test_a_change_of_another_tree_waits_for_few_of_a_large_one(db):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('large'), stack('small'))
+    journal = Journal(Starting(), db, owners=lambda stack_id: ('project', stack_id))
+    for number in range(1, 5 * EACH + 1):
+        journal.submit(change('large', row=state(number, action=Action.CREATE, status=Status.COMPLETE)))
+    left = []
+    journal.submit(change('small', row=state(1, action=Action.CREATE, status=Status.COMPLETE)),
+                   lambda why_not: left.append((why_not, len(journal))))
+    journal.flush()
+    assert left == [(None, 3 * EACH + 1)]
+    with db.reader() as tx:
+        assert len(resources.light(tx, 'large')) == 5 * EACH

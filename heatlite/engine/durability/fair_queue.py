@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar('T')
+
+# The items below a key; or below one that is not the last one, by the next key: that at the front takes its turn next.
+_Below: TypeAlias = 'OrderedDict[str, _Below[T]] | deque[T]'
 
 
 class FairQueue(Generic[T]):
@@ -17,32 +20,42 @@ class FairQueue(Generic[T]):
     """
 
     def __init__(self) -> None:
-        self._turns: _Turns[T] = _Turns()
-        self._keys: dict[str, Sequence[str]] = {}       # last key -> all keys
+        self._turns: OrderedDict[str, _Below[T]] = OrderedDict()
+        self._items: dict[str, deque[T]] = {}           # last key -> the items below it
         self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether items with different first or second keys wait."""
-        return self._turns.is_shared
-
-    def users(self, key: str) -> int:
-        """The number of second keys with items that wait below a first key."""
-        return self._turns.below(key)
+    def users(self, key: str | None = None) -> int:
+        """The number of second keys with items that wait, in all or below a first key."""
+        if key is None:
+            return sum(map(len, self._turns.values()))
+        return len(self._turns.get(key, ()))
 
     def put(self, item: T, *keys: str) -> None:
-        self._turns.put(item, self._keys.setdefault(keys[-1], keys))
         self._size += 1
+        items = self._items.get(keys[-1])
+        if items is None:
+            items = self._items[keys[-1]] = self._begin(keys)
+        items.append(item)
 
     def take(self) -> T:
         """Remove and return the next item. Raises KeyError when there is none."""
-        item, ended = self._turns.take()
-        if ended is not None:
-            del self._keys[ended]
+        if not self._size:
+            raise KeyError('the queue is empty')
         self._size -= 1
+        path: list[tuple[OrderedDict[str, _Below[T]], str]] = []
+        below: _Below[T] = self._turns
+        while isinstance(below, OrderedDict):
+            key = next(iter(below))
+            if len(below) > 1:
+                below.move_to_end(key)
+            path.append((below, key))
+            below = below[key]
+        item = below.popleft()
+        if not below:
+            self._end(path)
         return item
 
     def take_many(self, most: int) -> Sequence[T]:
@@ -50,45 +63,25 @@ class FairQueue(Generic[T]):
         return [self.take() for _ in range(min(most, self._size))]
 
     def clear(self) -> None:
-        self._turns, self._size = _Turns(), 0
-        self._keys.clear()
+        self._turns.clear()
+        self._items.clear()
+        self._size = 0
 
+    def _begin(self, keys: Sequence[str]) -> deque[T]:
+        """Place for the items of a new last key."""
+        level = self._turns
+        for key in keys[:-1]:
+            below = level.setdefault(key, OrderedDict())
+            assert isinstance(below, OrderedDict), 'all items have the same number of keys'
+            level = below
+        items: deque[T] = deque()
+        level[keys[-1]] = items
+        return items
 
-class _Turns(Generic[T]):
-    """The items below one key, or all."""
-
-    def __init__(self) -> None:
-        self._by_key: OrderedDict[str, _Turns[T] | deque[T]] = OrderedDict()        # the first one is the next one
-
-    def __len__(self) -> int:
-        return len(self._by_key)
-
-    @property
-    def is_shared(self) -> bool:
-        return len(self._by_key) > 1 or any(len(below) > 1 for below in self._by_key.values()
-                                            if isinstance(below, _Turns))
-
-    def below(self, key: str) -> int:
-        return len(self._by_key.get(key, ()))
-
-    def put(self, item: T, keys: Sequence[str]) -> None:
-        key = keys[0]
-        below = self._by_key.get(key)
-        if below is None:
-            below = self._by_key[key] = _Turns() if keys[1:] else deque()
-        if isinstance(below, _Turns):
-            below.put(item, keys[1:])
-        else:
-            below.append(item)
-
-    def take(self) -> tuple[T, str | None]:
-        """The next item, and its last key if it was the last item with it."""
-        key, below = self._by_key.popitem(last=False)
-        if isinstance(below, _Turns):
-            item, ended = below.take()
-        else:
-            item = below.popleft()
-            ended = None if below else key
-        if below:
-            self._by_key[key] = below           # behind the others
-        return item, ended
+    def _end(self, path: Sequence[tuple[OrderedDict[str, _Below[T]], str]]) -> None:
+        """The last item with these keys was taken."""
+        del self._items[path[-1][1]]
+        for level, key in reversed(path):
+            del level[key]
+            if level:
+                return

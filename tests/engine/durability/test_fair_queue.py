@@ -41,25 +41,25 @@ def test_items_of_a_stack_stay_in_order_when_its_project_becomes_known():
     assert found.users('a') == 1 and found.users('') == 0
 
 
-@pytest.mark.parametrize('keys, is_shared', [
-    ([('a', 'r1', 's1')], False), ([('a', 'r1', 's1'), ('a', 'r1', 's2')], False),
-    ([('a', 'r1', 's1'), ('a', 'r2', 's2')], True), ([('a', 'r1', 's1'), ('b', 'r2', 's2')], True),
+@pytest.mark.parametrize('keys, users', [
+    ([], 0), ([('a', 'r1', 's1')], 1), ([('a', 'r1', 's1'), ('a', 'r1', 's2')], 1),
+    ([('a', 'r1', 's1'), ('a', 'r2', 's2')], 2), ([('a', 'r1', 's1'), ('b', 'r2', 's2')], 2),
 ])
-def test_the_stacks_of_one_tree_share_with_no_other(keys, is_shared):
+def test_the_stacks_of_one_tree_are_one_user(keys, users):
     found = FairQueue()
     for each in keys:
         found.put('item', *each)
-    assert found.is_shared == is_shared
+    assert found.users() == users
     assert found.users('a') == len({root for project, root, _stack in keys if project == 'a'})
 
 
 def test_none_is_left():
     found = queue('a1.0', 'b1.0')
-    assert (len(found), found.is_shared, found.users('a')) == (2, True, 1)
+    assert (len(found), found.users(), found.users('a')) == (2, 2, 1)
     found.take()
-    assert (len(found), found.is_shared, found.users('a')) == (1, False, 0)
+    assert (len(found), found.users(), found.users('a')) == (1, 1, 0)
     found.clear()
-    assert (len(found), found.is_shared, found.users('b')) == (0, False, 0)
+    assert (len(found), found.users(), found.users('b')) == (0, 0, 0)
     with pytest.raises(KeyError):
         found.take()
 
@@ -75,4 +75,4 @@ def test_nothing_is_lost_and_each_stack_is_in_order(items, first):
     for project, stack, _number in put:
         assert [each for each in taken if each[:2] == (project, stack)] == [
             each for each in put if each[:2] == (project, stack)]
-    assert not found and not found.is_shared
+    assert not found and not found.users()
