@@ -9,9 +9,12 @@ transaction, is put into `held`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+T = TypeVar('T')
 
 EVERY = 2000            # steps between two turns; one step is one event, node, call or item: some microseconds
 
@@ -41,6 +44,13 @@ def spend(steps: int = 1) -> None:
             check()
         if _turn is not None and not _held.get():
             _turn()
+
+
+def paced(items: Iterable[T], steps: int = 1) -> Iterator[T]:
+    """Yields the items, and counts steps for each."""
+    for item in items:
+        spend(steps)
+        yield item
 
 
 @contextmanager

@@ -6,13 +6,16 @@ PostgreSQL spell parameters %s, SQLite ?; each has its own upsert.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
+
+T = TypeVar('T')
 
 TOGETHER = 'together'                       # execution option: rows by table and columns
 AT_ONCE = 500                               # values in an IN list, rows in a statement
@@ -60,10 +63,9 @@ class Texts:
         return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
                                   f'ORDER BY {key}{locking}', tuple(values))
 
-    def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
-        """Inserts rows; within `together`, at its end."""
-        if not rows:
-            return
+    def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: Iterable[tuple[object, ...]]) -> None:
+        """Inserts rows; within `together`, at its end. Other threads run between two statements: make thousands of rows
+        by an iterator, which makes those of a statement at a time."""
         gathered = tx.get_execution_options().get(TOGETHER)
         if gathered is not None:
             gathered.setdefault((table, columns), []).extend(rows)
@@ -133,15 +135,16 @@ class Texts:
             sets.append(f'{counted} = {table}.{counted} + 1')
         return self._head(table, columns), conflict + ', '.join(sets)
 
-    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[object, ...]]) -> None:
-        """Writes rows in as few round trips as the driver can: PyMySQL and sqlite3 batch them, psycopg2 does not."""
-        one = f'({self.marks(len(rows[0]))})'
-        if self.dialect != 'postgresql':
-            tx.exec_driver_sql(f'{text[0]}{one}{text[1]}', rows)
-            return
+    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: Iterable[tuple[object, ...]]) -> None:
+        """Writes rows by one statement for AT_ONCE of them, which PyMySQL and sqlite3 put together, and psycopg2 does
+        not."""
         for chunk in chunks(rows):
-            tx.exec_driver_sql(f'{text[0]}{", ".join([one] * len(chunk))}{text[1]}',
-                               tuple([value for row in chunk for value in row]))
+            one = f'({self.marks(len(chunk[0]))})'
+            if self.dialect != 'postgresql':
+                tx.exec_driver_sql(f'{text[0]}{one}{text[1]}', chunk)
+            else:
+                tx.exec_driver_sql(f'{text[0]}{", ".join([one] * len(chunk))}{text[1]}',
+                                   tuple([value for row in chunk for value in row]))
 
 
 @contextmanager
@@ -164,7 +167,8 @@ def texts(dialect: str) -> Texts:
     return Texts(dialect)
 
 
-def chunks(values: Iterable[object]) -> list[list[Any]]:
-    """Splits values into lists of at most AT_ONCE."""
-    found = list(values)
-    return [found[begin:begin + AT_ONCE] for begin in range(0, len(found), AT_ONCE)]
+def chunks(values: Iterable[T]) -> Iterator[list[T]]:
+    """Yields the values in lists of at most AT_ONCE, made when they are asked for."""
+    left = iter(values)
+    while chunk := list(itertools.islice(left, AT_ONCE)):
+        yield chunk

@@ -212,9 +212,9 @@ def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
     """Inserts rows; `columns`: heavy ones by row number. The number of statements does not grow with each row."""
     heavy, time, encode = columns or {}, bulk.Times(), codec.encoder(tx)
     names = tuple(sorted({name for each in heavy.values() for name in each}))
-    bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), [
+    bulk.texts(tx.dialect.name).insert(tx, 'resource', (*ROW, *names), (
         row_values(stack_id, row, time, row.created_at, encode)
-        + tuple([codec.encode_or_null(heavy.get(row.id, {}).get(name), encode) for name in names]) for row in rows])
+        + tuple([codec.encode_or_null(heavy.get(row.id, {}).get(name), encode) for name in names]) for row in rows))
 
 
 def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None,

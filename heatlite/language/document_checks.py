@@ -187,7 +187,7 @@ class DocumentChecks:
         definition = self.definition
         wrong: set[str] = set()
         unconditional: set[str] = set()
-        for name in definition.all_resources:
+        for name in turns.paced(definition.all_resources, STEPS):
             if name in self.right:
                 continue
             resource = definition.all_resources[name]

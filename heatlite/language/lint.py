@@ -269,7 +269,7 @@ class Checker(DocumentChecks):
         """The requirements of the resources that are not right, and of those that they require, in template order."""
         resources = self.definition.resources
         if not self.right:
-            return {name: self._requires(resource) for name, resource in resources.items()}
+            return {name: self._requires(resource) for name, resource in turns.paced(resources.items(), STEPS)}
         found: dict[str, frozenset[str]] = {}
         waiting = [name for name in resources if name not in self.right]
         while waiting:

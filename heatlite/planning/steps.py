@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple, Protocol, TypeVar
 
+from heatlite.common import turns
 from heatlite.planning import graph, text
 from heatlite.planning.states import Action, ResourceState, Status
 
@@ -81,7 +82,7 @@ def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template
 
     Source: docs/spec/engine.rst, "The current row of a name".
     """
-    live = (row for row in rows if row.action is not Action.DELETE)
+    live = (row for row in turns.paced(rows) if row.action is not Action.DELETE)
     return {name: row.id for name, row in highest(live, template_id, avoid_template_id).items()}
 
 
@@ -145,12 +146,13 @@ def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, Reso
     """
     if action in ON_EXISTING:
         return _action_steps(action, rows, current, target)
-    apply = {name: Step(target, Kind.APPLY, name) for name in wanted if name not in unvisited}
+    apply = {name: Step(target, Kind.APPLY, name) for name in turns.paced(wanted) if name not in unvisited}
     if unvisited:
         rows = {number: row for number, row in rows.items() if row.name not in unvisited}
     requires: dict[Step, list[Step]] = {
-        step: [apply[other] for other in wanted[name].requires if other in apply] for name, step in apply.items()}
-    delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in rows.items()
+        step: [apply[other] for other in wanted[name].requires if other in apply]
+        for name, step in turns.paced(apply.items())}
+    delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in turns.paced(rows.items())
              if row.action is not Action.INIT or row.name not in wanted}
     if not delete:
         return requires

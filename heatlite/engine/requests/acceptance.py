@@ -11,6 +11,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
+from heatlite.common import turns
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, leases, resources, stacks, templates
@@ -32,6 +33,7 @@ from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import NO_REQUIREMENTS, Event, ResourceState
 
 SMALL = 100                 # resources of a new stack that is stored together with others
+STEPS = 5                   # of `turns`, for the row of one resource
 
 StackOwner = Lease | str | None
 """The lease if this engine has it, else the id of the engine that owns the stack, or None."""
@@ -151,7 +153,7 @@ class Acceptance:
                               type=resource.type,
                               requires={needed: numbers[needed] for needed in resource.requires} or NO_REQUIREMENTS,
                               template_id=template_id, created_at=now)
-                for name, resource in definition.resources.items()]
+                for name, resource in turns.paced(definition.resources.items(), STEPS)]
 
     def event_of(self, row: stacks.Stack) -> Event:
         """Make the event of the stack's present state."""
