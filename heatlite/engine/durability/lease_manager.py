@@ -21,6 +21,7 @@ from heatlite.db import engines, leases
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.periodic import apart
 
 LOG = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ class LeaseManager:
 
     def _beat(self, pulse: Database) -> None:
         while not self._stopping:
-            self._runtime.sleep(self._ttl / 5)
+            self._runtime.sleep(apart(self._runtime, self._ttl / 5))
             if self._runtime.monotonic() - self._last_progress > self.STALL_FACTOR * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
             self._beating = self._hindered = True
@@ -207,5 +208,4 @@ class LeaseManager:
                 outages.away(outages.DATABASE, error)
             except Exception:
                 LOG.exception('A sweep failed')
-            # Random: engines that start together must not always sweep together.
-            self._runtime.sleep(self._sweep_interval * (0.75 + self._runtime.random() / 2))
+            self._runtime.sleep(apart(self._runtime, self._sweep_interval))
