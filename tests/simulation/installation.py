@@ -19,7 +19,6 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from heatlite.common.context import RequestContext
-from heatlite.engine.durability.periodic import Periodic
 from heatlite.engine.service import EngineService
 from heatlite.rpc import messages
 from heatlite.testing import cluster
@@ -27,8 +26,9 @@ from heatlite.testing.runtime import SimThread, SimulatedRuntime, Universe
 from heatlite.testing.storage import SqliteDatabase, SqliteFile
 
 HEARTBEAT, SWEEP, SEARCHES, JOURNAL, STACKS = 'heartbeats', 'sweeps', 'searches', 'journal', 'stacks'
+PERIODIC = HEARTBEAT, SWEEP, SEARCHES
 TASKS = {
-    'LeaseManager.start.<locals>.<lambda>': HEARTBEAT, 'LeaseManager._sweep': SWEEP, f'{Periodic.__name__}._run': SEARCHES,
+    'LeaseManager.start.<locals>.<lambda>': HEARTBEAT, 'LeaseManager._sweep': SWEEP, 'Periodic._run': SEARCHES,
     'Journal._run': JOURNAL}            # others: requests, and loading and driving stacks
 PER_STACK = 20                          # resources
 BIN = 0.1                               # seconds
