@@ -123,7 +123,7 @@ def _in_progress(url: str, stacks: int) -> None:
     """Waits until all resources but those that wait are complete, by the events of the last stack."""
     last = ask('GET', f'{url}/stacks/w{stacks - 1}')[1]['stack']['id']
     eventually('the last stack', lambda: sum(
-        each['resource_status'] == 'COMPLETE' for each in ask(
+        each['resource_status'] == 'CREATE_COMPLETE' for each in ask(
             'GET', f'{url}/stacks/w{stacks - 1}/{last}/resources')[1]['resources']) == PER_STACK - 1)
 
 
