@@ -22,7 +22,7 @@ import sqlalchemy as sa
 
 from tests.bench import deployments
 from tests.bench.alarms import servers_at
-from tests.bench.scenarios import _ended
+from tests.bench.scenarios import ended
 from tests.simulation.installation import PER_STACK, PERIODIC, Installation, until_driven
 from tests.system.processes import ask, eventually
 
@@ -104,9 +104,9 @@ def measured(engines: int, stacks: int, seconds: float) -> Figures:
             with server.metered() as whole:
                 urls = [_create(found.url, f'e{number}', template(PER_STACK)) for number in range(stacks)]
                 for url in urls:
-                    _ended(url)
+                    ended(url)
             return {'idle': idle, 'load': _each(load, stacks), 'in_flight': flight, 'killed': killed,
-                    'whole': _each(whole, stacks), 'queues': _queues()}
+                    'whole': _each(whole, stacks)}
         finally:
             server.close()
             found.stop()
@@ -154,11 +154,6 @@ def _each(figures: Figures, stacks: int) -> Figures:
     """Figures for each stack, from those for each second."""
     return {name: value if name in ('seconds', 'connections') else value * figures['seconds'] / stacks
             for name, value in figures.items()}
-
-
-def _queues() -> int | None:
-    """Queues at the broker that the cluster has made; None where the broker does not say."""
-    return None
 
 
 # --- simulated -----------------------------------------------------------------------------------------------
@@ -246,7 +241,8 @@ def beside(seconds: float, stacks: int) -> Figures:
     return found
 
 
-def measure(engines: int | None, resources: int, projects: int, stacks: int | None, seconds: float, seed: int) -> Figures:
+def measure(engines: int | None, resources: int, projects: int, stacks: int | None, seconds: float,
+            seed: int) -> Figures:
     if engines is None:
         return beside(seconds, stacks or 200)
     return simulated(engines, stacks or 20 * engines, resources, projects, seconds, seed,

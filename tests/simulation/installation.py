@@ -170,7 +170,8 @@ class Installation(cluster.Cluster):
     def __init__(self, seed: int, engines: int, resources: int = 0, projects: int = 1, costs: Costs | None = None,
                  **options: Any) -> None:
         self.counts = Counts(costs or Costs())
-        super().__init__(seed, engines=0, interleaved=False, storage=lambda universe: MeteredFile(universe, self.counts),
+        super().__init__(seed, engines=0, interleaved=False,
+                         storage=lambda universe: MeteredFile(universe, self.counts),
                          **{'max_stacks_per_tenant': -1, 'engine.poll_interval': 10.0, **options})
         self.projects = projects
         self._names_of_stacks = 0
