@@ -29,7 +29,7 @@ from tests.system.processes import ask, eventually
 Figures = dict[str, Any]
 VERBS = ('select', 'insert', 'update', 'delete')
 WAITING = 3600                          # seconds that the services of a stack take
-SETTLED = 12.0                          # seconds until the waits of stacks are noted, and notes become rare
+SETTLED = 12.0                          # seconds until the waits of stacks are noted, with a poll each second
 
 
 def template(resources: int, wait: int = 0) -> dict[str, Any]:
@@ -52,6 +52,13 @@ class Server:
     def __init__(self, url: str) -> None:
         self._engine = sa.create_engine(url)
         self._process, = servers_at(sa.make_url(url).port)
+        self._asked = 0                 # statements of `ask`
+
+    def ask(self, query: str) -> list[Any]:
+        """The rows of a SELECT that is not counted."""
+        self._asked += 1
+        with self._engine.connect() as connection:
+            return list(connection.exec_driver_sql(query))
 
     def close(self) -> None:
         self._engine.dispose()
@@ -62,6 +69,7 @@ class Server:
         found = Counter({verb: int(status[f'com_{verb}']) for verb in VERBS})
         found['transactions'] = int(status['com_commit'])
         found['others'] = int(status['questions']) - sum(found.values())
+        found['select'] -= self._asked
         found['rows_read'] = sum(int(count) for name, count in status.items() if name.startswith('handler_read_'))
         found['connections'] = int(status['threads_connected'])
         found['cpu_us'] = int(sum(self._process.cpu_times()[:2]) * 1e6)
@@ -94,19 +102,20 @@ def measured(engines: int, stacks: int, seconds: float) -> Figures:
             with server.metered() as load:
                 for number in range(stacks):
                     _create(found.url, f'w{number}', template(PER_STACK, WAITING))
-                _in_progress(found.url, stacks)
+                _wait_in_progress(server, stacks)
             time.sleep(SETTLED)
             with server.metered() as flight:
                 time.sleep(seconds)
             note(f'{engines} engines: one is killed')
             killed = _kill_one(found, server)
             note(f'{engines} engines: {stacks} stacks of {PER_STACK} that end')
-            with server.metered() as whole:
+            with server.metered() as whole, deployments.Meter(found) as meter:
                 urls = [_create(found.url, f'e{number}', template(PER_STACK)) for number in range(stacks)]
                 for url in urls:
                     ended(url)
-            return {'idle': idle, 'load': _each(load, stacks), 'in_flight': flight, 'killed': killed,
-                    'whole': _each(whole, stacks)}
+            whole['our_cpu_ms'] = meter.cpu * 1000 / stacks
+            return {'idle': idle, 'load': _each(load, idle, stacks), 'in_flight': flight, 'killed': killed,
+                    'whole': _each(whole, idle, stacks)}
         finally:
             server.close()
             found.stop()
@@ -119,48 +128,45 @@ def _create(url: str, name: str, wanted: dict[str, Any]) -> str:
     return f"{url}/stacks/{name}/{answer['stack']['id']}"
 
 
-def _in_progress(url: str, stacks: int) -> None:
-    """Waits until all resources but those that wait are complete, by the events of the last stack."""
-    last = ask('GET', f'{url}/stacks/w{stacks - 1}')[1]['stack']['id']
-    eventually('the last stack', lambda: sum(
-        each['resource_status'] == 'CREATE_COMPLETE' for each in ask(
-            'GET', f'{url}/stacks/w{stacks - 1}/{last}/resources')[1]['resources']) == PER_STACK - 1)
+def _wait_in_progress(server: Server, stacks: int) -> None:
+    """Waits until all resources but those that wait are complete."""
+    while server.ask("SELECT count(*) FROM resource WHERE status = 'COMPLETE'")[0][0] < stacks * (PER_STACK - 1):
+        time.sleep(0.1)
 
 
 def _kill_one(found: Any, server: Server) -> Figures:
     """SIGKILL of an engine's process and its parent: seconds until others have its stacks, and what that took."""
-    with sa.create_engine(found.database_url).connect() as connection:
-        def held() -> dict[str, int]:
-            connection.rollback()
-            return {row[0]: row[1] for row in connection.exec_driver_sql(
-                'SELECT engine_id, count(*) FROM lease WHERE wanted AND engine_id IS NOT NULL GROUP BY engine_id')}
+    def held() -> dict[str, int]:
+        return {row[0]: row[1] for row in server.ask(
+            'SELECT engine_id, count(*) FROM lease WHERE wanted AND engine_id IS NOT NULL GROUP BY engine_id')}
 
-        before = held()
-        program = found.cluster.engines.pop()
-        family = [psutil.Process(program.process.pid), *psutil.Process(program.process.pid).children(recursive=True)]
-        gone = next(name for name in before if name in program.log.read_text())
-        began = time.monotonic()
-        with server.metered() as figures:
-            for process in family:
-                process.kill()
-            while gone in held():
-                time.sleep(0.02)
-            seconds = time.monotonic() - began
-        program.process.wait()
-        return {**figures, 'stacks': before[gone], 'taken_after': seconds}
+    before = held()
+    program = found.cluster.engines.pop()
+    family = [psutil.Process(program.process.pid), *psutil.Process(program.process.pid).children(recursive=True)]
+    gone = next(name for name in before if name in program.log.read_text())
+    began = time.monotonic()
+    with server.metered() as figures:
+        for process in family:
+            process.kill()
+        while gone in held():
+            time.sleep(0.05)
+        seconds = time.monotonic() - began
+    program.process.wait()
+    return {**figures, 'stacks': before[gone], 'taken_after': seconds, 'most_on_one': max(held().values())}
 
 
-def _each(figures: Figures, stacks: int) -> Figures:
-    """Figures for each stack, from those for each second."""
-    return {name: value if name in ('seconds', 'connections') else value * figures['seconds'] / stacks
-            for name, value in figures.items()}
+def _each(figures: Figures, idle: Figures, stacks: int) -> Figures:
+    """Figures for each stack, from those for each second, without what engines do by themselves."""
+    return {name: value if name not in idle or name in ('seconds', 'connections')
+            else (value - idle[name]) * figures['seconds'] / stacks for name, value in figures.items()}
 
 
 # --- simulated -----------------------------------------------------------------------------------------------
 
 def simulated(engines: int, stacks: int, resources: int, projects: int, seconds: float, seed: int = 1,
-              at_once: int | None = None, say: Callable[[str], None] = note) -> Figures:
-    """The same in virtual time. `resources`: that exist beside. `at_once`: how many engines a deployment replaces."""
+              at_once: int | None = None, rate: float | None = None, say: Callable[[str], None] = note) -> Figures:
+    """The same in virtual time. `resources`: that exist beside. `at_once`: how many engines a deployment replaces.
+    `rate`: stacks that are created a second; a tenth of them."""
     found: Figures = {'engines': engines, 'stacks': stacks, 'resources': resources, 'projects': projects}
     began = time.monotonic()
 
@@ -177,10 +183,10 @@ def simulated(engines: int, stacks: int, resources: int, projects: int, seconds:
         place.pass_time(seconds)
         found['idle'] = _of(place, seconds)
         told(f'{stacks} stacks of {PER_STACK}')
-        took = place.offer(stacks, max(stacks / 10.0, 1.0), template(PER_STACK, WAITING))
+        took = place.offer(stacks, rate or stacks / 10.0, template(PER_STACK, WAITING))
         took += place.until(lambda: len(place.driven()) == stacks, 60.0)
         found['load'] = _of(place, took)
-        place.pass_time(SETTLED)
+        place.pass_time(SETTLED + place.POLL)
         place.counts.reset()
         told('the stacks wait')
         place.pass_time(seconds)
@@ -235,9 +241,10 @@ def beside(seconds: float, stacks: int) -> Figures:
         raise SystemExit('MariaDB and RabbitMQ are needed: tools/services up')
     found: Figures = {}
     for engines in (2, 4):
-        made = simulated(engines, stacks, 0, 1, seconds)
-        made['load'] = _each(made['load'], stacks)
-        found[str(engines)] = {'measured': measured(engines, stacks, seconds), 'simulated': made}
+        real = measured(engines, stacks, seconds)
+        made = simulated(engines, stacks, 0, 1, seconds, rate=stacks / real['load']['seconds'])
+        made['load'] = _each(made['load'], made['idle'], stacks)
+        found[str(engines)] = {'measured': real, 'simulated': made}
     return found
 
 
@@ -285,5 +292,7 @@ def _beside(engines: str, both: Figures) -> Iterator[str]:
         yield f"  {kind}: {row['stacks']} stacks of the dead engine were taken after {row['taken_after']:.1f} s"
     for phase in ('idle', 'load', 'in_flight', 'whole'):
         row = both['measured'][phase]
+        if 'our_cpu_ms' in row:
+            yield f"  measured, {phase}: {row['our_cpu_ms']:.1f} ms of the CPU of engines and API"
         yield (f"  measured, {phase}: {row['cpu_us']:.0f} us of the server's CPU, {row['rows_read']:.0f} rows read, "
                f"{row['others']:.1f} other statements, {row['connections']} connections")

@@ -165,14 +165,16 @@ class MeteredFile(SqliteFile):
 
 class Installation(cluster.Cluster):
     """`resources` that exist, in stacks of PER_STACK, of `projects`; the rows of their leases are real, as engines look
-    at those, and they have no other rows."""
+    at those, and they have no other rows. Services are polled less often than usual, which costs no statement."""
+
+    POLL = 10.0                                         # seconds
 
     def __init__(self, seed: int, engines: int, resources: int = 0, projects: int = 1, costs: Costs | None = None,
                  **options: Any) -> None:
         self.counts = Counts(costs or Costs())
         super().__init__(seed, engines=0, interleaved=False,
                          storage=lambda universe: MeteredFile(universe, self.counts),
-                         **{'max_stacks_per_tenant': -1, 'engine.poll_interval': 10.0, **options})
+                         **{'max_stacks_per_tenant': -1, 'engine.poll_interval': self.POLL, **options})
         self.projects = projects
         self._names_of_stacks = 0
         with self.database.writer() as tx:
