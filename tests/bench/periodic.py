@@ -39,7 +39,7 @@ def measure(count: int, resources: int, held: int) -> dict[str, object]:
         found: dict[str, object] = {'engines': count, 'stacks': resources // PER_STACK, 'held': held}
         for what, task in _tasks(database, ids).items():
             task()
-            times = max(10, TIMES // (1 + held // 100)) if 'held' in what else TIMES
+            times = max(10, TIMES // (1 + held // 100)) if what == 'held' else TIMES
             found[what] = _metered(server, task, times)
         found['plan'] = _plan(database, ids[0])
         return found

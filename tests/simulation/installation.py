@@ -38,11 +38,11 @@ START_SECONDS = 3.0                     # from the start of an engine's process 
 
 @dataclass(frozen=True)
 class Costs:
-    """Of the database's server, in seconds. Measured: `python -m tests.bench capacity mariadb`."""
+    """Of the database's server, in seconds. Measured on MariaDB, two cores: `python -m tests.bench.periodic`."""
 
-    statement: float = 100e-6           # CPU
+    statement: float = 300e-6           # CPU
     row: float = 10e-6                  # CPU for each row beyond the first that one statement inserts
-    commit: float = 100e-6              # CPU of a transaction that writes, beyond its statements
+    commit: float = 150e-6              # CPU of a transaction that writes, beyond its statements
     trip: float = 300e-6                # waiting for the network, for each statement
     flush: float = 2e-3                 # waiting for the disk, for each transaction that writes
     cores: int = 2
