@@ -29,6 +29,7 @@ from tests.system.processes import ask, eventually
 Figures = dict[str, Any]
 VERBS = ('select', 'insert', 'update', 'delete')
 WAITING = 3600                          # seconds that the services of a stack take
+LOADED = 5.0                            # seconds in which the stacks that were taken over are read, at most
 SETTLED = 12.0                          # seconds until the waits of stacks are noted, with a poll each second
 
 
@@ -151,6 +152,7 @@ def _kill_one(found: Any, server: Server) -> Figures:
         while gone in held():
             time.sleep(0.05)
         seconds = time.monotonic() - began
+        time.sleep(LOADED)
     program.process.wait()
     return {**figures, 'stacks': before[gone], 'taken_after': seconds, 'most_on_one': max(held().values())}
 
@@ -281,8 +283,12 @@ def table(found: Figures) -> str:
 
 
 def _beside(engines: str, both: Figures) -> Iterator[str]:
+    for kind in ('measured', 'simulated'):
+        row, idle = both[kind]['killed'], both[kind]['idle']
+        row |= {name: (row[name] - idle[name]) * row['seconds'] / row['stacks'] for name in (
+            *VERBS, 'transactions', 'statements')}
     yield (f"{engines} engines {'':>20} " + ' '.join(f'{name:>9}' for name in (*VERBS, 'commits', 'all')))
-    for phase, unit in (('idle', 'a second'), ('load', 'a stack'), ('in_flight', 'a second'), ('killed', 'a second')):
+    for phase, unit in (('idle', 'a second'), ('load', 'a stack'), ('in_flight', 'a second'), ('killed', 'a stack')):
         for kind in ('measured', 'simulated'):
             row = both[kind][phase]
             yield (f'{phase:>10} {unit:>9} {kind:>10} ' + ' '.join(
