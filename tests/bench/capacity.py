@@ -285,7 +285,8 @@ def table(found: Figures) -> str:
 def _beside(engines: str, both: Figures) -> Iterator[str]:
     for kind in ('measured', 'simulated'):
         row, idle = both[kind]['killed'], both[kind]['idle']
-        row |= {name: (row[name] - idle[name]) * row['seconds'] / row['stacks'] for name in (
+        alive = (int(engines) - 1) / int(engines)
+        row |= {name: (row[name] - alive * idle[name]) * row['seconds'] / row['stacks'] for name in (
             *VERBS, 'transactions', 'statements')}
     yield (f"{engines} engines {'':>20} " + ' '.join(f'{name:>9}' for name in (*VERBS, 'commits', 'all')))
     for phase, unit in (('idle', 'a second'), ('load', 'a stack'), ('in_flight', 'a second'), ('killed', 'a stack')):
