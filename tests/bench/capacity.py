@@ -23,7 +23,7 @@ import sqlalchemy as sa
 from tests.bench import deployments
 from tests.bench.alarms import servers_at
 from tests.bench.scenarios import ended
-from tests.simulation.installation import PER_STACK, PERIODIC, Installation, until_driven
+from tests.simulation.installation import BIN, PER_STACK, PERIODIC, Installation, until_driven
 from tests.system.processes import ask, eventually
 
 Figures = dict[str, Any]
@@ -222,7 +222,7 @@ def simulated(engines: int, stacks: int, resources: int, projects: int, seconds:
 
 def _of(place: Installation, seconds: float) -> Figures:
     """What was counted, a second; then counting begins anew."""
-    counts = place.counts
+    counts, seconds = place.counts, max(seconds, BIN)
     statements = Counter(verb.lower() for _task, verb in counts.statements.elements())
     found = {**{verb: statements[verb] / seconds for verb in VERBS},
              'statements': counts.statements.total() / seconds,
