@@ -32,7 +32,7 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
     """Inserts a row, or renews the existing one.
 
     `ttl`: seconds without renewal until other engines may take its stacks. Removes earlier processes of the same host,
-    hostname and binary that no longer report, and frees leases of engines that have no row.
+    hostname and binary that no longer report, frees leases of engines that have no row, and deletes rows as `clean`.
     """
     former = tx.execute(sa.select(engine.c.id).where(
         engine.c.host == host, engine.c.hostname == hostname, engine.c.binary == binary, engine.c.id != engine_id,
@@ -48,6 +48,7 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
     known = tx.execute(engine.update().where(engine.c.id == engine_id).values(**values, updated_at=now))
     if not known.rowcount:
         tx.execute(engine.insert().values(id=engine_id, created_at=now, **values))
+    _forget(tx, now)
 
 
 def renew(tx: sa.Connection, engine_id: str, ttl: float, now: datetime) -> bool:
@@ -101,8 +102,19 @@ def clean(tx: sa.Connection, now: datetime, keep: Iterable[str] = ()) -> list[st
     """Marks expired engines as stopped and returns their ids. Removes rows of engines stopped more than a day ago."""
     silent = list(tx.execute(sa.select(engine.c.id).where(
         engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx), engine.c.id.not_in(list(keep)))).scalars())
-    # Not at once: a process that wakes up late may take a lease before it finds that it must register again.
-    tx.execute(engine.delete().where(engine.c.deleted_at < now - timedelta(days=1)))
+    _forget(tx, now)
     for engine_id in silent:
         remove(tx, engine_id, now)
     return silent
+
+
+def _forget(tx: sa.Connection, now: datetime) -> None:
+    """Removes rows of engines stopped more than a day ago.
+
+    Not at once: a process that wakes up late may take a lease before it finds that it must register again. They are
+    looked for without locks: a DELETE that reads all rows would wait for, and deadlock with, engines that register.
+    """
+    ended = tx.execute(sa.select(engine.c.id).where(engine.c.deleted_at < now - timedelta(days=1)).order_by(
+        engine.c.id)).scalars().all()
+    if ended:
+        tx.execute(engine.delete().where(engine.c.id.in_(ended)))

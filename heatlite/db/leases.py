@@ -119,8 +119,10 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
     """
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
+    # Only those with work: a row of each engine that has ended stays for a day.
     dead = [row[0] for row in statements.run(
-        tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark}',
+        tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark} '
+            f'AND EXISTS (SELECT 1 FROM lease WHERE {_wanted(statements)} AND lease.engine_id = engine.id)',
         (*moment, *moment, engine_id))] if of_silent else []
     found = _take(tx, 'engine_id IS NULL', (), limit)
     if dead and len(found) < limit:
@@ -137,10 +139,13 @@ def _take(tx: sa.Connection, held: str, holders: tuple[str, ...],
           limit: int) -> list[tuple[str, int, str | None, int]]:
     statements = bulk.texts(tx.dialect.name)
     locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
-    wanted = 'wanted' if statements.dialect == 'postgresql' else 'wanted = 1'
     return [(row[0], row[1], row[2], row[3]) for row in statements.run(
-        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {wanted} AND {held} '
+        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {_wanted(statements)} AND {held} '
             f'LIMIT {int(limit)}{locking}', holders)]
+
+
+def _wanted(statements: bulk.Texts) -> str:
+    return 'wanted' if statements.dialect == 'postgresql' else 'wanted = 1'
 
 
 def release(tx: sa.Connection, stack_id: str, engine_id: str, epoch: int, *, wanted: bool = False) -> bool:

@@ -111,6 +111,7 @@ class Universe:
 class SimThread:
     def __init__(self, runtime: SimulatedRuntime, function: Callable[..., object], args: tuple[object, ...]) -> None:
         self.runtime = runtime
+        self.function = function                # what it does
         self.token: object = None               # what it waits for
         self.stack_id: str | None = None        # for which stack it works
         self._greenlet = greenlet.greenlet(lambda: function(*args), runtime.universe.main)

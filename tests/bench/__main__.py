@@ -1,6 +1,6 @@
 """The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`, and what the template
 language costs alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`; plans with
-their checks: `python -m tests.bench plans`.
+their checks: `python -m tests.bench plans`; how large an installation may be: `python -m tests.bench capacity`.
 
 The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
 """
@@ -17,11 +17,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import deployments, language, plans, scenarios, writes
+from tests.bench import capacity, deployments, language, plans, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
-LANGUAGE, ALARMS, PLANS = 'language', 'alarms', 'plans'
+LANGUAGE, ALARMS, PLANS, CAPACITY = 'language', 'alarms', 'plans', 'capacity'
 
 
 def whole_life(deployment, count: int) -> dict:
@@ -110,18 +110,28 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS, PLANS])
+    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS, PLANS, CAPACITY])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
                         help='these instead (without names: all of them): ' + ', '.join(scenarios.SCENARIOS))
     parser.add_argument('--smaller', type=int, default=1, help='divides the sizes of the scenarios')
+    large = parser.add_argument_group(CAPACITY, 'without --engines: two and four, measured and simulated')
+    large.add_argument('--engines', type=int)
+    large.add_argument('--resources', type=int, default=10_000_000, help='that exist, in stacks of 20')
+    large.add_argument('--projects', type=int, default=1000)
+    large.add_argument('--stacks', type=int, help='in flight; 20 for each engine')
+    large.add_argument('--seconds', type=float, default=5.0, help='of each period that is measured')
+    large.add_argument('--seed', type=int, default=1)
     chosen = parser.parse_args()
     if chosen.backend == ALARMS:                # with the threads of an engine, which are chosen before all else
         raise SystemExit(subprocess.call([sys.executable, '-W', 'ignore', '-m', 'tests.bench.alarms',
                                           *(['--json'] if chosen.json else [])]))
     if chosen.backend == LANGUAGE:
         found, shown = language.measure(chosen.smaller), language.table
+    elif chosen.backend == CAPACITY:
+        found, shown = capacity.measure(chosen.engines, chosen.resources, chosen.projects, chosen.stacks,
+                                        chosen.seconds, chosen.seed), capacity.table
     elif chosen.backend == PLANS:
         found, shown = plans.measure(chosen.smaller), plans.table
     elif chosen.scenarios:

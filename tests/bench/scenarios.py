@@ -58,10 +58,10 @@ def act(found: Any, method: str, url: str, body: Any = None) -> str:
         raise SystemExit(f'{method} {url}: {status} {answer}')
     if method == 'POST':
         url = f"{url}/{body['stack_name']}/{answer['stack']['id']}"
-    return _ended(url)
+    return ended(url)
 
 
-def _ended(url: str) -> str:
+def ended(url: str) -> str:
     """Waits for the end of a stack's action; its URL."""
     while True:
         status, answer = ask('GET', f'{url}?resolve_outputs=false')
@@ -197,7 +197,7 @@ def planned(backend: str, smaller: int) -> Figures:
                 rounds['plan_cpu'].append(meter.cpu)
                 with deployments.Meter(found) as meter:
                     ask('POST', f"{found.url}/plans/{answer['plan']['id']}/apply")
-                    _ended(url)
+                    ended(url)
                 rounds['apply_cpu'].append(meter.cpu)
                 with deployments.Meter(found) as meter:
                     act(found, 'PUT', url, {'template': flat(count, changed=each * (number + 2))})

@@ -7,6 +7,7 @@ from heatlite.common import limits
 from heatlite.db import changes, engines, events, leases, signals, stacks
 from heatlite.db.connection import CERTIFIES, certifies
 from heatlite.db.leases import Lease
+from heatlite.db.tables import engine as table
 from heatlite.db.tables import lease
 from heatlite.planning.states import Action, Change, Status
 from tests.db.rows import NOW, engine, event, later, leased, stack
@@ -129,6 +130,20 @@ def test_two_statements_when_nothing_is_left(two, counted):
         assert len(statements) == 2
 
 
+def test_engines_that_have_ended_cost_a_sweep_nothing(two, counted):
+    """Each restart leaves a row: one statement for each sweep, and an id in it for each row, added up over a year."""
+    with two.writer() as tx:
+        for number in range(20):
+            engines.remove(tx, engine(tx, f'former{number}'), NOW)
+        leases.claim_expired(tx, 'e2', 9)
+    with two.writer() as tx, counted(tx) as statements:
+        assert leases.claim_expired(tx, 'e2', 9) == []
+        assert len(statements) == 2
+    with two.writer() as tx:                        # a process that has woken up late, and takes a stack
+        leases.insert(tx, 'late', 'former7')
+        assert leases.claim_expired(tx, 'e2', 9) == [Lease('late', 'e2', 2)]
+
+
 def test_renewal_saves_all_at_once(two, clock, counted):
     clock.seconds += 4
     with two.writer() as tx, counted(tx) as statements:
@@ -240,6 +255,15 @@ def test_a_new_process_clears_away_the_silent_one_before_it(db, clock):
         engine(tx, 'new')
         assert [each.id for each in engines.page(tx)] == ['elsewhere', 'new']
         assert leases.claim_expired(tx, 'new', 9) == [Lease('a', 'new', 2)]
+
+
+def test_a_new_process_removes_the_rows_of_those_that_ended_long_ago(db):
+    with db.writer() as tx:
+        engines.remove(tx, engine(tx, 'long ago'), NOW)
+        engines.remove(tx, engine(tx, 'lately'), later(2))
+        engine(tx, 'alive', host='h2')
+        engine(tx, 'new', now=later(24 * 3600 + 1))
+        assert set(tx.execute(sa.select(table.c.id)).scalars()) == {'lately', 'alive', 'new'}
 
 
 def test_a_removed_engine_holds_nothing(two):

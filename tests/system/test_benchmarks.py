@@ -15,6 +15,7 @@ SMALL = {
     'language': ['tests.bench', 'language', '--smaller', '500'],
     'plans': ['tests.bench', 'plans', '--smaller', '500'],
     'api': ['tests.bench.api', '--on', 'sqlite', '--seconds', '0.05'],
+    'capacity': ['tests.bench', 'capacity', '--engines', '2', '--resources', '100', '--stacks', '2', '--seconds', '1'],
     'alarms': ['tests.bench.alarms', '--rules', '20', '--seconds', '0.1']}
 
 

@@ -21,6 +21,7 @@ from heatlite.db import engines, leases
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.periodic import apart
 
 LOG = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ class ClockWasSet(Exception):
 
 class LeaseManager:
     STALL_FACTOR = 10.0                             # x ttl: renewal stops if green threads have stalled for so long
-    SWEEP_BATCH = 200                               # the most stacks that one sweep takes over
+    FIRST_BATCH, LARGEST_BATCH = 10, 200            # the most stacks that one sweep takes over
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, Any]],
@@ -57,6 +58,7 @@ class LeaseManager:
         self._beating = self._stopping = False
         self._hindered = True                       # by the database: the last renewal has failed, or does not end
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
+        self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._renewal_errors: deque[str] = deque()  # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
@@ -112,12 +114,17 @@ class LeaseManager:
             raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')
 
     def sweep(self) -> int:
-        """Take over stacks without a live owner. Returns how many."""
+        """Take over stacks without a live owner. Returns how many.
+
+        A few, so that those of an engine that has ended are shared by all that sweep, and not taken by the first one.
+        While there are more, twice as many each time: they may be left to few engines.
+        """
         with self._database.reader() as tx:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
             self._acquire(replace(lease, former=self.engine_id))
-        room = min(self._room(), self.SWEEP_BATCH)
+        batch, self._batch = self._batch, self.FIRST_BATCH
+        room = min(self._room(), batch)
         if room <= 0:
             return 0
         try:
@@ -131,6 +138,8 @@ class LeaseManager:
         for lease in claimed:
             metrics.takeovers.inc()
             self._acquire(lease)
+        if len(claimed) == batch:
+            self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)
 
     def _is_in_grace(self) -> bool:
@@ -151,7 +160,7 @@ class LeaseManager:
 
     def _beat(self, pulse: Database) -> None:
         while not self._stopping:
-            self._runtime.sleep(self._ttl / 5)
+            self._runtime.sleep(apart(self._runtime, self._ttl / 5))
             if self._runtime.monotonic() - self._last_progress > self.STALL_FACTOR * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
             self._beating = self._hindered = True
@@ -207,5 +216,5 @@ class LeaseManager:
                 outages.away(outages.DATABASE, error)
             except Exception:
                 LOG.exception('A sweep failed')
-            # Random: engines that start together must not always sweep together.
-            self._runtime.sleep(self._sweep_interval * (0.75 + self._runtime.random() / 2))
+            are_left = self._batch > self.FIRST_BATCH
+            self._runtime.sleep(apart(self._runtime, self._sweep_interval / 2 if are_left else self._sweep_interval))

@@ -14,8 +14,8 @@ LOG = logging.getLogger(__name__)
 
 class Periodic:
     def __init__(self, runtime: Runtime, what: str, step: Callable[[], int], pause: float) -> None:
-        """`step()`: does what there is to do, and returns how much that was; it is called again after `pause` seconds,
-        at once if there was something. `what`: the work, for the log."""
+        """`step()`: does what there is to do, and returns how much that was; it is called again after `pause` seconds
+        on average, at once if there was something. `what`: the work, for the log."""
         self._runtime = runtime
         self._what = what
         self._step = step
@@ -39,4 +39,10 @@ class Periodic:
                 outages.away(outages.DATABASE, error)
             except Exception as error:
                 defects.log(LOG, error, 'A search failed: %s', self._what)
-            self._runtime.sleep(self._pause)
+            self._runtime.sleep(apart(self._runtime, self._pause))
+
+
+def apart(runtime: Runtime, seconds: float) -> float:
+    """Return a pause of `seconds` on average, a quarter more or less: engines that start together, as after a power cut
+    or in a deployment, must not ask the database together ever after."""
+    return seconds * (0.75 + runtime.random() / 2)
