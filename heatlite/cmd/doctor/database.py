@@ -28,6 +28,7 @@ OLDEST = {'MariaDB': (10, 6), 'MySQL': (8, 0, 1), 'PostgreSQL': (9, 5)}
 RIGHTS = ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'DROP', 'ALTER', 'INDEX')
 CLOCK_WARNING, CLOCK_FAILURE = 2.0, 60.0         # seconds between the clocks of this host and of the database
 SEALED_SIZE = 4 / 3                             # base64 of an encrypted text, in its own size
+WRITABLE = _('Let [database] connection name the primary server, or end its read-only mode.')
 # Words in the answer of a server to a login -> what is wrong, and the fix.
 REFUSALS = (
     (('Access denied for user', 'password authentication failed', 'no pg_hba.conf entry', 'is not allowed to connect'),
@@ -38,6 +39,7 @@ REFUSALS = (
        'connection.')),
     (('Too many connections', 'too many clients'), _('Raise max_connections of the server, or lower [database] '
                                                      'max_pool_size and max_overflow.')),
+    (('session is read-only',), WRITABLE),
     (('SSL', 'TLS', 'certificate'), _('Correct the parameters for TLS in [database] connection, or the certificate of '
                                       'the server.')),
 )
@@ -324,7 +326,7 @@ def largest_value(site: Site) -> tuple[int, int]:
 
 def _read_only() -> Finding:
     return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'),
-                   _('Let [database] connection name the primary server, or end its read-only mode.'))
+                   WRITABLE)
 
 
 def mysql_settings(known: Mapping[str, str], largest: tuple[int, int], sync_wait: int | None) -> Iterator[Finding]:

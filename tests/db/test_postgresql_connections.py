@@ -1,0 +1,135 @@
+"""Which of several PostgreSQL servers a service connects to: the one that accepts writes.
+
+HEATLITE_TEST_POSTGRESES_URL names a primary and its stand-by: eval "$(tools/services up --postgreses)".
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.common import exception
+from heatlite.db.connection import Database
+from heatlite.db.postgresql_connections import Connection, Connector
+
+NODES = 'HEATLITE_TEST_POSTGRESES_URL'
+SERVER = 'HEATLITE_TEST_POSTGRES_URL'
+two = pytest.mark.skipif(NODES not in os.environ, reason=f'{NODES} is not set: tools/services up --postgreses')
+one = pytest.mark.skipif(SERVER not in os.environ, reason=f'{SERVER} is not set: tools/services up')
+
+
+def is_standby(url):
+    engine = sa.create_engine(url)
+    try:
+        with engine.connect() as tx:
+            return tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    finally:
+        engine.dispose()
+
+
+def on(url, *hosts):
+    """The URL with only these hosts, each `address:port`."""
+    return sa.make_url(url).set(host=None, port=None).update_query_dict({'host': hosts}).render_as_string(
+        hide_password=False)
+
+
+@pytest.fixture
+def nodes():
+    """`address:port` of the stand-by, and of the primary."""
+    url = os.environ[NODES]
+    return sorted(sa.make_url(url).query['host'], key=lambda host: not is_standby(on(url, host)))
+
+
+@pytest.fixture
+def silent():
+    """`address:port` of a server that accepts connections and says nothing, as one that is frozen."""
+    with closing(socket.create_server(('127.0.0.1', 0))) as listening:
+        yield '127.0.0.1:{}'.format(listening.getsockname()[1])
+
+
+@two
+def test_a_standby_is_passed_over(nodes):
+    database = Database(on(os.environ[NODES], *nodes))
+    for block in (database.reader, database.writer):
+        with block() as tx:
+            assert not tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    database.close()
+
+
+@two
+def test_nothing_is_read_from_a_standby_which_may_be_behind(nodes):
+    database = Database(on(os.environ[NODES], nodes[0]))
+    for block in (database.reader, database.writer):
+        with pytest.raises(exception.DatabaseUnavailable, match='read-only'), block():
+            pass
+
+
+@two
+def test_a_standby_is_read_where_the_operator_asks_for_it(nodes):
+    database = Database(on(os.environ[NODES], nodes[0]) + '&target_session_attrs=any')
+    with database.reader() as tx:
+        assert tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    database.close()
+
+
+PASSES = '''
+import sys
+from heatlite.common import runtime
+if sys.argv[2] == 'cooperative':
+    runtime.patch()
+from heatlite.db import connection, postgresql_connections
+database = connection.Database(sys.argv[1])
+postgresql_connections.CONNECT = 2
+for block in (database.reader, database.writer):
+    with block() as tx:
+        print(tx.exec_driver_sql('SELECT 1').scalar())
+'''
+
+
+@one
+@pytest.mark.parametrize('kind', ['cooperative', 'blocking'])
+def test_a_silent_server_keeps_nobody_from_the_next(silent, kind):
+    url = sa.make_url(os.environ[SERVER])
+    done = subprocess.run([sys.executable, '-c', PASSES, on(url, silent, f'{url.host}:{url.port}'), kind],
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ['1', '1'], done.stderr
+
+
+def attempts():
+    """What is asked of the library for each connection, when only the last server answers."""
+    asked = []
+
+    def connect(**named):
+        import psycopg2
+        asked.append(named)
+        if named['host'] != 'c':
+            raise psycopg2.OperationalError(f"{named['host']} is away")
+        return named['host']
+
+    connector = Connector(connect)
+    return connector, asked
+
+
+def test_servers_are_tried_in_turn_and_the_last_that_worked_first():
+    connector, asked = attempts()
+    named = {'host': 'a,b,c', 'port': '1,,3', 'user': 'u'}
+    assert connector(**named) == connector(**named) == 'c'
+    assert [(each['host'], each['port']) for each in asked] == [('a', '1'), ('b', ''), ('c', '3'), ('c', '3')]
+    assert {(each['user'], each['connect_timeout']) for each in asked} == {('u', 5)}
+
+
+def test_all_reasons_are_in_the_error():
+    import psycopg2
+    connector, _ = attempts()
+    with pytest.raises(psycopg2.OperationalError, match='a is away; b is away'):
+        connector(host='a,b', connect_timeout='7')
+
+
+def test_a_single_server_is_given_the_usual_time():
+    connector, asked = attempts()
+    connector(host='c', port=5)
+    assert asked == [{'host': 'c', 'port': 5, 'connection_factory': Connection}]
