@@ -348,7 +348,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
 
 
 def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
-    from heatlite.db import postgresql_connections      # the driver is loaded with the first such database
+    from heatlite.db import postgresql_connections  # the driver is loaded with the first such database
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
     url = url.update_query_dict({'target_session_attrs': WRITABLE, **url.query})
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)

@@ -1,8 +1,8 @@
 """psycopg2 connections to the first of several servers that answers as the URL demands.
 
-The PostgreSQL library tries the hosts of a URL in turn, and leaves one that says nothing after `connect_timeout`. It does
-so only where it waits itself. Services wait for it, so that other green threads run meanwhile, and then it would wait for
-a frozen host for ever, and never try the next one. Therefore each host is tried by itself here, under a time limit.
+The PostgreSQL library tries the hosts of a URL in turn, and leaves one that says nothing after `connect_timeout`. It
+does so only where it waits itself. Services wait for it, so that other green threads run meanwhile, and then it would
+wait for a frozen host for ever, and never try the next one. So each host is tried by itself here, under a time limit.
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ def nodes():
 def silent():
     """`address:port` of a server that accepts connections and says nothing, as one that is frozen."""
     with closing(socket.create_server(('127.0.0.1', 0))) as listening:
-        yield '127.0.0.1:{}'.format(listening.getsockname()[1])
+        yield f'127.0.0.1:{listening.getsockname()[1]}'
 
 
 @two

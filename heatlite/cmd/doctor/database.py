@@ -325,8 +325,7 @@ def largest_value(site: Site) -> tuple[int, int]:
 
 
 def _read_only() -> Finding:
-    return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'),
-                   WRITABLE)
+    return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'), WRITABLE)
 
 
 def mysql_settings(known: Mapping[str, str], largest: tuple[int, int], sync_wait: int | None) -> Iterator[Finding]:
@@ -364,6 +363,10 @@ def postgresql_settings(known: Mapping[str, str], _largest: tuple[int, int],
         if known.get(name) == 'off':
             yield Finding(_('A committed transaction survives a loss of power.'), _('%s is off.') % name,
                           _('Set %s = on in postgresql.conf.') % name, WARNING)
+    if known.get('synchronous_standby_names') and known.get('synchronous_commit') == 'local':
+        yield Finding(_('A committed transaction survives a loss of the primary server.'),
+                      _('synchronous_commit is local: commits do not wait for the synchronous stand-by.'),
+                      _('Set synchronous_commit = on in postgresql.conf.'), WARNING)
 
 
 def processes(site: Site) -> int:
