@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import select
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg2
 from psycopg2 import extensions
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
+PING = 5                        # the same for the test of one that has rested in the pool
 LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for each host, commas between
 
 
 class Connection(extensions.connection):        # type: ignore[misc]
-    """`patience`: seconds without a reply until it is given up, while it is made; None: those of all connections."""
+    """`patience`: seconds without a reply until it is given up; None: those of all connections.
+
+    It is shorter while the connection is made or tested, which no server needs long for.
+    """
 
     patience: float | None = None
 
@@ -28,6 +33,14 @@ class Connection(extensions.connection):        # type: ignore[misc]
         self.patience = float(timeout) if timeout else None
         super().__init__(dsn, *given)
         self.patience = None
+
+    @contextmanager
+    def tested(self) -> Iterator[None]:
+        self.patience = PING
+        try:
+            yield
+        finally:
+            self.patience = None
 
 
 class Connector:

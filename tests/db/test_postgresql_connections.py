@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.db.connection import Database
 from heatlite.db.postgresql_connections import Connection, Connector
+from tests.system.relay import Relay
 
 NODES = 'HEATLITE_TEST_POSTGRESES_URL'
 SERVER = 'HEATLITE_TEST_POSTGRES_URL'
@@ -97,6 +98,37 @@ def test_a_silent_server_keeps_nobody_from_the_next(silent, kind):
     done = subprocess.run([sys.executable, '-c', PASSES, on(url, silent, f'{url.host}:{url.port}'), kind],
                           capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ['1', '1'], done.stderr
+
+
+PINGED = '''
+import sys
+from heatlite.common import runtime
+runtime.patch()
+from heatlite.db import connection, pooling, postgresql_connections
+connection.SILENCE, postgresql_connections.CONNECT, postgresql_connections.PING, pooling.RESTED = 1000, 2, 2, 0.0
+database = connection.Database(sys.argv[1])
+for _ in range(2):
+    with database.reader() as tx:
+        print(tx.exec_driver_sql('SELECT 1').scalar(), flush=True)
+    sys.stdin.readline()
+'''
+
+
+@one
+def test_an_idle_connection_to_a_server_that_freezes_is_left_soon():
+    """Not after the time that a statement may take."""
+    url = sa.make_url(os.environ[SERVER])
+    relay = Relay((url.host, url.port))
+    program = subprocess.Popen([sys.executable, '-c', PINGED, on(url, f'127.0.0.1:{relay.port}',
+                                                                 f'{url.host}:{url.port}')],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == '1\n'
+        relay.freeze()
+        assert program.communicate('\n\n', timeout=60)[0] == '1\n'
+    finally:
+        program.kill()
+        relay.cut()
 
 
 def attempts():
