@@ -56,13 +56,15 @@ class Connector:
         if len(hosts) > 1:
             named = {'connect_timeout': CONNECT, **named}
         problems = []
-        for number in (*range(self._first, len(hosts)), *range(min(self._first, len(hosts)))):
+        for step in range(len(hosts)):
+            number = (self._first + step) % len(hosts)
             try:
                 made = self._connect(**{**named, **hosts[number]}, connection_factory=Connection)
             except psycopg2.OperationalError as error:
                 if len(hosts) == 1:
                     raise
-                problems.append(str(error).strip().partition('\n')[0])
+                words, _newline, _advice = str(error).strip().partition('\n')
+                problems.append(f"{hosts[number].get('host', '')}: {words}")
                 continue
             self._first = number
             return made

@@ -139,7 +139,7 @@ def attempts():
         import psycopg2
         asked.append(named)
         if named['host'] != 'c':
-            raise psycopg2.OperationalError(f"{named['host']} is away")
+            raise psycopg2.OperationalError('refused\nmore')
         return named['host']
 
     connector = Connector(connect)
@@ -157,7 +157,7 @@ def test_servers_are_tried_in_turn_and_the_last_that_worked_first():
 def test_all_reasons_are_in_the_error():
     import psycopg2
     connector, _ = attempts()
-    with pytest.raises(psycopg2.OperationalError, match='a is away; b is away'):
+    with pytest.raises(psycopg2.OperationalError, match='a: refused; b: refused'):
         connector(host='a,b', connect_timeout='7')
 
 
