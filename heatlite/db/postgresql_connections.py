@@ -10,7 +10,7 @@ from __future__ import annotations
 import select
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 
 import psycopg2
 from psycopg2 import extensions
@@ -28,7 +28,7 @@ class Connection(extensions.connection):        # type: ignore[misc]
 
     patience: float | None = None
 
-    def __init__(self, dsn: str, *given: Any) -> None:
+    def __init__(self, dsn: str, *given: object) -> None:
         timeout = extensions.parse_dsn(dsn).get('connect_timeout')
         self.patience = float(timeout) if timeout else None
         super().__init__(dsn, *given)
@@ -46,11 +46,11 @@ class Connection(extensions.connection):        # type: ignore[misc]
 class Connector:
     """Makes connections, by way of the host that accepted the last one if it still does."""
 
-    def __init__(self, connect: Callable[..., Any] = psycopg2.connect) -> None:
+    def __init__(self, connect: Callable[..., object] = psycopg2.connect) -> None:
         self._connect = connect
         self._first = 0                         # number of the host to begin with
 
-    def __call__(self, **named: Any) -> Any:
+    def __call__(self, **named: object) -> object:
         """Arguments and errors are those of psycopg2.connect()."""
         hosts = list(_each_host(named))
         if len(hosts) > 1:
@@ -71,15 +71,16 @@ class Connector:
         raise psycopg2.OperationalError('; '.join(problems))
 
 
-def _each_host(named: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _each_host(named: dict[str, object]) -> Iterator[dict[str, object]]:
     """The parameters that are particular to each host. A single port counts for all of them."""
-    lists = {name: named[name].split(',') for name in LISTS if isinstance(named.get(name), str)}
+    given = {name: named.get(name) for name in LISTS}
+    lists = {name: value.split(',') for name, value in given.items() if isinstance(value, str)}
     count = max((len(values) for name, values in lists.items() if name != 'port'), default=1)
     for number in range(count):
         yield {name: values[number if len(values) == count else 0] for name, values in lists.items()}
 
 
-def let_others_run(connection: Any, silence: float) -> None:
+def let_others_run(connection: extensions.connection, silence: float) -> None:
     """Waits for the library, which is written in C, without blocking other green threads.
 
     `silence`: seconds without a reply until a server counts as down.

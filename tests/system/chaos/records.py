@@ -126,7 +126,7 @@ def _postgresql(url: str) -> sa.Engine:
     connector = Connector()
 
     @sa.event.listens_for(engine, 'do_connect')
-    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, Any]) -> object:
+    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
         return connector(**named)
 
     return engine
