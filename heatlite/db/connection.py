@@ -56,6 +56,9 @@ LOCK_WAIT = 10                              # seconds for a lock another transac
 # that vanishes, or a proxy that drops the connection, sends nothing; the operating system would wait for hours.
 # heatlite-manage does wait: a migration may take that long.
 SILENCE = 30
+# target_session_attrs on PostgreSQL unless the URL has another one. A stand-by is behind its primary, so not even reads
+# may go to it; and a connection to it would stay in the pool.
+WRITABLE = 'read-write'
 # wsrep_sync_wait on Galera unless [database] mysql_wsrep_sync_wait is set: a SELECT, UPDATE or DELETE that is alone or
 # the first of a transaction waits until its node has applied what all nodes have accepted. Otherwise a node that is
 # behind would answer 404 for a stack that exists.
@@ -345,11 +348,18 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, Any]) -> sa.Engine:
 
 
 def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
+    from heatlite.db import postgresql_connections  # the driver is loaded with the first such database
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
+    url = url.update_query_dict({'target_session_attrs': WRITABLE, **url.query})
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
+    connector = postgresql_connections.Connector()
     if _is_cooperative():
         from psycopg2 import extensions
-        extensions.set_wait_callback(_let_others_run)
+        extensions.set_wait_callback(partial(postgresql_connections.let_others_run, silence=SILENCE))
+
+    @sa.event.listens_for(engine, 'do_connect')
+    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
+        return connector(**named)
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: Any, _record: object) -> None:
@@ -365,17 +375,6 @@ def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
 def _is_cooperative() -> bool:
     """Whether other threads run while one waits in select()."""
     return not inspect.isbuiltin(select.select)
-
-
-def _let_others_run(connection: Any) -> None:
-    """Waits for the PostgreSQL library, which is written in C, without blocking other green threads."""
-    import psycopg2
-    from psycopg2 import extensions
-    while (state := connection.poll()) != extensions.POLL_OK:
-        place = [connection.fileno()]
-        reading, writing = (place, []) if state == extensions.POLL_READ else ([], place)
-        if select.select(reading, writing, [], SILENCE) == ([], [], []):
-            raise psycopg2.OperationalError(f'no word from the server for {SILENCE} s')
 
 
 # --- errors ------------------------------------------------------------------------------------------------

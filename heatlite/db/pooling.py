@@ -8,6 +8,7 @@ none is rolled back twice: the code that returns a connection has ended its tran
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import sqlalchemy as sa
@@ -42,7 +43,8 @@ class Pooling(sa.CreateEnginePlugin):
             if time.monotonic() - record.info.get(since, time.monotonic()) < RESTED:
                 return
             try:
-                dialect.do_ping(connection)
+                with getattr(connection, 'tested', nullcontext)():      # drivers may have a time limit for it
+                    dialect.do_ping(connection)
             except dialect.loaded_dbapi.Error as error:
                 raise exc.InvalidatePoolError() from error      # the pool opens a new one
 

@@ -288,6 +288,18 @@ def test_settings_of_galera():
     assert 'mysql_wsrep_sync_wait' in found.fix
 
 
+@pytest.mark.parametrize('settings, words', [
+    ({'default_transaction_read_only': 'on'}, ['read-only']),
+    ({'fsync': 'off'}, ['fsync']),
+    ({'synchronous_commit': 'off', 'synchronous_standby_names': 'two'}, ['synchronous_commit is off']),
+    ({'synchronous_commit': 'local', 'synchronous_standby_names': 'two'}, ['synchronous_commit is local']),
+    ({'synchronous_commit': 'local', 'synchronous_standby_names': ''}, []),
+    ({'synchronous_commit': 'on', 'synchronous_standby_names': 'two'}, [])])
+def test_settings_of_postgresql(settings, words):
+    found = [each.found for each in database.postgresql_settings(settings, (1, 1), None)]
+    assert len(found) == len(words) and all(word in text for word, text in zip(words, found, strict=True))
+
+
 @pytest.mark.parametrize('seconds, level', [
     (0.0, []), (-1.9, []), (3.0, [checks.WARNING]), (-90.0, [checks.FAILED])])
 def test_clocks(seconds, level):

@@ -28,7 +28,8 @@ def drop(server: str | sa.URL, name: str) -> None:
 
 
 def _administer(url: sa.URL, statement: str) -> None:
-    engine = sa.create_engine(url, isolation_level='AUTOCOMMIT')
+    writable = {'target_session_attrs': 'read-write'} if url.get_backend_name() == 'postgresql' else {}
+    engine = sa.create_engine(url, isolation_level='AUTOCOMMIT', connect_args=writable)
     try:
         with engine.connect() as connection:
             connection.exec_driver_sql(statement)

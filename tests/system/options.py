@@ -37,7 +37,7 @@ def from_keywords(settings: Mapping[str, Any]) -> Sections:
 
 
 def database(url: str) -> Sections:
-    return {'database': {'connection': url.replace('%', '%%')}}        # oslo.config expands single ones
+    return {'database': {'connection': url}}
 
 
 def identity(url: str, region: str, user: str, project: str, domain: str, service_role: str | None = None,

@@ -28,6 +28,7 @@ OLDEST = {'MariaDB': (10, 6), 'MySQL': (8, 0, 1), 'PostgreSQL': (9, 5)}
 RIGHTS = ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'CREATE', 'DROP', 'ALTER', 'INDEX')
 CLOCK_WARNING, CLOCK_FAILURE = 2.0, 60.0         # seconds between the clocks of this host and of the database
 SEALED_SIZE = 4 / 3                             # base64 of an encrypted text, in its own size
+WRITABLE = _('Let [database] connection name the primary server, or end its read-only mode.')
 # Words in the answer of a server to a login -> what is wrong, and the fix.
 REFUSALS = (
     (('Access denied for user', 'password authentication failed', 'no pg_hba.conf entry', 'is not allowed to connect'),
@@ -38,6 +39,7 @@ REFUSALS = (
        'connection.')),
     (('Too many connections', 'too many clients'), _('Raise max_connections of the server, or lower [database] '
                                                      'max_pool_size and max_overflow.')),
+    (('session is read-only',), WRITABLE),
     (('SSL', 'TLS', 'certificate'), _('Correct the parameters for TLS in [database] connection, or the certificate of '
                                       'the server.')),
 )
@@ -323,8 +325,7 @@ def largest_value(site: Site) -> tuple[int, int]:
 
 
 def _read_only() -> Finding:
-    return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'),
-                   _('Let [database] connection name the primary server, or end its read-only mode.'))
+    return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'), WRITABLE)
 
 
 def mysql_settings(known: Mapping[str, str], largest: tuple[int, int], sync_wait: int | None) -> Iterator[Finding]:
@@ -362,6 +363,10 @@ def postgresql_settings(known: Mapping[str, str], _largest: tuple[int, int],
         if known.get(name) == 'off':
             yield Finding(_('A committed transaction survives a loss of power.'), _('%s is off.') % name,
                           _('Set %s = on in postgresql.conf.') % name, WARNING)
+    if known.get('synchronous_standby_names') and known.get('synchronous_commit') == 'local':
+        yield Finding(_('A committed transaction survives a loss of the primary server.'),
+                      _('synchronous_commit is local: commits do not wait for the synchronous stand-by.'),
+                      _('Set synchronous_commit = on in postgresql.conf.'), WARNING)
 
 
 def processes(site: Site) -> int:

@@ -1,4 +1,5 @@
-"""`python -m tests.system.chaos [--seed N] [--minutes M] [--stacks N] [--engines N] [--nodes] [--keep FOLDER]`"""
+"""`python -m tests.system.chaos [--seed N] [--minutes M] [--stacks N] [--engines N] [--nodes [--database KIND]]
+[--keep FOLDER]`"""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import random
 import sys
 from pathlib import Path
 
-from tests.system.chaos.run import run
+from tests.system.chaos.run import NODES, run
 
 
 def main() -> int:
@@ -16,11 +17,13 @@ def main() -> int:
     parser.add_argument('--minutes', type=float, default=4.0)
     parser.add_argument('--stacks', type=int, default=50)
     parser.add_argument('--engines', type=int, default=3)
-    parser.add_argument('--nodes', action='store_true', help='three nodes of the database and of the broker')
+    parser.add_argument('--nodes', action='store_true', help='several nodes of the database and of the broker')
+    parser.add_argument('--database', choices=NODES, default=next(iter(NODES)),
+                        help='with --nodes: three nodes of Galera, or a PostgreSQL with a stand-by')
     parser.add_argument('--keep', type=Path, help='an empty folder for the logs and the ledger')
     chosen = parser.parse_args()
     report = run(chosen.seed, chosen.minutes, chosen.stacks, chosen.engines, chosen.keep,
-                 chosen.nodes)
+                 chosen.database if chosen.nodes else None)
     print(report.table())
     return 0 if report.is_good else 1
 

@@ -1,4 +1,4 @@
-"""Faults of a deployment in which each server has three nodes: one of them at a time, and an API or engines besides."""
+"""Faults of a deployment with several nodes of each server: one of them at a time, and an API or engines besides."""
 
 from __future__ import annotations
 
@@ -22,12 +22,14 @@ class NodeFaults(Faults):
     """Most faults take no server away as a whole: then a request must be answered, and work goes on, meanwhile."""
 
     def kinds(self) -> list[Callable[[Event], None]]:
+        return [*self.database_kinds(), self.kill_an_engine, self.stop_an_engine_for_a_while, self.roll_all_engines,
+                self.kill_an_api, self.kill_a_broker_node, self.restart_a_broker_node,
+                self.stop_a_broker_node_for_a_while, self.kill_all_engines_for_a_while,
+                self.stop_all_broker_nodes_for_a_while, self.fill_the_disk_of_the_broker]
+
+    def database_kinds(self) -> list[Callable[[Event], None]]:
         full = [self.fill_the_disk_of_a_database_node] if self._servers.on_small_disk else []
-        return [*full, self.kill_an_engine, self.stop_an_engine_for_a_while, self.roll_all_engines, self.kill_an_api,
-                self.kill_a_database_node, self.stop_a_database_node_for_a_while, self.isolate_a_database_node,
-                self.kill_a_broker_node, self.restart_a_broker_node, self.stop_a_broker_node_for_a_while,
-                self.kill_all_engines_for_a_while, self.stop_all_broker_nodes_for_a_while,
-                self.fill_the_disk_of_the_broker]
+        return [*full, self.kill_a_database_node, self.stop_a_database_node_for_a_while, self.isolate_a_database_node]
 
     # --- faults -------------------------------------------------------------------------------------------
 

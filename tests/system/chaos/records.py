@@ -10,6 +10,8 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
+from heatlite.db.postgresql_connections import Connector
+
 
 @dataclass(frozen=True)
 class Line:
@@ -80,10 +82,7 @@ class Rows:
 
     def __init__(self, *urls: str) -> None:
         """`urls`: of all nodes of the database; the first that answers is asked."""
-        self._engines = [sa.create_engine(
-            url, isolation_level='AUTOCOMMIT', pool_pre_ping=True, pool_reset_on_return=None,
-            connect_args={'connect_timeout': 5} | ({'read_timeout': 5} if url.startswith('mysql') else {}))
-            for url in urls]
+        self._engines = [_mysql(url) if url.startswith('mysql') else _postgresql(url) for url in urls]
 
     def _all(self, statement: str) -> list[tuple]:
         for engine in self._engines:
@@ -113,6 +112,24 @@ class Rows:
     def close(self) -> None:
         for engine in self._engines:
             engine.dispose()
+
+
+def _mysql(url: str) -> sa.Engine:
+    return sa.create_engine(url, isolation_level='AUTOCOMMIT', pool_pre_ping=True, pool_reset_on_return=None,
+                            connect_args={'connect_timeout': 5, 'read_timeout': 5})
+
+
+def _postgresql(url: str) -> sa.Engine:
+    """Connects anew each time: a server that stands still would not answer in a connection that there is."""
+    engine = sa.create_engine(url, isolation_level='AUTOCOMMIT', poolclass=sa.NullPool,
+                              connect_args={'connect_timeout': 2, 'target_session_attrs': 'read-write'})
+    connector = Connector()
+
+    @sa.event.listens_for(engine, 'do_connect')
+    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
+        return connector(**named)
+
+    return engine
 
 
 class User(Protocol):

@@ -7,13 +7,16 @@ import statistics
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.system import logs
 from tests.system.chaos.faults import Event, Faults
 from tests.system.chaos.history import History
 from tests.system.chaos.node_faults import NodeFaults
+from tests.system.chaos.postgres_faults import PostgresFaults
 from tests.system.chaos.records import Ledger, reckon
 from tests.system.chaos.servers import Servers
 from tests.system.chaos.users import Answers, Reader, User
@@ -74,26 +77,57 @@ QUORUM = {'oslo_messaging_rabbit__rabbit_quorum_queue': 'true',     # what docs/
           'oslo_messaging_rabbit__use_queue_manager': 'true'}         # with a lock_path
 
 
+def _on_galera(folder: Path, servers: Servers, engines: int, **options: Any) -> Cluster:
+    """An engine and an API on each node."""
+    cluster = Cluster(folder, servers.nodes[0], servers.rabbits_url, engines=engines, nodes=servers.nodes, **options)
+    with cluster.stopped_if_it_fails():
+        for server in servers.nodes[1:]:
+            cluster.start_api(server)
+    return cluster
+
+
+def _on_postgresql(folder: Path, servers: Servers, engines: int, **options: Any) -> Cluster:
+    """All are on the primary."""
+    cluster = Cluster(folder, servers.postgreses_url, servers.rabbits_url, engines=engines, **options)
+    with cluster.stopped_if_it_fails():
+        for _ in range(2):
+            cluster.start_api(servers.postgreses_url)
+    return cluster
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """`servers`: what they are for tools/services; `on_small_disk`: one of them, if it can be tried there."""
+
+    servers: tuple[str, ...]
+    begin: Callable[..., Cluster]
+    faults: type[Faults]
+    on_small_disk: str = ''
+
+
+NODES = {'mariadb': Nodes(('galera', 'rabbits'), _on_galera, NodeFaults, 'galera3'),
+         'postgresql': Nodes(('postgreses', 'rabbits'), _on_postgresql, PostgresFaults)}
+
+
 def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path | None = None,
-        nodes: bool = False) -> Report:
-    """`folder`: for logs and ledger; `nodes`: three nodes of each server, and an API for each of the database."""
+        nodes: str | None = None) -> Report:
+    """`folder`: for logs and ledger; `nodes`: the database, one of NODES, of which there are several nodes."""
     if folder is None:
         with tempfile.TemporaryDirectory() as name:
             return run(seed, minutes, stacks, engines, Path(name), nodes)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    servers = Servers('galera', 'rabbits', on_small_disk='galera3') if nodes else Servers()
+    several = NODES[nodes] if nodes else None
+    servers = Servers(*several.servers, on_small_disk=several.on_small_disk) if several else Servers()
     options = {'rpc_response_timeout': 10, 'max_stacks_per_tenant': -1}
     try:
-        if nodes:
-            cluster = Cluster(folder, servers.nodes[0], servers.rabbits_url, engines=engines, nodes=servers.nodes,
-                              oslo_concurrency__lock_path=folder / 'locks', **options, **QUORUM)
+        if several:
+            cluster = several.begin(folder, servers, engines, oslo_concurrency__lock_path=folder / 'locks',
+                                    **options, **QUORUM)
         else:
             cluster = Cluster(folder, servers.database_url, servers.rabbit_url, engines=engines, **options)
         try:
-            for server in servers.nodes[1:] if nodes else ():
-                cluster.start_api(server)
-            kind = NodeFaults if nodes else Faults
+            kind = several.faults if several else Faults
             report = _under(cluster, kind(cluster, servers, seed, minutes * 60), seed, stacks)
         finally:
             cluster.stop()

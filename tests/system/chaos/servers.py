@@ -1,4 +1,4 @@
-"""Servers of our own, which are killed and restarted without others noticing: a database and a broker, or three nodes
+"""Servers of our own, which are killed and restarted without others noticing: a database and a broker, or several nodes
 of each."""
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ import tempfile
 from contextlib import closing, suppress
 from pathlib import Path
 
+import psutil
+
 from tests.system.processes import ROOT
 
 TOOL = ROOT / 'tools' / 'services'
@@ -19,7 +21,7 @@ TOOL = ROOT / 'tools' / 'services'
 EPMD_PORT = 14369
 PORTS = (13306, 15673, 16673, EPMD_PORT,
          *range(13316, 13319), *range(14567, 14576),
-         *range(15683, 15686), *range(16683, 16686))
+         *range(15683, 15686), *range(16683, 16686), *range(15442, 15444))
 # All stay below 32768. From there on the system gives ports to outgoing connections, and one of those would sooner or
 # later sit on the port of a server that is down just now.
 OFFSETS = (1000, 12000)
@@ -74,6 +76,21 @@ class Servers:
         return self._urls['HEATLITE_TEST_GALERA_URLS'].strip("'").split()
 
     @property
+    def postgreses_url(self) -> str:
+        """With the primary and the stand-by."""
+        return self._urls['HEATLITE_TEST_POSTGRESES_URL'].strip("'")
+
+    @property
+    def primary(self) -> str:
+        """The name of the PostgreSQL that accepts writes."""
+        found = self._folder / 'services' / 'postgres-primary'
+        return found.read_text().strip() if found.exists() else 'postgres1'
+
+    @property
+    def standby(self) -> str:
+        return 'postgres2' if self.primary == 'postgres1' else 'postgres1'
+
+    @property
     def rabbit_url(self) -> str:
         return self._urls['HEATLITE_TEST_RABBIT_URL'].strip("'")
 
@@ -83,8 +100,14 @@ class Servers:
         return self._urls['HEATLITE_TEST_RABBITS_URL'].strip("'")
 
     def signal(self, server: str, number: int) -> None:
-        """Sends a signal to all processes of a server: the first one of RabbitMQ is a shell."""
-        os.killpg(int((self._folder / 'services' / 'run' / server).read_text()), number)
+        """Sends a signal to all processes of a server: the first one of RabbitMQ is a shell, and each of PostgreSQL
+        has a process group of its own."""
+        first = int((self._folder / 'services' / 'run' / server).read_text())
+        os.killpg(first, number)
+        if server.startswith('postgres'):
+            for process in psutil.Process(first).children():
+                with suppress(psutil.NoSuchProcess):
+                    process.send_signal(number)
 
     def kill(self, server: str) -> None:
         self._run_tool('kill', server)
@@ -94,6 +117,14 @@ class Servers:
 
     def start(self, server: str) -> None:
         self._run_tool('up', server)
+
+    def promote(self, server: str) -> None:
+        """Makes the stand-by the primary. The former one is ended, unless it stands still."""
+        self._run_tool('promote', server)
+
+    def go_alone(self) -> None:
+        """Ends the stand-by, and lets the primary no longer wait for it."""
+        self._run_tool('alone')
 
     def fill_disk(self) -> None:
         """Leaves no room on the small disk."""

@@ -1,0 +1,93 @@
+"""psycopg2 connections to the first of several servers that answers as the URL demands.
+
+The PostgreSQL library tries the hosts of a URL in turn, and leaves one that says nothing after `connect_timeout`. It
+does so only where it waits itself. Services wait for it, so that other green threads run meanwhile, and then it would
+wait for a frozen host for ever, and never try the next one. So each host is tried by itself here, under a time limit.
+"""
+
+from __future__ import annotations
+
+import select
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+import psycopg2
+from psycopg2 import extensions
+
+CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
+PING = 5                        # the same for the test of one that has rested in the pool
+LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for each host, commas between
+
+
+class Connection(extensions.connection):        # type: ignore[misc]
+    """`patience`: seconds without a reply until it is given up; None: those of all connections.
+
+    It is shorter while the connection is made or tested, which no server needs long for.
+    """
+
+    patience: float | None = None
+
+    def __init__(self, dsn: str, *given: object) -> None:
+        timeout = extensions.parse_dsn(dsn).get('connect_timeout')
+        self.patience = float(timeout) if timeout else None
+        super().__init__(dsn, *given)
+        self.patience = None
+
+    @contextmanager
+    def tested(self) -> Iterator[None]:
+        self.patience = PING
+        try:
+            yield
+        finally:
+            self.patience = None
+
+
+class Connector:
+    """Makes connections, by way of the host that accepted the last one if it still does."""
+
+    def __init__(self, connect: Callable[..., object] = psycopg2.connect) -> None:
+        self._connect = connect
+        self._first = 0                         # number of the host to begin with
+
+    def __call__(self, **named: object) -> object:
+        """Arguments and errors are those of psycopg2.connect()."""
+        hosts = list(_each_host(named))
+        if len(hosts) > 1:
+            named = {'connect_timeout': CONNECT, **named}
+        problems = []
+        for step in range(len(hosts)):
+            number = (self._first + step) % len(hosts)
+            try:
+                made = self._connect(**{**named, **hosts[number]}, connection_factory=Connection)
+            except psycopg2.OperationalError as error:
+                if len(hosts) == 1:
+                    raise
+                words, _newline, _advice = str(error).strip().partition('\n')
+                problems.append(f"{hosts[number].get('host', '')}: {words}")
+                continue
+            self._first = number
+            return made
+        raise psycopg2.OperationalError('; '.join(problems))
+
+
+def _each_host(named: dict[str, object]) -> Iterator[dict[str, object]]:
+    """The parameters that are particular to each host. A single port counts for all of them."""
+    given = {name: named.get(name) for name in LISTS}
+    lists = {name: value.split(',') for name, value in given.items() if isinstance(value, str)}
+    count = max((len(values) for name, values in lists.items() if name != 'port'), default=1)
+    for number in range(count):
+        yield {name: values[number if len(values) == count else 0] for name, values in lists.items()}
+
+
+def let_others_run(connection: extensions.connection, silence: float) -> None:
+    """Waits for the library, which is written in C, without blocking other green threads.
+
+    `silence`: seconds without a reply until a server counts as down.
+    """
+    while (state := connection.poll()) != extensions.POLL_OK:
+        place = [connection.fileno()]
+        reading, writing = (place, []) if state == extensions.POLL_READ else ([], place)
+        patience = getattr(connection, 'patience', None) or silence     # plug-ins may have connections of their own
+        if select.select(reading, writing, [], patience) == ([], [], []):
+            raise psycopg2.OperationalError(f'no word from the server for {patience:g} s')

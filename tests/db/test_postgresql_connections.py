@@ -1,0 +1,167 @@
+"""Which of several PostgreSQL servers a service connects to: the one that accepts writes.
+
+HEATLITE_TEST_POSTGRESES_URL names a primary and its stand-by: eval "$(tools/services up --postgreses)".
+"""
+
+import os
+import socket
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.common import exception
+from heatlite.db.connection import Database
+from heatlite.db.postgresql_connections import Connection, Connector
+from tests.system.relay import Relay
+
+NODES = 'HEATLITE_TEST_POSTGRESES_URL'
+SERVER = 'HEATLITE_TEST_POSTGRES_URL'
+two = pytest.mark.skipif(NODES not in os.environ, reason=f'{NODES} is not set: tools/services up --postgreses')
+one = pytest.mark.skipif(SERVER not in os.environ, reason=f'{SERVER} is not set: tools/services up')
+
+
+def is_standby(url):
+    engine = sa.create_engine(url)
+    try:
+        with engine.connect() as tx:
+            return tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    finally:
+        engine.dispose()
+
+
+def on(url, *hosts):
+    """The URL with only these hosts, each `address:port`."""
+    return sa.make_url(url).set(host=None, port=None).update_query_dict({'host': hosts}).render_as_string(
+        hide_password=False)
+
+
+@pytest.fixture
+def nodes():
+    """`address:port` of the stand-by, and of the primary."""
+    url = os.environ[NODES]
+    return sorted(sa.make_url(url).query['host'], key=lambda host: not is_standby(on(url, host)))
+
+
+@pytest.fixture
+def silent():
+    """`address:port` of a server that accepts connections and says nothing, as one that is frozen."""
+    with closing(socket.create_server(('127.0.0.1', 0))) as listening:
+        yield f'127.0.0.1:{listening.getsockname()[1]}'
+
+
+@two
+def test_a_standby_is_passed_over(nodes):
+    database = Database(on(os.environ[NODES], *nodes))
+    for block in (database.reader, database.writer):
+        with block() as tx:
+            assert not tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    database.close()
+
+
+@two
+def test_nothing_is_read_from_a_standby_which_may_be_behind(nodes):
+    database = Database(on(os.environ[NODES], nodes[0]))
+    for block in (database.reader, database.writer):
+        with pytest.raises(exception.DatabaseUnavailable, match='read-only'), block():
+            pass
+
+
+@two
+def test_a_standby_is_read_where_the_operator_asks_for_it(nodes):
+    database = Database(on(os.environ[NODES], nodes[0]) + '&target_session_attrs=any')
+    with database.reader() as tx:
+        assert tx.exec_driver_sql('SELECT pg_is_in_recovery()').scalar()
+    database.close()
+
+
+PASSES = '''
+import sys
+from heatlite.common import runtime
+if sys.argv[2] == 'cooperative':
+    runtime.patch()
+from heatlite.db import connection, postgresql_connections
+database = connection.Database(sys.argv[1])
+postgresql_connections.CONNECT = 2
+for block in (database.reader, database.writer):
+    with block() as tx:
+        print(tx.exec_driver_sql('SELECT 1').scalar())
+'''
+
+
+@one
+@pytest.mark.parametrize('kind', ['cooperative', 'blocking'])
+def test_a_silent_server_keeps_nobody_from_the_next(silent, kind):
+    url = sa.make_url(os.environ[SERVER])
+    done = subprocess.run([sys.executable, '-c', PASSES, on(url, silent, f'{url.host}:{url.port}'), kind],
+                          capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ['1', '1'], done.stderr
+
+
+PINGED = '''
+import sys
+from heatlite.common import runtime
+runtime.patch()
+from heatlite.db import connection, pooling, postgresql_connections
+connection.SILENCE, postgresql_connections.CONNECT, postgresql_connections.PING, pooling.RESTED = 1000, 2, 2, 0.0
+database = connection.Database(sys.argv[1])
+for _ in range(2):
+    with database.reader() as tx:
+        print(tx.exec_driver_sql('SELECT 1').scalar(), flush=True)
+    sys.stdin.readline()
+'''
+
+
+@one
+def test_an_idle_connection_to_a_server_that_freezes_is_left_soon():
+    """Not after the time that a statement may take."""
+    url = sa.make_url(os.environ[SERVER])
+    relay = Relay((url.host, url.port))
+    program = subprocess.Popen([sys.executable, '-c', PINGED, on(url, f'127.0.0.1:{relay.port}',
+                                                                 f'{url.host}:{url.port}')],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert program.stdout.readline() == '1\n'
+        relay.freeze()
+        assert program.communicate('\n\n', timeout=60)[0] == '1\n'
+    finally:
+        program.kill()
+        relay.cut()
+
+
+def attempts():
+    """What is asked of the library for each connection, when only the last server answers."""
+    asked = []
+
+    def connect(**named):
+        import psycopg2
+        asked.append(named)
+        if named['host'] != 'c':
+            raise psycopg2.OperationalError('refused\nmore')
+        return named['host']
+
+    connector = Connector(connect)
+    return connector, asked
+
+
+def test_servers_are_tried_in_turn_and_the_last_that_worked_first():
+    connector, asked = attempts()
+    named = {'host': 'a,b,c', 'port': '1,,3', 'user': 'u'}
+    assert connector(**named) == connector(**named) == 'c'
+    assert [(each['host'], each['port']) for each in asked] == [('a', '1'), ('b', ''), ('c', '3'), ('c', '3')]
+    assert {(each['user'], each['connect_timeout']) for each in asked} == {('u', 5)}
+
+
+def test_all_reasons_are_in_the_error():
+    import psycopg2
+    connector, _ = attempts()
+    with pytest.raises(psycopg2.OperationalError, match='a: refused; b: refused'):
+        connector(host='a,b', connect_timeout='7')
+
+
+def test_a_single_server_is_given_the_usual_time():
+    connector, asked = attempts()
+    connector(host='c', port=5)
+    assert asked == [{'host': 'c', 'port': 5, 'connection_factory': Connection}]
