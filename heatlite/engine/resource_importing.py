@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.resource_checking import Checking
 
 
@@ -15,7 +16,7 @@ class Importing(Checking):
 
     shows_none_when_gone: ClassVar[bool] = False        # `_show_resource` returns None for an object that is not there
 
-    def list_named(self, name: str | None) -> Iterable[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> Iterable[Fields]:
         """Return the objects of this type that the service lists, those with this name if one is given; others may be
         among them. Raises NotSupported."""
         raise exception.NotSupported(feature=_('Looking for an object of type %s by its name or tag') % self.type())

@@ -11,6 +11,7 @@ from oslo_log import log
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes as attribute_set
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Properties
 from heatlite.engine.resource_properties import PropertyAccess
 from heatlite.engine.resource_services import Services
@@ -177,7 +178,7 @@ class Reading(PropertyAccess, Services):
         return self._show_resource()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Fields) -> dict[str, object]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.

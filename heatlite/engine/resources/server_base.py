@@ -10,6 +10,7 @@ from heatlite.engine.resources import stack_user
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.zaqar import MessageClient
+    from heatlite.engine.properties import Values
 
 TRANSPORTS = (CFN, HEAT, TEMP_URL, ZAQAR) = (
     'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
@@ -146,7 +147,7 @@ class BaseServer(stack_user.StackUser):
                 'auth_url': keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint),
                 'project_id': self.stack.stack_user_project_id, 'region_name': region}
 
-    def _temp_url(self, props: Mapping[str, Any]) -> str:
+    def _temp_url(self, props: Values) -> str:
         """The URL to read the object with; the one to write it with is kept."""
         swift = self.client_plugin('swift')
         given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]

@@ -17,6 +17,8 @@ from heatlite.engine.clients.os import collection, service
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
 
+    from heatlite.engine.clients.os.collection import Fields
+
 CLIENT_NAME = 'barbican'
 
 
@@ -117,7 +119,7 @@ class KeyManagerClient(collection.Client):
     containers = cached_property(Containers)
 
 
-def payload(http: Adapter, secret_id: str, secret: Mapping[str, Any]) -> str | bytes:
+def payload(http: Adapter, secret_id: str, secret: Fields) -> str | bytes:
     kind = (secret.get('content_types') or {}).get('default', 'application/octet-stream')
     answer = http.get(f'/secrets/{secret_id}/payload', headers={'Accept': kind})
     return answer.text if kind.startswith('text/') else answer.content
@@ -129,7 +131,7 @@ class BarbicanClientPlugin(service.ServicePlugin[KeyManagerClient]):
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = KeyManagerClient
 
-    def _read(self, entity: str, plural: str, ref: str) -> dict[str, Any]:
+    def _read(self, entity: str, plural: str, ref: str) -> Fields:
         """Raises EntityNotFound."""
         wanted = _id_in(ref)
         found = self._got(f'/{plural}/{wanted}', None)

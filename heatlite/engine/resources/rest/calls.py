@@ -9,8 +9,9 @@ from typing import Any, TypeAlias
 
 from heatlite.common.documents import known
 from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
+from heatlite.engine.resources.yaml_lines import Written
 
-WrittenCall: TypeAlias = str | Mapping[str, Any]        # `VERB /path`, or a map with that under `call` and other parts
+WrittenCall: TypeAlias = str | Written        # `VERB /path`, or a map with that under `call` and other parts
 VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
 
 

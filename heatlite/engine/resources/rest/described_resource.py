@@ -18,9 +18,11 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os import generic_client
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import existing as remembered
+from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
@@ -49,7 +51,7 @@ class Described(resource.Resource):
     description: ClassVar[Description]
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
-    rule_facts: ClassVar[tuple[Mapping[str, object], ...]] = ()     # translation rules of the facts
+    rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
     _last_known: Properties | None = None
 
@@ -407,7 +409,7 @@ class Described(resource.Resource):
 
     # --- import -------------------------------------------------------------------------------------------
 
-    def list_named(self, name: str | None) -> Iterable[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> Iterable[Fields]:
         what = self.description
         if what.path is None or (name is not None and not what.name_property):
             return super().list_named(name)

@@ -14,6 +14,7 @@ from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 Read = Callable[[Call], Any]
@@ -66,7 +67,7 @@ def touches(what: Description, template: CallTemplate, changed: Mapping[str, obj
     return any(name not in followed and name not in what.ignore for name in changed)
 
 
-def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any],
+def changed_body(what: Description, scope: Scope, changed: Values,
                  subject: Described | None = None) -> dict[str, object]:
     """The fields an update sends: what changed, everything, or the groups of which something changed."""
     followed = {follow.property for follow in what.follow}

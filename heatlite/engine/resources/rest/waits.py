@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.yaml_lines import Written
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
 GONE_KEYS = frozenset({'field', 'values', 'error', 'reason', 'busy'})
@@ -76,7 +76,7 @@ class Gone:
         return self.field is not None and pick(found, self.field) in self.busy
 
 
-def waits(written: Mapping[str, Any] | None) -> dict[str, Wait]:
+def waits(written: Written | None) -> dict[str, Wait]:
     """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
@@ -85,7 +85,7 @@ def waits(written: Mapping[str, Any] | None) -> dict[str, Wait]:
     return {action: _wait(each) for action, each in written.items()}
 
 
-def _wait(written: Mapping[str, Any]) -> Wait:
+def _wait(written: Written) -> Wait:
     unknown = sorted(set(written) - WAIT_KEYS)
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: not known in a wait')
@@ -96,7 +96,7 @@ def _wait(written: Mapping[str, Any]) -> Wait:
                 written.get('reason', ''))
 
 
-def gone(written: list[int] | Mapping[str, Any] | None) -> Gone | None:
+def gone(written: list[int] | Written | None) -> Gone | None:
     """None: the answer to the deletion is the end of it. `[404]`, or a map."""
     if not written:
         return None

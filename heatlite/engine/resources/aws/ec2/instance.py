@@ -11,7 +11,7 @@ from typing import Any, TypedDict
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import own_ports, server_changes, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
@@ -195,7 +195,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[ServerStep]:
+                      prop_diff: PropertyDiff) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())

@@ -13,6 +13,8 @@ from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.aws.elasticloadbalancing import balancing
 from heatlite.engine.resources.aws.elasticloadbalancing.balancing import Health, Listener
@@ -59,7 +61,7 @@ class LoadBalancer(stack_resource.StackResource):
         return otherwise if value is None or value is UNKNOWN else value
 
     @staticmethod
-    def _check_health(given: Mapping[str, Any] | None) -> None:
+    def _check_health(given: Values | None) -> None:
         if given is None:
             return
         if isinstance(given['Target'], str):
@@ -85,7 +87,7 @@ class LoadBalancer(stack_resource.StackResource):
     def _resources(self) -> Mapping[str, object]:
         """Of the template that the nested stack has now."""
         template = self.stack.nesting.template(self) if self.resource_id is not None else None
-        found: Mapping[str, Any] = (template.section('resources') if template is not None else None) or {}
+        found: Fields = (template.section('resources') if template is not None else None) or {}
         return found
 
     def _template(self, served: balancing.Served) -> dict[str, object]:
@@ -191,7 +193,7 @@ class LoadBalancer(stack_resource.StackResource):
         return ''                               # nothing here has zones or owners of groups
 
 
-def allowed_networks(rules: Iterable[Mapping[str, Any]], port: int) -> tuple[str, ...]:
+def allowed_networks(rules: Iterable[Fields], port: int) -> tuple[str, ...]:
     """The IPv4 networks from which the rules of security groups let connect to a port by TCP. Raises Error for a rule
     that names a group of servers instead."""
     found = set()

@@ -16,6 +16,7 @@ from heatlite.language.template import Template
 from heatlite.planning import scaling
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.language import definition
     from heatlite.language.facts import Nested
 
@@ -198,7 +199,7 @@ class ResourceGroup(members.Group):
             return self._assemble_nested(self._resource_names(min(size, self.get_size())))
         return self._rolled(current, policy) if policy else None
 
-    def _rolled(self, current: dict[str, members.Member], policy: Mapping[str, Any]) -> Template | None:
+    def _rolled(self, current: dict[str, members.Member], policy: Values) -> Template | None:
         """One batch further. The highest numbers come first."""
         removed = self._removed()
         kept = {name: member for name, member in current.items() if name not in removed}

@@ -16,7 +16,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resource_services import ConfigEntry, ShownConfig, ShownDeployment
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
@@ -60,7 +60,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- what is deployed ---------------------------------------------------------------------------------
 
-    def _source(self, props: Mapping[str, Any] | None = None) -> ShownConfig:
+    def _source(self, props: Values | None = None) -> ShownConfig:
         """The config that the template names; an empty one when it names none."""
         config_id = (self.properties if props is None else props)[self.CONFIG]
         if not config_id:

@@ -13,6 +13,7 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_TEXT
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue, members
 from heatlite.engine.resources.openstack.heat import remote_stack
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -95,7 +96,7 @@ class StackSet(members.Group):
             found.append((str(name), member))
         return found
 
-    def _where(self, member: Mapping[str, Any]) -> tuple[str | None, ...]:
+    def _where(self, member: Values) -> tuple[str | None, ...]:
         """The region, the credential, if the member has one of its own, and the project, if not."""
         secret = member.get(self.CREDENTIAL_SECRET_ID)
         project = None if secret else member.get(self.PROJECT_ID) or self.context.project_id

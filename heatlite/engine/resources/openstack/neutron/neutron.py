@@ -11,6 +11,7 @@ from heatlite.engine import resource
 from heatlite.engine.resources import existing
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Properties
 
 
@@ -129,7 +130,7 @@ class NeutronResource(resource.Resource):
 
     # --- after a crash ------------------------------------------------------------------------------------
 
-    def list_named(self, name: str | None) -> list[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> list[Fields]:
         from heatlite.engine.clients.os.neutron import client
         plural = client.plural_of(str(self.entity))
         query = {} if name is None else {'name': name}

@@ -17,7 +17,7 @@ from heatlite.engine.resources.openstack.neutron import neutron
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
-    from heatlite.engine.properties import Properties
+    from heatlite.engine.properties import Properties, PropertyDiff
 
 TYPE = 'OS::Neutron::Port'
 FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up for a replacement
@@ -92,7 +92,7 @@ class Port(neutron.NeutronResource):
         return self.is_built(self._show_resource())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: PropertyDiff) -> None:
         if not prop_diff:
             return
         self.prepare_update_properties(prop_diff)

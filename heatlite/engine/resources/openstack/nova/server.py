@@ -16,7 +16,7 @@ from heatlite.engine import resource, translation
 from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
 from heatlite.engine.dependencies import Edges
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
@@ -28,7 +28,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os import nova_collections
-    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.collection import Entity, Fields
     from heatlite.engine.clients.os.nova_collections import ComputeClient
 
 TYPE = 'OS::Nova::Server'
@@ -190,11 +190,11 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME],
                                wanted={'key_name': self.properties[self.KEY_NAME]})
 
-    def _namesakes(self) -> list[dict[str, object]]:
+    def _namesakes(self) -> list[Fields]:
         name = self._server_name()
         return [server for server in self.list_named(name) if server['name'] == name]
 
-    def list_named(self, name: str | None) -> list[dict[str, Any]]:
+    def list_named(self, name: str | None) -> list[Fields]:
         """Nova takes a name as a regular expression."""
         query = {} if name is None else {'name': f'^{re.escape(name)}$'}
         return [server.to_dict() for server in self.client().servers.list(search_opts=query)]
@@ -368,7 +368,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return True
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[ServerStep]:
+                      prop_diff: PropertyDiff) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
 from heatlite.engine.resources.openstack.trove.instance_steps import InstanceStep
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
-    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.collection import Entity, Fields
 
 TYPE = 'OS::Trove::Instance'
 BROKEN = ('ERROR', 'FAILED')
@@ -148,7 +148,7 @@ class Instance(resource.Resource):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[InstanceStep]:
+                      prop_diff: PropertyDiff) -> list[InstanceStep]:
         steps: list[InstanceStep] = []
         if self.NAME in prop_diff:
             steps.append({'do': 'rename', 'name': prop_diff[self.NAME] or self.physical_resource_name()})
@@ -186,7 +186,7 @@ class Instance(resource.Resource):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Fields) -> dict[str, object]:
         live: dict[str, object] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
                                 self.SIZE: (resource_data.get('volume') or {}).get('size')}
         if resource_properties.get(self.NAME) is not None:

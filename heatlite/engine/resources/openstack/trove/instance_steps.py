@@ -9,6 +9,7 @@ from heatlite.engine.clients.os import service
 from heatlite.engine.resources.steps import Step
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.openstack.trove.instance import Instance
 
 
@@ -24,7 +25,7 @@ def plain(body: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def user_body(user: Mapping[str, Any]) -> dict[str, object]:
+def user_body(user: Values) -> dict[str, object]:
     return {**plain(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
 
 
