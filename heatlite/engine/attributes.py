@@ -47,7 +47,7 @@ class Schema:
         """Return `schema` itself, or a Schema from the description, which is all that old plug-ins give."""
         return schema if isinstance(schema, Schema) else cls(str(schema))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> str:
         if key == self.DESCRIPTION and self.description is not None:
             return self.description
         if key == self.TYPE and self.type is not None:
@@ -86,7 +86,7 @@ class Attribute:
         return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
 
 
-class Attributes(Mapping[str, Any]):
+class Attributes(Mapping[str, object]):
     """Values by attribute name, read by `resolver(name)` at the first use and cached unless the schema forbids it.
 
     None is not cached: it often means that there is no value yet.
@@ -99,7 +99,7 @@ class Attributes(Mapping[str, Any]):
         self._values: dict[Key, object] = {}
         self._has_new = False
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         if key not in self.schema:
             raise KeyError(_('%(resource)s: Invalid attribute %(key)s')
                            % {'resource': self._resource_name, 'key': key})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
+from heatlite.engine.rsrc_defn import Metadata
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
@@ -21,7 +22,7 @@ class Legacy(Updates, Keeping):
     keystone: Callable[[], KeystoneClient]             # as the others of SERVICES
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Metadata:
         return self.metadata_get()
 
     @metadata.setter

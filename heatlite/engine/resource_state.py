@@ -100,7 +100,7 @@ class State:
         self._record: StoredResource | None = None
         self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
-        self._metadata: dict[str, Any] | None = None
+        self._metadata: rsrc_defn.Metadata | None = None
         self._kept_attributes: dict[str, object] = {}
         self._properties: property_set.Properties | None = None
         self._update_policy: property_set.Properties | None = None

@@ -185,7 +185,7 @@ class StackResource(resource.Resource):
     def handle_create(self) -> object:
         return self.create_with_template(self.counted_template(), self.child_params())
 
-    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
+    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> object:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
@@ -350,7 +350,7 @@ class StackResource(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Declared ones, else outputs of the nested stack, else `resource.<member>...`."""
         if key.startswith('resource.'):
             return grouputils.get_nested_attrs(self, key, False, *path)

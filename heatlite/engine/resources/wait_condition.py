@@ -53,13 +53,13 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
     def get_status(self) -> list[str]:
         """The status of every signal."""
-        return [each[self.STATUS] for each in self._gathered()]
+        return [str(each[self.STATUS]) for each in self._gathered()]
 
     def get_status_reason(self, status: str) -> str:
         """The reasons of all signals of a status."""
         return ';'.join(str(each[self.REASON]) for each in self._gathered() if each[self.STATUS] == status)
 
-    def _gathered(self) -> list[Mapping[str, Any]]:
+    def _gathered(self) -> list[Mapping[str, object]]:
         found = self.metadata_get(refresh=True) or {}
         return [each for each in found.values() if isinstance(each, Mapping) and self.STATUS in each]
 

@@ -6,13 +6,12 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os.collection import Fields
-from heatlite.engine.properties import Properties, PropertyDiff
+from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.ec2 import vpc
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -121,7 +120,7 @@ class ElasticIpAssociation(resource.Resource):
         self._associate({name: self.properties[name] for name in self.PROPERTIES})
         self.resource_id_set(self.properties[self.EIP] or self.properties[self.ALLOCATION_ID])
 
-    def _associate(self, wanted: dict[str, Any]) -> None:
+    def _associate(self, wanted: Values) -> None:
         if wanted[self.EIP]:
             self.client_plugin().associate_floatingip_address(wanted[self.INSTANCE_ID], wanted[self.EIP])
             return

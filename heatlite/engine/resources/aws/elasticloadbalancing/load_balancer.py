@@ -84,10 +84,10 @@ class LoadBalancer(stack_resource.StackResource):
         served = balancing.served_by(self._resources())
         return self._template({**served, balancing.OWN: self._addresses(self.properties[self.INSTANCES] or (), served)})
 
-    def _resources(self) -> Mapping[str, object]:
+    def _resources(self) -> Mapping[str, Values]:
         """Of the template that the nested stack has now."""
         template = self.stack.nesting.template(self) if self.resource_id is not None else None
-        found: Fields = (template.section('resources') if template is not None else None) or {}
+        found: Mapping[str, Values] = (template.section('resources') if template is not None else None) or {}
         return found
 
     def _template(self, served: balancing.Served) -> dict[str, object]:
@@ -136,7 +136,7 @@ class LoadBalancer(stack_resource.StackResource):
 
     # --- where it is --------------------------------------------------------------------------------------
 
-    def _subnet(self, resources: Mapping[str, Any], served: balancing.Served) -> str:
+    def _subnet(self, resources: Mapping[str, Values], served: balancing.Served) -> str:
         """Of the address that clients connect to: as before, as `Subnets` says, where the first instance is, or that
         of the project's only network."""
         made = resources.get(balancing.BALANCER)

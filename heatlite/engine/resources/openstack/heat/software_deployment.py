@@ -7,8 +7,8 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from oslo_log import log
 
@@ -298,7 +298,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Outputs, declared ones and those that every deployment has. None until they are known."""
         found = self._deployment()
         known: Mapping[str, object] = (found['output_values'] if found is not None else None) or {}
@@ -376,7 +376,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
         return {'type': self.member_type, 'properties': {
             name: value for name, value in given.items() if value is not None or include_all}}
 
-    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> Mapping[str, Any]:
+    def build_resource_definition(self, res_name: str, res_defn: Values) -> Values:
         servers = self.properties[self.SERVERS] or {}
         return {**res_defn, 'properties': {**res_defn['properties'], 'server': servers.get(res_name)}}
 
@@ -391,7 +391,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _member_path(self, key: str, path: Any) -> list[object]:
+    def _member_path(self, key: str, path: Sequence[object]) -> list[object]:
         """Every attribute is a map of one of the members."""
         return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -179,7 +178,7 @@ class StackSet(members.Group):
         return waves.waves(self.regions(), size, self.properties[self.REGION_ORDER] or ())
 
     def child_template(self) -> Template:
-        given, before, found = dict(self._given()), list[str](), dict[str, Any]()
+        given, before, found = dict(self._given()), list[str](), dict[str, members.Member]()
         for wave in self.waves():
             for name in wave:
                 found[name] = self._definition(name, given[name], before)

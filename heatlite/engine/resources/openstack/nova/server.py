@@ -272,14 +272,14 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> object:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Console URLs are made when they are read, and only the one that is asked for."""
         if key != self.CONSOLE_URLS:
             return super().get_attribute(key, *path)
         if self.resource_id is None:
             return None
         urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
-        return urls.get(path[0]) if path else dict(urls)
+        return urls.get(str(path[0])) if path else dict(urls)
 
     def FnGetAtt(self, key: str, *path: object) -> object:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
@@ -319,7 +319,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         ports, shown = self._ports(server), {}
         neutron = self.client('neutron')
 
-        def show(kind: str, wanted: str) -> Any:
+        def show(kind: str, wanted: str) -> object:
             if (kind, wanted) not in shown:
                 shown[kind, wanted] = getattr(neutron, f'show_{kind}')(wanted)[kind]
             return shown[kind, wanted]
@@ -392,7 +392,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def check_update_complete(self, steps: list[ServerStep]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def get_live_resource_data(self) -> tuple[Entity, dict[str, Any]]:
+    def get_live_resource_data(self) -> tuple[Entity, Fields]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
         try:
             server = self.client().servers.get(self.resource_id)

@@ -6,12 +6,12 @@ Schema: heatlite/engine/resources/catalogue/trove.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.properties import Properties, PropertyDiff
+from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
 from heatlite.engine.resources.openstack.trove.instance_steps import InstanceStep
@@ -63,7 +63,7 @@ class Instance(resource.Resource):
             if self.NICS not in deferred and bool(nic.get('network')) == bool(nic.get('port')):
                 raise exception.StackValidationFailed(message=_('Either network or port must be provided.'))
 
-    def _check_users(self, users: Iterable[Mapping[str, Any]], databases: list[str]) -> None:
+    def _check_users(self, users: Iterable[Values], databases: list[str]) -> None:
         if not databases:
             raise exception.StackValidationFailed(message=_(
                 'Databases property is required if users property is provided for resource %s.') % self.name)
@@ -81,7 +81,7 @@ class Instance(resource.Resource):
 
     def handle_create(self) -> str:
         props = self.properties
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             'name': self._name(), 'flavorRef': props[self.FLAVOR], 'volume': {'size': props[self.SIZE]},
             'databases': [instance_steps.plain(database) for database in props[self.DATABASES]],
             'users': [instance_steps.user_body(user) for user in props[self.USERS]],
