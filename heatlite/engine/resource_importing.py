@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -41,7 +41,7 @@ class Importing(Checking):
         """Return what `read_imported` of a type raises whose objects cannot be imported."""
         return exception.NotSupported(feature=_('The import of resources of type %s') % self.type())
 
-    def live_when_imported(self, data: Any) -> dict[str, object]:
+    def live_when_imported(self, data: object) -> dict[str, object]:
         """Return the properties that the object has, as far as its service reports them. `data`: from `read_imported`.
         """
         return self.parse_live_resource_data(self.properties, data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
@@ -12,6 +12,7 @@ from heatlite.engine.rsrc_defn import Metadata
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+    from heatlite.engine.resource_services import Services
 
 SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
 
@@ -29,7 +30,7 @@ class Legacy(Updates, Keeping):
     def metadata(self, value: dict[str, object]) -> None:
         self.metadata_set(value)
 
-    def parsed_template(self, section: str | None = None, default: object = None) -> Any:
+    def parsed_template(self, section: str | None = None, default: object = None) -> object:
         """Return the definition last applied, or one section of it, with the keys of the CFN format."""
         parts = dict(self.frozen_definition().items())
         if section is None:
@@ -39,7 +40,7 @@ class Legacy(Updates, Keeping):
     @property
     def _stored_properties_data(self) -> dict[str, object]:
         """The values of the properties last applied; None for those that were not given."""
-        return {**dict.fromkeys(self.properties_schema), **self.parsed_template('Properties')}
+        return {**dict.fromkeys(self.properties_schema), **self.frozen_definition()['Properties']}
 
     def FnBase64(self, data: str) -> str:
         return base64.b64encode(data.encode()).decode()
@@ -73,7 +74,7 @@ class Legacy(Updates, Keeping):
 
 
 def _shortcut(service: str) -> object:
-    def client(self: Any) -> Any:
+    def client(self: Services) -> object:
         return self.client(service)
 
     client.__name__ = service

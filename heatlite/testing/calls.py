@@ -30,16 +30,17 @@ class Calls:
         real = client.HTTPConnection.putrequest, client.HTTPConnection.endheaders, client.HTTPResponse.begin
         popen = subprocess.Popen.__init__
 
-        def putrequest(connection: Any, method: str, url: str, *arguments: Any, **more: Any) -> None:
+        def putrequest(connection: client.HTTPConnection, method: str, url: str, *arguments: bool,
+                       **more: bool) -> None:
             if not self._busy and method.upper() not in READING and not url.partition('?')[0].endswith(UNCHANGING):
                 self.writes.append(f'{method} {url}')
             real[0](connection, method, url, *arguments, **more)
 
-        def endheaders(connection: Any, *arguments: Any, **more: Any) -> None:
+        def endheaders(connection: client.HTTPConnection, *arguments: Any, **more: Any) -> None:
             self._tell('before a request')
             real[1](connection, *arguments, **more)
 
-        def begin(response: Any) -> None:
+        def begin(response: client.HTTPResponse) -> None:
             real[2](response)
             self._tell('after a request')
 

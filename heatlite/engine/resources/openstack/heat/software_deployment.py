@@ -76,7 +76,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def _actions(self, source: ShownConfig) -> set[str]:
         """At which something is deployed. Of a component those that its configs name."""
         if source['group'] == COMPONENT:
-            return {action for entry in source['config'].get('configs') or () for action in entry['actions']}
+            config = source['config']
+            configs = config.get('configs') if isinstance(config, Mapping) else None
+            return {action for entry in configs or () for action in entry['actions']}
         return set(self.properties[self.DEPLOY_ACTIONS] or ())
 
     def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
