@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
@@ -48,7 +48,7 @@ class Secret(collection.Entity):
 class Order(collection.Entity):
     """What the service does not say of an order, since it is not there yet or never will be, is None."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         found = self.__dict__.get('_info', {}).get(name)
         if found is None and name not in ('container_ref', 'secret_ref', 'error_reason', 'error_status_code'):
             raise AttributeError(name)
@@ -60,7 +60,7 @@ class Container(collection.Entity):
 
     manager: Containers
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         for entry in self.__dict__.get('_info', {}).get('secret_refs', ()):
             if entry['name'] == name:
                 return self.manager.client.secrets.get(entry['secret_ref'])
