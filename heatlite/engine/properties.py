@@ -92,7 +92,7 @@ class Properties(Mapping[str, Any]):
     """
 
     def __init__(self, schema: Mapping[str, object], data: Mapping[str, object] | None,
-                 resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None,
+                 resolver: Callable[[object], Any] = function.resolve, parent_name: str | None = None,
                  context: RequestContext | None = None,
                  section: str | None = None, translation: Sequence[TranslationRule] | None = None,
                  rsrc_description: str | None = None, *,

@@ -6,8 +6,7 @@ The parts that plug-ins may use: docs/spec/plugins.rst, "The base class of resou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from oslo_config import cfg
 from oslo_log import log
@@ -19,6 +18,7 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.resource_importing import Importing
+from heatlite.engine.resource_keeping import Exported
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
@@ -181,9 +181,9 @@ class Resource(Legacy, Importing):
             return self.resource_id
         return None
 
-    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> object:
+    def handle_adopt(self, resource_data: Exported | None = None) -> object:
         """Adopt an object: take over the resource's entry in an export."""
-        entry = resource_data or {}
+        entry: Exported = resource_data or {}
         if not entry.get('resource_id'):
             raise Exception(_('Resource ID was not provided.'))
         self.resource_id_set(entry['resource_id'])

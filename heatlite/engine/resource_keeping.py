@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from heatlite.common import exception, limits
 from heatlite.common.exception import NoActionRequired
@@ -11,6 +11,14 @@ from heatlite.common.i18n import _
 from heatlite.db import codec
 from heatlite.engine.resource_state import State
 from heatlite.engine.rsrc_defn import Metadata
+
+
+class Exported(TypedDict, total=False):
+    """What is used of the entry of a resource in an export (`prepare_abandon`)."""
+
+    resource_id: str | None
+    metadata: Metadata | None
+    resource_data: dict[str, str] | None
 
 
 class Keeping(State):

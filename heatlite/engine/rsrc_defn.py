@@ -48,10 +48,10 @@ class ResourceDefinition(Mapping[str, Any]):
     DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = DELETION_POLICIES
 
     def __init__(self, name: str, resource_type: str, properties: Mapping[str, object] | None = None,
-                 metadata: object = None, depends: Any = None, deletion_policy: object = None,
+                 metadata: object = None, depends: object = None, deletion_policy: object = None,
                  update_policy: Mapping[str, object] | None = None, description: str | None = None,
                  external_id: object = None, condition: object = None, *,
-                 evaluate: Callable[[Any], Any] = function.resolve, requires: Collection[str] | None = None,
+                 evaluate: Callable[[object], Any] = function.resolve, requires: Collection[str] | None = None,
                  references: Callable[[str], Collection[object]] | None = None,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.name = name
@@ -162,7 +162,7 @@ class ResourceDefinition(Mapping[str, Any]):
         frozen._rules = self._rules
         return frozen
 
-    def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
+    def reparse(self, stack: OwnStack, template: Any) -> ResourceDefinition:
         """Return a copy with its functions parsed again by `template` in the scope of `stack`."""
         def parsed(part: object) -> Any:
             return template.parse(stack, part) if part is not None else None

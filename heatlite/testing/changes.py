@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from heatlite.engine.properties import Schema
 from heatlite.engine.resource import Resource
@@ -24,7 +23,7 @@ from heatlite.engine.types import source_lines
 from heatlite.engine.types.registry import Registry
 from heatlite.testing import another
 from heatlite.testing.another import NONE_NAMED, Named
-from heatlite.testing.clouds import Cloud
+from heatlite.testing.clouds import Cloud, State
 from heatlite.testing.examples import Example, referred
 from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
 from heatlite.testing.scenario import ResourceScenario, not_planned, planned
@@ -360,7 +359,7 @@ class Broken(Exception):
     """A life cannot go on; the text says why."""
 
 
-def _objects(state: Mapping[str, Any] | None, known: Known) -> Iterator[str]:
+def _objects(state: State | None, known: Known) -> Iterator[str]:
     """One line for each object and each quota: its kind and its fields, sorted."""
     if state is None:
         return
@@ -382,7 +381,7 @@ class Known:
     texts: dict[tuple[str, bool], str] = field(default_factory=dict, compare=False)     # results of `_text`
 
 
-def _plain(value: object, known: Known, key: str = '') -> Any:
+def _plain(value: object, known: Known, key: str = '') -> object:
     """Without ids, times, empty values and what the cloud chose; a name for the id of a resource of the stack."""
     match value:
         case str():
@@ -399,8 +398,8 @@ def _plain(value: object, known: Known, key: str = '') -> Any:
                     if name not in PASSING and each not in (None, '', [], {})}
         case list():
             plain = [_plain(each, known) for each in value]
-            is_ids = all(isinstance(each, str) and each.startswith('<') for each in plain)
-            return sorted(plain) if is_ids else plain       # in the order in which the objects were made
+            ids = [each for each in plain if isinstance(each, str) and each.startswith('<')]
+            return sorted(ids) if len(ids) == len(plain) else plain       # in the order in which objects were made
         case int() if key in SEGMENTS and not re.search(rf'segmentation_id": "?{value}\b', known.given):
             return '<chosen>'
     return value

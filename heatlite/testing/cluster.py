@@ -255,11 +255,13 @@ class Cluster:
                                .order_by(stack.c.created_at.desc())).scalar()
         return None if found is None else str(found)
 
-    def row(self, stack_id: str) -> Any:
+    def row(self, stack_id: str) -> stacks.Stack:
         with self.database.reader() as tx:
-            return stacks.get(tx, stack_id, deleted=True)
+            found = stacks.get(tx, stack_id, deleted=True)
+        assert found is not None, f'there is no stack {stack_id}'
+        return found
 
-    def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
+    def settle(self, stack_id: str, limit: float = 4000.0) -> stacks.Stack:
         """Runs until the stack's action has ended and no engine works on it; the stack's row."""
         seen = -1
 

@@ -14,7 +14,7 @@ from heatlite.engine.types.registry import Registry
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 from heatlite.testing.calls import Calls
-from heatlite.testing.clouds import Cloud, Thing
+from heatlite.testing.clouds import Cloud, State, Thing
 from heatlite.testing.cluster import Cluster
 from heatlite.testing.examples import Example
 from heatlite.testing.runtime import Killed, Universe
@@ -186,7 +186,7 @@ class ResourceScenario:
                 now.remove(thing)
         return [thing for thing in now if _kind(thing) not in self.example.leaves]
 
-    def state(self) -> Mapping[str, Any] | None:
+    def state(self) -> State | None:
         with self.calls.unwatched():
             return self.cloud.state()
 

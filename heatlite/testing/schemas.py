@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -164,7 +163,7 @@ def check_translation(kind: type[Resource]) -> Iterator[Diagnostic]:
                 yield where, f'a rule of translation names {".".join(map(str, path))}, which is no property'
 
 
-def _leads(path: list[str], schemas: Any) -> bool:
+def _leads(path: list[str], schemas: Mapping[str, object] | None) -> bool:
     """Whether the path stands for a property; it may end in maps without a schema."""
     for name in path:
         if schemas is None:
@@ -173,7 +172,9 @@ def _leads(path: list[str], schemas: Any) -> bool:
             return False
         schema = property_set.Schema.from_legacy(schemas[name])
         inner = schema.schema
-        schemas = inner.schema if isinstance(inner, property_set.Schema) else inner
+        while isinstance(inner, property_set.Schema):       # of the items of lists
+            inner = inner.schema
+        schemas = inner
     return True
 
 

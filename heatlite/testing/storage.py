@@ -211,8 +211,9 @@ class WriteLock:
 
 
 class SqliteDatabase(SimDatabase):
-    def __init__(self, lock: WriteLock, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, lock: WriteLock, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
+                 seal_sources: bool = True) -> None:
+        super().__init__(url, runtime, chaos, seal, seal_sources)
         self._lock = lock
         self._token: object | None = None
 
@@ -313,8 +314,9 @@ class Server:
 class ServerDatabase(SimDatabase):
     """On MariaDB or PostgreSQL. A statement waits in virtual time for locks that other transactions hold."""
 
-    def __init__(self, server: Server, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, server: Server, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
+                 seal_sources: bool = True) -> None:
+        super().__init__(url, runtime, chaos, seal, seal_sources)
         self._server = server
         self._used: dict[Connection, float] = {}            # when each open transaction had its last statement
         sa.event.listen(self._writing, 'connect', self._do_not_wait)
