@@ -64,13 +64,14 @@ class Session(keystone_session.Session):
 
 
 def _sent(send: Callable[..., requests.Response], url: str, method: str,
-          kwargs: Mapping[str, Any]) -> requests.Response:
+          kwargs: Mapping[str, object]) -> requests.Response:
     """Return `send(**kwargs)`, within a span of its own if calls are traced."""
     tracer = tracing.tracer
     if tracer is None:
         return send(**kwargs)
+    given = kwargs.get('headers')
     return call_spans.sent(tracer, url, method, kwargs, lambda headers: send(
-        **{**kwargs, 'headers': {**(kwargs.get('headers') or {}), **headers}}))
+        **{**kwargs, 'headers': {**(given if isinstance(given, Mapping) else {}), **headers}}))
 
 
 @functools.cache

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
@@ -54,13 +54,13 @@ class CooldownMixin:
             self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]
 
 
-def cooldown_end(metadata: Mapping[str, Any], cooldown: float) -> datetime.datetime | None:
+def cooldown_end(metadata: Mapping[str, object], cooldown: float) -> datetime.datetime | None:
     """UTC. Stacks of former releases note when they were scaled last, instead of until when to wait."""
-    if isinstance(metadata.get(END), Mapping):
-        times = [moment(text) for text in metadata[END]]
+    ends, old = metadata.get(END), metadata.get(OLD)
+    if isinstance(ends, Mapping):
+        times = [moment(text) for text in ends]
         return max([time for time in times if time is not None], default=None)
-    old = metadata.get(OLD) if isinstance(metadata.get(OLD), Mapping) else metadata
-    times = [moment(text) for text in old or () if text != IN_PROGRESS]
+    times = [moment(text) for text in (old if isinstance(old, Mapping) else metadata) if text != IN_PROGRESS]
     last = max([time for time in times if time is not None], default=None)
     return None if last is None else last + datetime.timedelta(seconds=cooldown)
 

@@ -125,7 +125,8 @@ class Group(StackResource):
 
     def _references(self) -> dict[str, object]:
         """{member: reference}, {} while there are none."""
-        return dict(self.get_output(REFS_MAP) or {}) if self.has_output(REFS_MAP) else {}
+        found = self.get_output(REFS_MAP) if self.has_output(REFS_MAP) else None
+        return dict(found) if isinstance(found, Mapping) else {}
 
     def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:

@@ -7,7 +7,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
@@ -328,7 +328,7 @@ class StackResource(resource.Resource):
         row = self.nested_row()
         return HeatIdentifier(row.project_id, row.name, row.id) if row is not None else None
 
-    def get_output(self, op: str) -> Any:
+    def get_output(self, op: str) -> object:
         """The value of an output. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
         row = self.nested_row()
         for output in (row.outputs or ()) if row is not None else ():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from heatlite.engine.resources.rest.bodies import without_nulls
@@ -19,7 +20,7 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 
 
 @hook
-def alarm_actions(resource: Described, body: dict[str, Any], given: Values,
+def alarm_actions(resource: Described, body: dict[str, object], given: Values,
                   action: str) -> dict[str, object]:
     """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
     for actions, queues in ACTIONS.items():
@@ -35,7 +36,7 @@ def _url(resource: Described, wanted: object) -> object:
 
 
 @hook
-def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Values,
+def alarm_on_a_meter(resource: Described, body: dict[str, object], given: Values,
                      action: str) -> dict[str, object]:
     """The metadata to match become further parts of the query."""
     meter = str(given.get('meter_name') or '')
@@ -45,10 +46,9 @@ def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Values,
         field = key if key.startswith('metadata.') else f'metadata.{key if key.startswith(prefix) else prefix + key}'
         query.append({'field': field, 'op': 'eq', 'value': str(value)})
     query += [without_nulls(entry) for entry in given.get('query') or ()]
-    rule = body.setdefault('threshold_rule', {})
-    rule.pop('query', None)
-    if query:
-        rule['query'] = query
+    former = body.get('threshold_rule')
+    rule = {name: value for name, value in former.items() if name != 'query'} if isinstance(former, Mapping) else {}
+    body['threshold_rule'] = {**rule, 'query': query} if query else rule
     return alarm_actions(resource, body, given, action)
 
 

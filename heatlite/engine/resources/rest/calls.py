@@ -22,7 +22,7 @@ class Call:
 
     verb: str
     path: str
-    body: Any = None
+    body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()

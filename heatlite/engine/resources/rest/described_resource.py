@@ -20,7 +20,7 @@ from heatlite.engine import resource
 from heatlite.engine.clients.os import generic_client
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.dependencies import Edges
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources import existing as remembered
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
@@ -97,9 +97,9 @@ class Described(resource.Resource):
         except Exception as error:
             if not service.reply_was_lost(error):
                 raise
-            found = self.find_existing()
-            if found is not None:
-                self._made(found)
+            lost = self.find_existing()
+            if lost is not None:
+                self._made(lost)
                 return
             answer = self.send(call)        # it never arrived
         found = names.unwrapped(what, answer)
@@ -212,7 +212,7 @@ class Described(resource.Resource):
             self.send(call)
         return {'calls': []}
 
-    def before(self) -> Mapping[str, Any]:
+    def before(self) -> Values:
         """The properties before an update: what the service says of them, if it was asked, or else what was applied.
 
         What somebody has added to a list since then must be taken away, though it was never applied.
@@ -433,7 +433,7 @@ class Described(resource.Resource):
 
     # --- check --------------------------------------------------------------------------------------------
 
-    def handler(self, action: str) -> Callable[..., Any] | None:
+    def handler(self, action: str) -> Callable[..., object] | None:
         """Whatever can be shown can be checked; a type may have a check of its own."""
         found = super().handler(action)
         if found is None and action == self.CHECK and self.description.show is not None:
@@ -449,7 +449,7 @@ class Described(resource.Resource):
             with contextlib.suppress(exception.ResourceUnknownStatus):     # it came to that after it was made
                 wait.is_over(found)
 
-    def get_live_resource_data(self) -> Any:
+    def get_live_resource_data(self) -> object:
         try:
             return self._show_resource()
         except Exception as error:

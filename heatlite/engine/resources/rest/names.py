@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine import translation
@@ -34,7 +34,7 @@ def is_given(resource: Described) -> bool:
     return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
 
 
-def unwrapped(what: Description, answer: object) -> Any:
+def unwrapped(what: Description, answer: object) -> object:
     key = what.answer_key or what.key
     if key and isinstance(answer, Mapping) and key in answer:
         return answer[key]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -17,6 +17,7 @@ from heatlite.engine.resources.rest.hooks import hook
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Values
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resources.rest.described_resource import Described
 
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
@@ -124,13 +125,14 @@ def _routes(resource: Described) -> tuple[list[object], dict[str, object]]:
 
 
 @hook
-def interface_of_the_port(resource: Described, interface: Any) -> bool:
+def interface_of_the_port(resource: Described, interface: Resource) -> bool:
     """The router interface is on a subnet of a port that this resource needs anyway."""
     subnet = edges.known(interface, 'subnet')
     for port in resource.t.dependencies(resource.stack):
         if not port.has_interface('OS::Neutron::Port'):
             continue
-        places = range(len(edges.known(port, 'fixed_ips') or ()))
+        given = edges.known(port, 'fixed_ips')
+        places = range(len(given) if isinstance(given, list) else 0)
         pinned = [edges.known(port, f'fixed_ips.{place}.subnet') for place in places]
         if subnet is None or subnet in pinned:
             return True

@@ -11,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+from heatlite.engine.resources.rest.templating import pick
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
@@ -23,7 +24,7 @@ ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 @hook
 def policy_or_policies(resource: Described, call: Call) -> Call:
     """One policy with rules where the service knows that, a list of policies before."""
-    fields = dict(call.body['server_group'])
+    fields = dict(pick(call.body, 'server_group'))
     policies, rules = fields.pop('policies'), resource.properties['rules']
     newest = getattr(service.adapter_of(resource).get_endpoint_data(), 'max_microversion', None) or (2, 1)
     if tuple(newest) >= ONE_POLICY:

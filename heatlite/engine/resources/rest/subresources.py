@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, template, templates
@@ -85,13 +84,13 @@ def read(name: str, written: Written) -> Follow:
         bool(written.get('null_removed')))
 
 
-def items(value: object) -> list[Any]:
+def items(value: object) -> list[object]:
     """Entries of a map as `{key, value}`; maps without what was not given."""
     if isinstance(value, Mapping):
         return [{'key': key, 'value': item} for key, item in value.items()]
     return [without_nulls(item) for item in value] if isinstance(value, Iterable) else []
 
 
-def without(some: list[object], others: list[object]) -> list[Any]:
+def without(some: list[object], others: list[object]) -> list[object]:
     known = {json.dumps(item, sort_keys=True, default=str) for item in others}
     return [item for item in some if json.dumps(item, sort_keys=True, default=str) not in known]

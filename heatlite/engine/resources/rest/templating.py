@@ -24,7 +24,7 @@ class Scope:
     """What places stand for: first the names of `known` (values, or functions that are called when needed), then
     properties; `.name` is a property even when `known` has the name. Dots lead into maps, `|` names a filter."""
 
-    def __init__(self, properties: Values, known: Mapping[str, Any]) -> None:
+    def __init__(self, properties: Values, known: Mapping[str, object]) -> None:
         self.properties = properties
         self.known = known
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heatlite.common import exception
@@ -29,7 +28,7 @@ class Wait:
     error: tuple[str, ...] = ()
     reason: str = ''
 
-    def is_over(self, found: Mapping[str, object]) -> bool:
+    def is_over(self, found: object) -> bool:
         """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
         status = pick(found, self.field)
         seen = status if isinstance(status, list) else [status]
@@ -61,7 +60,7 @@ class Gone:
     reason: str = ''
     busy: tuple[str, ...] = ()
 
-    def is_over(self, found: Mapping[str, object]) -> bool:
+    def is_over(self, found: object) -> bool:
         """`found`: the thing as it still is. Raises ResourceInError."""
         if self.field is None:
             return False
@@ -72,7 +71,7 @@ class Gone:
                 status_reason=(pick(found, self.reason) if self.reason else None) or _('Unknown'))
         return status in self.values
 
-    def is_under_way(self, found: Mapping[str, object]) -> bool:
+    def is_under_way(self, found: object) -> bool:
         return self.field is not None and pick(found, self.field) in self.busy
 
 

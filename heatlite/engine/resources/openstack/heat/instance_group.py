@@ -119,7 +119,7 @@ class InstanceGroup(balanced.BalancedGroup):
         found = self.get_output(name) if self.has_output(name) else self._addresses()
         if isinstance(found, Mapping):          # as Heat stores them: by member
             found = [found[member] for member in grouputils.get_member_names(self) if member in found]
-        return found if isinstance(found, str) else ','.join(found) or None
+        return ','.join(found) or None if isinstance(found, list) else found
 
     def _addresses(self) -> list[str]:
         """Asked of the members: nested stacks that Heat made often have no output for them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.clients.os import service
 from heatlite.engine.resources.steps import Step
@@ -17,7 +17,7 @@ class InstanceStep(Step, total=False):
     name: str | None
     flavor: str
     size: int                               # GiB
-    wanted: list[dict[str, Any]]            # databases or users, as the service takes them
+    wanted: list[Values]            # databases or users, as the service takes them
     before: list[str]
 
 
