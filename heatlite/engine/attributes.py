@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from oslo_log import log
 
@@ -185,14 +185,17 @@ def all_schemata(resource_class: type[Reading]) -> dict[str, Schema]:
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
-def select_from_attribute(attribute_value: Any, path: Sequence[object]) -> object:
+def select_from_attribute(attribute_value: object, path: Sequence[object]) -> object:
     """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
         try:
-            if not isinstance(value, Mapping) and (isinstance(part, bool) or not isinstance(part, int)):
+            if isinstance(value, Mapping):
+                value = value[part]
+                continue
+            if isinstance(part, bool) or not isinstance(part, int) or not isinstance(value, Sequence):
                 return None
             value = value[part]
         except (KeyError, IndexError, TypeError):

@@ -254,7 +254,7 @@ class DependencyTaskGroup:
     element); the first error is raised, or all of them as an ExceptionGroup.
     """
 
-    def __init__(self, dependencies: Any, task: Callable[[Any], object] = lambda element: element(),
+    def __init__(self, dependencies: Any, task: Callable[..., object] = lambda element: element(),
                  reverse: bool = False, name: str | None = None,
                  error_wait_time: float | Callable[..., float | None] | None = None,
                  aggregate_exceptions: bool = False) -> None:

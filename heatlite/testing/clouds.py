@@ -16,7 +16,7 @@ from urllib import request
 
 from heatlite.testing.examples import Examples, ExamplesError
 
-Thing = Any
+Thing: TypeAlias = object
 """(kind, id), or whatever a stand-in says."""
 
 State: TypeAlias = Mapping[str, Any]

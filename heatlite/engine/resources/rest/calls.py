@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from heatlite.common.documents import known
 from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
@@ -36,8 +36,9 @@ class Call:
         return {**fields, 'ignore': list(self.ignore)}
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Call:
-        return cls(**{**known(cls, stored), 'ignore': tuple(stored['ignore'])})
+    def read(cls, stored: Mapping[str, object]) -> Call:
+        ignore = stored['ignore']
+        return cls(**{**known(cls, stored), 'ignore': tuple(ignore) if isinstance(ignore, list) else ()})
 
 
 @dataclass(frozen=True)

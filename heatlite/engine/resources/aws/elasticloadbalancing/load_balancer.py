@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from oslo_config import cfg
 
@@ -23,6 +23,7 @@ from heatlite.language.unknown import UNKNOWN
 TYPE = 'AWS::ElasticLoadBalancing::LoadBalancer'
 NO_CLIENT = ('255.255.255.255/32',)            # no client has this address; Octavia takes an empty list for everybody
 KEY_NAME = 'KeyName'                        # parameter of the parent: the key of the server of HAProxy
+T = TypeVar('T')
 
 
 class LoadBalancer(stack_resource.StackResource):
@@ -46,18 +47,20 @@ class LoadBalancer(stack_resource.StackResource):
     def validate(self) -> object:
         """Raises StackValidationFailed."""
         found = super().validate()
-        listeners = [each for each in self._known(self.LISTENERS, ()) if isinstance(each, Mapping)]
+        given: Sequence[object] = self._known(self.LISTENERS, [])
+        listeners = [each for each in given if isinstance(each, Mapping)]
         ports = [each['LoadBalancerPort'] for each in listeners if isinstance(each.get('LoadBalancerPort'), int)]
         for port in [*ports, *(each['InstancePort'] for each in listeners if isinstance(each['InstancePort'], int))]:
             if not 1 <= port <= 65535:
                 raise _invalid(_('%d is no port: it is 1 to 65535') % port)
         if len(set(ports)) != len(ports):
             raise _invalid(_('Each listener needs a LoadBalancerPort of its own'))
-        self._check_health(self._known(self.HEALTH_CHECK, None))
+        no_check: Values | None = None
+        self._check_health(self._known(self.HEALTH_CHECK, no_check))
         return found
 
-    def _known(self, name: str, otherwise: object) -> Any:
-        value = self.properties[name]
+    def _known(self, name: str, otherwise: T) -> T:
+        value: T = self.properties[name]
         return otherwise if value is None or value is UNKNOWN else value
 
     @staticmethod

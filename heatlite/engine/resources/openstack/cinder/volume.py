@@ -6,7 +6,7 @@ Schema: heatlite/engine/resources/catalogue/cinder.yaml
 from __future__ import annotations
 
 import json
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -247,13 +247,10 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None
+        after = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}
         wanted: Attachment = {
-            'server': self._after(prop_diff, self.INSTANCE_ID), 'volume': self._after(prop_diff, self.VOLUME_ID),
-            'device': self._after(prop_diff, self.DEVICE)}
+            'server': after[self.INSTANCE_ID], 'volume': after[self.VOLUME_ID], 'device': after[self.DEVICE]}
         return {'detach': self._detachment(), 'attach': wanted}
-
-    def _after(self, prop_diff: PropertyDiff, name: str) -> Any:
-        return prop_diff[name] if name in prop_diff else self.properties[name]
 
     def check_update_complete(self, progress: Move | None) -> bool:
         if progress is None:
