@@ -11,7 +11,7 @@ import yaml
 Path = tuple[object, ...]                      # keys and positions that lead to a value
 
 Written: TypeAlias = Mapping[str, Any]
-"""A map as a file of YAML has it. Of what form its values are is not known: whoever reads them checks them."""
+"""A map as a file of YAML has it. The form of its values is not known: the code that reads them checks it."""
 
 
 class YamlError(Exception):
