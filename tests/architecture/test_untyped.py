@@ -18,7 +18,7 @@ SLACK = 10                  # by which a number in the table may be too large: l
 
 ALLOWED = {
     'api': 73, 'authoring': 17, 'cmd': 35, 'common': 83, 'db': 131, 'editing': 13, 'engine': 33,
-    'engine.clients': 45, 'engine.compat': 2, 'engine.durability': 8,
+    'engine.clients': 46, 'engine.compat': 2, 'engine.durability': 8,
     'engine.observe': 2, 'engine.reconcile': 72, 'engine.requests': 49, 'engine.resources': 56,
     'engine.types': 7, 'language': 140, 'osc': 25, 'planning': 34, 'rpc': 33, 'takeover': 15, 'testing': 23,
     'wsgi': 3,

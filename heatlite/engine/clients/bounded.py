@@ -25,7 +25,6 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
-    from _typeshed import WriteableBuffer
     from urllib3 import PoolManager
 
 PIECE = 65536                               # bytes that are read at once
@@ -65,7 +64,7 @@ class _Source(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: WriteableBuffer) -> int | None:
+    def readinto(self, buffer: Any) -> int | None:
         if self._due is None:
             return self._bytes.readinto(buffer)
         left = self._due - time.monotonic()
