@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from oslo_log import log
 
@@ -11,6 +11,9 @@ from heatlite.common.i18n import _
 from heatlite.engine import support
 from heatlite.language.support import status_of
 from heatlite.language.unknown import UNKNOWN
+
+if TYPE_CHECKING:
+    from heatlite.engine.resource_reading import Reading
 
 LOG = log.getLogger(__name__)
 
@@ -47,7 +50,7 @@ class Schema:
         """Return `schema` itself, or a Schema from the description, which is all that old plug-ins give."""
         return schema if isinstance(schema, Schema) else cls(str(schema))
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> str:
         if key == self.DESCRIPTION and self.description is not None:
             return self.description
         if key == self.TYPE and self.type is not None:
@@ -86,20 +89,20 @@ class Attribute:
         return {'Value': {'Fn::GetAtt': [resource_name, self.name]}, 'Description': self.schema.description}
 
 
-class Attributes(Mapping[str, Any]):
+class Attributes(Mapping[str, object]):
     """Values by attribute name, read by `resolver(name)` at the first use and cached unless the schema forbids it.
 
     None is not cached: it often means that there is no value yet.
     """
 
-    def __init__(self, res_name: str, schema: Mapping[str, Any], resolver: Callable[[str], object]) -> None:
+    def __init__(self, res_name: str, schema: Mapping[str, object], resolver: Callable[[str], object]) -> None:
         self._resource_name = res_name
         self._resolver = resolver
         self.schema = schema
         self._values: dict[Key, object] = {}
         self._has_new = False
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         if key not in self.schema:
             raise KeyError(_('%(resource)s: Invalid attribute %(key)s')
                            % {'resource': self._resource_name, 'key': key})
@@ -152,13 +155,15 @@ class Attributes(Mapping[str, Any]):
 
     def _note_wrong_type(self, key: str, value: object) -> None:
         schema = self.schema[key]
-        wanted = _ACCEPTS.get(schema.type) if isinstance(schema, Schema) and schema.type else None
+        if not isinstance(schema, Schema) or not schema.type:
+            return
+        wanted = _ACCEPTS.get(schema.type)
         if wanted is not None and not isinstance(value, wanted):
             LOG.warning('Attribute %s of %s is declared as %s but is a %s', key, self._resource_name, schema.type,
                         type(value).__name__)
 
     @staticmethod
-    def as_outputs(resource_name: str, resource_class: object,
+    def as_outputs(resource_name: str, resource_class: type[Reading],
                    template_type: str = 'cfn') -> dict[str, dict[str, object]]:
         """Return the outputs of a template generated from a type, one for each attribute that is not hidden."""
         found = {}
@@ -175,19 +180,22 @@ class Attributes(Mapping[str, Any]):
                 for name, body in (json_outputs or {}).items()}
 
 
-def all_schemata(resource_class: Any) -> dict[str, Schema]:
+def all_schemata(resource_class: type[Reading]) -> dict[str, Schema]:
     """Return the schemas of a type's own attributes and of those that every type has."""
     return {**schemata(resource_class.attributes_schema), **resource_class.base_attributes_schema}
 
 
-def select_from_attribute(attribute_value: Any, path: Sequence[object]) -> object:
+def select_from_attribute(attribute_value: object, path: Sequence[object]) -> object:
     """Follow `path` through maps (by key), lists and texts (by integer). Returns None if a part does not fit."""
     value = attribute_value
     for part in path:
         if value is UNKNOWN:
             return UNKNOWN
         try:
-            if not isinstance(value, Mapping) and (isinstance(part, bool) or not isinstance(part, int)):
+            if isinstance(value, Mapping):
+                value = value[part]
+                continue
+            if isinstance(part, bool) or not isinstance(part, int) or not isinstance(value, Sequence):
                 return None
             value = value[part]
         except (KeyError, IndexError, TypeError):

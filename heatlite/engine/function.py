@@ -6,11 +6,12 @@ import abc
 import itertools
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 
 if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resource_stack import OwnStack
 
 _PLAIN = (str, int, float, bool, type(None))
@@ -19,7 +20,7 @@ _PLAIN = (str, int, float, bool, type(None))
 class Function(metaclass=abc.ABCMeta):
     """One call in a template. If `result()` returns `Ellipsis`, the call is left out of the result."""
 
-    def __init__(self, stack: OwnStack | None, fn_name: str, args: Any) -> None:
+    def __init__(self, stack: OwnStack | None, fn_name: str, args: object) -> None:
         self._stackref = weakref.ref(stack) if stack is not None else None
         self.fn_name = fn_name
         self.args = args
@@ -40,7 +41,7 @@ class Function(metaclass=abc.ABCMeta):
     def result(self) -> object:
         """Return the value of the call."""
 
-    def dependencies(self, path: str) -> Iterator[Any]:
+    def dependencies(self, path: str) -> Iterator[Resource]:
         """Return the resources to which this call refers; `path` is for errors."""
         return dependencies(self.args, f'{path}.{self.fn_name}')
 
@@ -68,14 +69,14 @@ class Function(metaclass=abc.ABCMeta):
 class Macro(Function, metaclass=abc.ABCMeta):
     """A call that decides itself which of its raw arguments are parsed."""
 
-    def __init__(self, stack: OwnStack | None, fn_name: str, raw_args: Any, parse_func: Callable[..., object],
+    def __init__(self, stack: OwnStack | None, fn_name: str, raw_args: object, parse_func: Callable[..., object],
                  template: object) -> None:
         self._templateref = weakref.ref(template) if template is not None else None
         super().__init__(stack, fn_name, raw_args)
         self.parsed = self.parse_args(parse_func)
 
     @property
-    def template(self) -> Any:
+    def template(self) -> object:
         return self._templateref() if self._templateref is not None else None
 
     @abc.abstractmethod
@@ -88,7 +89,7 @@ class Macro(Function, metaclass=abc.ABCMeta):
     def validate(self) -> None:
         validate(self.parsed)
 
-    def dependencies(self, path: str) -> Iterator[Any]:
+    def dependencies(self, path: str) -> Iterator[Resource]:
         return dependencies(self.parsed, f'{path}.{self.fn_name}')
 
     def dep_attrs(self, resource_name: str) -> Iterator[object]:
@@ -129,7 +130,7 @@ def validate(snippet: object, path: list[object] | None = None) -> None:
         validate(value, [*path, name])
 
 
-def dependencies(snippet: object, path: str = '') -> Iterator[Any]:
+def dependencies(snippet: object, path: str = '') -> Iterator[Resource]:
     """Return the resources to which functions in `snippet` refer."""
     if isinstance(snippet, Function):
         return iter(snippet.dependencies(path))
@@ -163,7 +164,7 @@ def _children(snippet: object) -> Iterable[tuple[object, object]]:
 class Invalid(Function):
     """A function that this version of the template format forbids. Raises Error when it is made."""
 
-    def __init__(self, stack: OwnStack | None, fn_name: str, args: Any) -> None:
+    def __init__(self, stack: OwnStack | None, fn_name: str, args: object) -> None:
         raise exception.Error(f'The function "{fn_name}" is invalid in this context')
 
     def result(self) -> object:

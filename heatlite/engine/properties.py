@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -27,6 +27,13 @@ SCHEMA_TYPES = (INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST) = (
 __all__ = ['InvalidSchemaError', 'Properties', 'Property', 'Schema', 'TranslationRule', 'constr', 'schemata', 'support']
 
 InvalidSchemaError = exception.InvalidSchemaError
+
+Values: TypeAlias = Mapping[str, Any]
+"""Values of properties by name, converted by their schemas: only its schema says of what type one is."""
+
+PropertyDiff: TypeAlias = dict[str, Any]
+"""The third argument of `handle_update`: changed properties with their new values, None for one that was removed. The
+types of the values are those of `Values`."""
 
 
 def schemata(schema_dicts: Mapping[str, Any]) -> Mapping[str, Schema]:
@@ -85,7 +92,7 @@ class Properties(Mapping[str, Any]):
     """
 
     def __init__(self, schema: Mapping[str, object], data: Mapping[str, object] | None,
-                 resolver: Callable[[Any], Any] = function.resolve, parent_name: str | None = None,
+                 resolver: Callable[[object], Any] = function.resolve, parent_name: str | None = None,
                  context: RequestContext | None = None,
                  section: str | None = None, translation: Sequence[TranslationRule] | None = None,
                  rsrc_description: str | None = None, *,

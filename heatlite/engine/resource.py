@@ -6,8 +6,7 @@ The parts that plug-ins may use: docs/spec/plugins.rst, "The base class of resou
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from oslo_config import cfg
 from oslo_log import log
@@ -19,6 +18,7 @@ from heatlite.common.identifier import HeatIdentifier
 from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.resource_importing import Importing
+from heatlite.engine.resource_keeping import Exported
 from heatlite.engine.resource_legacy import Legacy
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.stored_resource import NULL_WRITER, ResourceWriter, StoredResource
@@ -99,13 +99,13 @@ class Resource(Legacy, Importing):
         """Whether the type has a handler for `action`."""
         return self.handler(action) is not None
 
-    def handler(self, action: str) -> Callable[..., Any] | None:
+    def handler(self, action: str) -> Callable[..., object] | None:
         """Return the handler of `action`, or None. For DELETE it depends on the deletion policy."""
         if action == self.DELETE:
             return self._delete_handler()
         return getattr(self, f'handle_{action.lower()}', None)
 
-    def checker(self, action: str) -> Callable[[Any], object] | None:
+    def checker(self, action: str) -> Callable[..., object] | None:
         """Return the check of `action`, called with the handler's return value. None: the action is done at once.
 
         The check may raise PollDelay(n): call it again after n poll intervals.
@@ -114,7 +114,7 @@ class Resource(Legacy, Importing):
             return None
         return getattr(self, f'check_{action.lower()}_complete', None)
 
-    def canceller(self, action: str) -> Callable[[Any], object] | None:
+    def canceller(self, action: str) -> Callable[..., object] | None:
         return getattr(self, f'handle_{action.lower()}_cancel', None)
 
     def cancel_grace_period(self) -> float | None:
@@ -123,7 +123,7 @@ class Resource(Legacy, Importing):
             return None
         return float(cfg.CONF.error_wait_time)
 
-    def _delete_handler(self) -> Callable[..., Any] | None:
+    def _delete_handler(self) -> Callable[..., object] | None:
         match self.t.deletion_policy():
             case rsrc_defn.RETAIN:
                 return None
@@ -181,9 +181,9 @@ class Resource(Legacy, Importing):
             return self.resource_id
         return None
 
-    def handle_adopt(self, resource_data: Mapping[str, Any] | None = None) -> None:
+    def handle_adopt(self, resource_data: Exported | None = None) -> object:
         """Adopt an object: take over the resource's entry in an export."""
-        entry = resource_data or {}
+        entry: Exported = resource_data or {}
         if not entry.get('resource_id'):
             raise Exception(_('Resource ID was not provided.'))
         self.resource_id_set(entry['resource_id'])
@@ -191,6 +191,7 @@ class Resource(Legacy, Importing):
             self.data_set(key, value)
         if entry.get('metadata') is not None:
             self.metadata_set(entry['metadata'])
+        return None
 
     def handle_preempt(self) -> bool | None:
         """Called if a newer update waits for the running create or update. For types that can end it early.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.resource_checking import Checking
 
 
@@ -15,7 +16,7 @@ class Importing(Checking):
 
     shows_none_when_gone: ClassVar[bool] = False        # `_show_resource` returns None for an object that is not there
 
-    def list_named(self, name: str | None) -> Iterable[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> Iterable[Fields]:
         """Return the objects of this type that the service lists, those with this name if one is given; others may be
         among them. Raises NotSupported."""
         raise exception.NotSupported(feature=_('Looking for an object of type %s by its name or tag') % self.type())
@@ -40,7 +41,7 @@ class Importing(Checking):
         """Return what `read_imported` of a type raises whose objects cannot be imported."""
         return exception.NotSupported(feature=_('The import of resources of type %s') % self.type())
 
-    def live_when_imported(self, data: Any) -> dict[str, object]:
+    def live_when_imported(self, data: object) -> dict[str, object]:
         """Return the properties that the object has, as far as its service reports them. `data`: from `read_imported`.
         """
         return self.parse_live_resource_data(self.properties, data)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypedDict
 
 from heatlite.common import exception, limits
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.db import codec
 from heatlite.engine.resource_state import State
+from heatlite.engine.rsrc_defn import Metadata
+
+
+class Exported(TypedDict, total=False):
+    """What is used of the entry of a resource in an export (`prepare_abandon`)."""
+
+    resource_id: str | None
+    metadata: Metadata | None
+    resource_data: dict[str, str] | None
 
 
 class Keeping(State):
@@ -40,14 +49,14 @@ class Keeping(State):
         self._recorder.data(self, key, None, False)
         return True
 
-    def metadata_get(self, refresh: bool = False) -> dict[str, Any]:
+    def metadata_get(self, refresh: bool = False) -> Metadata:
         """Return the stored metadata; if there is none, the template's."""
         if refresh and self._record is not None:
             self._metadata = self._record.metadata
         return self._metadata if self._metadata is not None else self.t.metadata()
 
-    def metadata_set(self, metadata: dict[str, Any] | None,
-                     merge_metadata: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]] | None = None) -> None:
+    def metadata_set(self, metadata: Metadata | None,
+                     merge_metadata: Callable[[Metadata, Metadata], Metadata] | None = None) -> None:
         """Store metadata, or the result of `merge_metadata(new, current)`. Raises ResourceNotAvailable before creation
         and during deletion, TypeError for a value that is no JSON, RequestLimitExceeded for one that is too large."""
         if self.action in (self.INIT, self.DELETE):
@@ -65,7 +74,7 @@ class Keeping(State):
             self._record.metadata = value
         self._recorder.metadata(self, value)
 
-    def metadata_update(self, new_metadata: object = None) -> None:
+    def metadata_update(self, new_metadata: Any = None) -> None:
         """Called when metadata elsewhere changed, for types that follow it. None: the template's, resolved again."""
 
     def handle_metadata_reset(self) -> None:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
+from heatlite.engine.rsrc_defn import Metadata
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+    from heatlite.engine.resource_services import Services
 
 SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
 
@@ -21,14 +23,14 @@ class Legacy(Updates, Keeping):
     keystone: Callable[[], KeystoneClient]             # as the others of SERVICES
 
     @property
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Metadata:
         return self.metadata_get()
 
     @metadata.setter
     def metadata(self, value: dict[str, object]) -> None:
         self.metadata_set(value)
 
-    def parsed_template(self, section: str | None = None, default: object = None) -> Any:
+    def parsed_template(self, section: str | None = None, default: object = None) -> object:
         """Return the definition last applied, or one section of it, with the keys of the CFN format."""
         parts = dict(self.frozen_definition().items())
         if section is None:
@@ -38,7 +40,7 @@ class Legacy(Updates, Keeping):
     @property
     def _stored_properties_data(self) -> dict[str, object]:
         """The values of the properties last applied; None for those that were not given."""
-        return {**dict.fromkeys(self.properties_schema), **self.parsed_template('Properties')}
+        return {**dict.fromkeys(self.properties_schema), **self.frozen_definition()['Properties']}
 
     def FnBase64(self, data: str) -> str:
         return base64.b64encode(data.encode()).decode()
@@ -72,7 +74,7 @@ class Legacy(Updates, Keeping):
 
 
 def _shortcut(service: str) -> object:
-    def client(self: Any) -> Any:
+    def client(self: Services) -> object:
         return self.client(service)
 
     client.__name__ = service

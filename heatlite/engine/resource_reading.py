@@ -14,6 +14,7 @@ from heatlite.engine import attributes as attribute_set
 from heatlite.engine.properties import Properties
 from heatlite.engine.resource_properties import PropertyAccess
 from heatlite.engine.resource_services import Services
+from heatlite.language.definition import StackDefinition
 
 LOG = log.getLogger(__name__)
 
@@ -60,7 +61,7 @@ class Reading(PropertyAccess, Services):
     def attributes(self, value: attribute_set.Attributes) -> None:
         self._attributes = value
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Return the value, or the part of it at `path`. Raises InvalidTemplateAttribute for an unknown name.
 
         Types with attributes that exist only together with a path override this.
@@ -71,7 +72,7 @@ class Reading(PropertyAccess, Services):
             raise exception.InvalidTemplateAttribute(resource=self.name, key=key)
         return attribute_set.select_from_attribute(value, path)
 
-    def FnGetAtt(self, key: str, *path: object) -> Any:
+    def FnGetAtt(self, key: str, *path: object) -> object:
         """Return `get_attribute(key, *path)`; also caches the values of types that override it."""
         overridden = type(self).get_attribute is not Reading.get_attribute
         values = self.attributes
@@ -110,8 +111,8 @@ class Reading(PropertyAccess, Services):
         if isinstance(self._attributes, attribute_set.Attributes):
             self._attributes.reset_resolved_values()
 
-    def referenced_attrs(self, stk_defn: Any = None, in_resources: bool = True, in_outputs: bool = True,
-                         load_all: bool = False) -> set[object]:
+    def referenced_attrs(self, stk_defn: StackDefinition | None = None, in_resources: bool = True,
+                         in_outputs: bool = True, load_all: bool = False) -> set[object]:
         """Return the attributes of this resource that the template uses: names, or tuples of a name and a path.
 
         `stk_defn`: the definition, the stack's by default. A reference without attribute name means all of them.
@@ -164,7 +165,7 @@ class Reading(PropertyAccess, Services):
         self.live_is_read = data is not None
         return {} if data is None else self.parse_live_resource_data(resource_properties, data)
 
-    def get_live_resource_data(self) -> Any:
+    def get_live_resource_data(self) -> object:
         try:
             return self._live_object()
         except Exception as error:
@@ -177,7 +178,7 @@ class Reading(PropertyAccess, Services):
         return self._show_resource()
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Any) -> dict[str, object]:
         """Return the part of `resource_data` that can be compared with properties.
 
         A `name` that the template does not set is left out: it is the physical name.
@@ -197,6 +198,6 @@ class Reading(PropertyAccess, Services):
             raise exception.Error('; '.join(wrong))
 
 
-def _key(name: str) -> Any:
+def _key(name: str) -> attribute_set.Key:
     """Return the cache key for a stored key, which is a name, or a JSON list of a name and a path."""
     return tuple(json.loads(name)) if name.startswith('[') else name

@@ -50,7 +50,7 @@ class ShownConfig(TypedDict):
     id: NotRequired[str]
     name: str | None
     group: str | None
-    config: Any                             # a text, or for some groups a map
+    config: object                           # a text, or for some groups a map
     inputs: list[ConfigEntry]
     outputs: list[ConfigEntry]
     options: dict[str, object]

@@ -18,6 +18,7 @@ from heatlite.language.environment import Environment
 from heatlite.planning.states import ResourceState
 
 if TYPE_CHECKING:
+    from heatlite.engine.attributes import Attributes
     from heatlite.engine.resource_stack import OwnStack
 
 SHORTEST_NAME = 4                           # characters: two of the stack's name, a dash, one of the end
@@ -37,9 +38,9 @@ class State:
     STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
     LOCK_ACTIONS = (LOCK_NONE, LOCK_ACQUIRE, LOCK_RELEASE, LOCK_RESPECT) = (None, 1, -1, 0)
 
-    properties_schema: Mapping[str, Any] = {}
-    attributes_schema: Mapping[str, Any] = {}
-    update_policy_schema: Mapping[str, Any] = {}
+    properties_schema: Mapping[str, object] = {}
+    attributes_schema: Mapping[str, object] = {}
+    update_policy_schema: Mapping[str, object] = {}
     support_status = support.SupportStatus()
     default_client_name: ClassVar[str | None] = None
     entity: ClassVar[str | None] = None
@@ -100,11 +101,11 @@ class State:
         self._record: StoredResource | None = None
         self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
-        self._metadata: dict[str, Any] | None = None
+        self._metadata: rsrc_defn.Metadata | None = None
         self._kept_attributes: dict[str, object] = {}
         self._properties: property_set.Properties | None = None
         self._update_policy: property_set.Properties | None = None
-        self._attributes: Any = None            # Attributes, made at the first use; or a plug-in's dictionary
+        self._attributes: Attributes | None = None      # made at the first use; or a plug-in's dictionary
 
     @property
     def record(self) -> StoredResource | None:

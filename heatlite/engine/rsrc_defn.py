@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -13,6 +13,7 @@ from heatlite.engine import function
 from heatlite.engine import properties as property_set
 
 if TYPE_CHECKING:
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resource_stack import OwnStack
     from heatlite.language.translation import TranslationRule
 
@@ -29,6 +30,10 @@ _HOT_KEYS = {'type': 'resource_type', 'properties': '_properties', 'metadata': '
 _STORED = tuple(key for key in _HOT_KEYS if key not in ('properties', 'description', 'condition'))
 
 
+Metadata: TypeAlias = dict[str, object]
+"""The metadata of a resource: JSON that templates and signals give. What is in it, their authors and the type say."""
+
+
 class ResourceDefinition(Mapping[str, Any]):
     """The definition of one resource. Its parts may contain functions; `evaluate(part)` resolves them on reading.
 
@@ -43,10 +48,10 @@ class ResourceDefinition(Mapping[str, Any]):
     DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = DELETION_POLICIES
 
     def __init__(self, name: str, resource_type: str, properties: Mapping[str, object] | None = None,
-                 metadata: object = None, depends: Any = None, deletion_policy: object = None,
+                 metadata: object = None, depends: object = None, deletion_policy: object = None,
                  update_policy: Mapping[str, object] | None = None, description: str | None = None,
                  external_id: object = None, condition: object = None, *,
-                 evaluate: Callable[[Any], Any] = function.resolve, requires: Collection[str] | None = None,
+                 evaluate: Callable[[object], Any] = function.resolve, requires: Collection[str] | None = None,
                  references: Callable[[str], Collection[object]] | None = None,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.name = name
@@ -82,7 +87,7 @@ class ResourceDefinition(Mapping[str, Any]):
         return property_set.Properties(schema, self._update_policy or {}, self.evaluate, self.name, context,
                                      section='UpdatePolicy')
 
-    def metadata(self) -> dict[str, Any]:
+    def metadata(self) -> Metadata:
         return self.evaluate(self._metadata) or {} if self._metadata is not None else {}
 
     def deletion_policy(self) -> str:
@@ -109,12 +114,12 @@ class ResourceDefinition(Mapping[str, Any]):
         depends = self.evaluate(self._depends) if self._depends is not None else None
         return [depends] if isinstance(depends, str) else list(depends or ())
 
-    def dependencies(self, stack: OwnStack) -> Iterator[Any]:
+    def dependencies(self, stack: OwnStack) -> Iterator[Resource]:
         """Return the resources of `stack` it depends on. Raises InvalidTemplateReference."""
         if self.requires is not None:
             return (stack[name] for name in self.requires)
 
-        def explicit() -> Iterator[Any]:
+        def explicit() -> Iterator[Resource]:
             for name in self.explicit_dependencies():
                 if name not in stack:
                     raise exception.InvalidTemplateReference(resource=name, key=self.name)
@@ -127,7 +132,7 @@ class ResourceDefinition(Mapping[str, Any]):
         if self.requires is not None:
             return set(self.requires)
         referred = itertools.chain(function.dependencies(self._properties), function.dependencies(self._metadata))
-        return {*self.explicit_dependencies(), *(getattr(other, 'name', other) for other in referred)}
+        return {*self.explicit_dependencies(), *(str(getattr(other, 'name', other)) for other in referred)}
 
     def dep_attrs(self, resource_name: str) -> set[object]:
         """Return the attributes of that resource that it reads: names, or tuples of a name and a path."""
@@ -157,7 +162,7 @@ class ResourceDefinition(Mapping[str, Any]):
         frozen._rules = self._rules
         return frozen
 
-    def reparse(self, stack: Any, template: Any) -> ResourceDefinition:
+    def reparse(self, stack: OwnStack, template: Any) -> ResourceDefinition:
         """Return a copy with its functions parsed again by `template` in the scope of `stack`."""
         def parsed(part: object) -> Any:
             return template.parse(stack, part) if part is not None else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import types
 from collections.abc import Callable, Generator, Iterable
-from typing import Any
+from typing import Any, SupportsInt
 
 from oslo_log import log
 
@@ -21,7 +21,7 @@ LOG = log.getLogger(__name__)
 
 ENABLE_SLEEP = True                         # False: for tests that must not wait
 
-Step = Generator[Any, None, None]
+Step = Generator[object, None, None]
 
 
 def task_description(task: object) -> str:
@@ -80,7 +80,7 @@ class ExceptionGroup(Exception):
 class TaskRunner:
     """Runs one task step by step. Its truth value is true until the task is done."""
 
-    def __init__(self, task: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+    def __init__(self, task: Callable[..., object], *args: object, **kwargs: object) -> None:
         assert callable(task), 'Task is not callable'
         self._task = task
         self._args = args
@@ -162,7 +162,7 @@ class TaskRunner:
                 self.step()
             while not self._done:
                 try:
-                    yield
+                    yield None
                     if progress_callback is not None:
                         progress_callback()
                 except GeneratorExit:
@@ -213,10 +213,10 @@ class TaskRunner:
             runtimes.current().sleep(seconds)
 
 
-def _turns(yielded: Any) -> int:
+def _turns(yielded: object) -> int:
     try:
-        return max(int(yielded), 1)
-    except (TypeError, ValueError):
+        return max(int(yielded), 1) if isinstance(yielded, str | SupportsInt) else 1
+    except ValueError:
         return 1
 
 
@@ -254,9 +254,9 @@ class DependencyTaskGroup:
     element); the first error is raised, or all of them as an ExceptionGroup.
     """
 
-    def __init__(self, dependencies: Any, task: Callable[[Any], object] = lambda element: element(),
+    def __init__(self, dependencies: Any, task: Callable[..., object] = lambda element: element(),
                  reverse: bool = False, name: str | None = None,
-                 error_wait_time: float | Callable[[Any], float | None] | None = None,
+                 error_wait_time: float | Callable[..., float | None] | None = None,
                  aggregate_exceptions: bool = False) -> None:
         graph = dependencies.graph(reverse=reverse) if hasattr(dependencies, 'graph') else dependencies
         if reverse and not hasattr(dependencies, 'graph'):
@@ -286,7 +286,7 @@ class DependencyTaskGroup:
                         self._advance(element, self._runners[element].start, errors)
                 if not any(_is_running(runner) for runner in self._runners.values()):
                     break
-                yield
+                yield None
         except BaseException:
             for runner in self._runners.values():
                 runner.cancel()
@@ -351,7 +351,7 @@ class PollingTaskGroup:
             for runner in running:
                 runner.start()
             while running := [runner for runner in running if not runner.done()]:
-                yield
+                yield None
                 for runner in running:
                     runner.step()
         finally:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from heatlite.planning.states import ResourceState
 
 if TYPE_CHECKING:
     from heatlite.engine.resource_state import State
+    from heatlite.engine.rsrc_defn import Metadata
+    from heatlite.planning.replacement import ReplacementDocument
 
 
 @dataclass
@@ -23,11 +25,11 @@ class StoredResource:
     state: ResourceState
     properties: dict[str, object] | None = None
     definition: dict[str, object] | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: Metadata | None = None
     data: dict[str, str] = field(default_factory=dict)
     attributes: dict[str, object] = field(default_factory=dict)
     before: tuple[str, str] | None = None   # (action, status) before the current action, if it matters
-    cause: dict[str, Any] | None = None     # planning.replacement: MADE or MARKED -> a ReplacementCause
+    cause: dict[str, ReplacementDocument] | None = None     # planning.replacement: MADE or MARKED -> a ReplacementCause
 
 
 class ResourceWriter(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from heatlite.engine.properties import Schema
 from heatlite.language.constraints import AllowedValues, CustomConstraint, Length, Modulo, Range
@@ -20,7 +19,7 @@ FORMS: Mapping[str, tuple[str, str]] = {
     'iso_8601': ('2999-01-01T00:00:00', '2999-01-02T00:00:00')}
 
 
-Named = Mapping[str, Sequence[Any]]
+Named = Mapping[str, Sequence[object]]
 """Custom constraint -> values that satisfy it where the types are tried."""
 NONE_NAMED: Named = {}
 
@@ -75,8 +74,8 @@ def _candidates(name: str, schema: Schema, now: object, named: Named) -> Iterato
             yield from _texts(name, schema, named)
 
 
-def _numbers(schema: Schema, now: Any) -> Iterator[object]:
-    current = now if isinstance(now, int | float) else int(now) if str(now).isdigit() else 0
+def _numbers(schema: Schema, now: object) -> Iterator[object]:
+    current = now if isinstance(now, int | float) else int(str(now)) if str(now).isdigit() else 0
     step = next((each.step for each in schema.constraints if isinstance(each, Modulo)), 1)
     yield current + step
     for each in schema.constraints:
@@ -87,10 +86,10 @@ def _numbers(schema: Schema, now: Any) -> Iterator[object]:
     yield current - step
 
 
-def _texts(name: str, schema: Schema, named: Named) -> Iterator[str]:
+def _texts(name: str, schema: Schema, named: Named) -> Iterator[object]:
     for each in schema.constraints:
         if isinstance(each, CustomConstraint):
-            found: Sequence[Any] = named.get(each.body()) or FORMS.get(each.body()) or ()
+            found: Sequence[object] = named.get(each.body()) or FORMS.get(each.body()) or ()
             yield from found
             return
     for text in TEXTS:
@@ -116,12 +115,12 @@ def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[lis
         yield []
 
 
-def _maps(schema: Schema, now: Any, named: Named) -> Iterator[dict[str, object]]:
-    inner = schema.schema
+def _maps(schema: Schema, now: object, named: Named) -> Iterator[dict[str, object]]:
+    inner, before = schema.schema, now if isinstance(now, Mapping) else {}
     if not isinstance(inner, Mapping) or not inner:
-        yield {**(now or {}), 'another': 'b'}
+        yield {**before, 'another': 'b'}
         return
-    given = dict(now or {})
+    given = dict(before)
     for name, child in inner.items():
         if child.required and name not in given:
             given[name] = value(name, child, None, named)

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http import client
-from typing import Any
 
 READING = frozenset({'GET', 'HEAD', 'OPTIONS'})
 # POST requests that change nothing: logins, which a session makes whenever it likes, and questions for a price.
@@ -27,23 +26,25 @@ class Calls:
 
     @contextmanager
     def watched(self) -> Iterator[Calls]:
-        real = client.HTTPConnection.putrequest, client.HTTPConnection.endheaders, client.HTTPResponse.begin
-        popen = subprocess.Popen.__init__
+        real: tuple[Callable[..., None], ...] = (
+            client.HTTPConnection.putrequest, client.HTTPConnection.endheaders, client.HTTPResponse.begin)
+        popen: Callable[..., None] = subprocess.Popen.__init__
 
-        def putrequest(connection: Any, method: str, url: str, *arguments: Any, **more: Any) -> None:
+        def putrequest(connection: client.HTTPConnection, method: str, url: str, *arguments: object,
+                       **more: object) -> None:
             if not self._busy and method.upper() not in READING and not url.partition('?')[0].endswith(UNCHANGING):
                 self.writes.append(f'{method} {url}')
             real[0](connection, method, url, *arguments, **more)
 
-        def endheaders(connection: Any, *arguments: Any, **more: Any) -> None:
+        def endheaders(connection: client.HTTPConnection, *arguments: object, **more: object) -> None:
             self._tell('before a request')
             real[1](connection, *arguments, **more)
 
-        def begin(response: Any) -> None:
+        def begin(response: client.HTTPResponse) -> None:
             real[2](response)
             self._tell('after a request')
 
-        def start(process: Any, *arguments: Any, **more: Any) -> None:
+        def start(process: object, *arguments: object, **more: object) -> None:
             self._tell('before a program')
             self.writes.append(f'run {arguments[0] if arguments else more.get("args")}')
             popen(process, *arguments, **more)

@@ -16,14 +16,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from heatlite.engine.properties import Schema
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
+from heatlite.engine.types.registry import Registry
 from heatlite.testing import another
 from heatlite.testing.another import NONE_NAMED, Named
-from heatlite.testing.clouds import Cloud
+from heatlite.testing.clouds import Cloud, State
 from heatlite.testing.examples import Example, referred
 from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
 from heatlite.testing.scenario import ResourceScenario, not_planned, planned
@@ -90,7 +90,8 @@ def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
         before = {each: value for each, value in before.items() if value is not None}
         extra = dict(said.get('needs', {}))
         try:
-            to = said['to'] if 'to' in said else _other(name, schema, before.get(name), example, extra, named)
+            to = said['to'] if 'to' in said else _other(
+                name, Schema.from_legacy(schema), before.get(name), example, extra, named)
         except another.NoValue as problem:
             yield Untried(name, str(problem))
             continue
@@ -130,7 +131,7 @@ class Trial:
     """All changes of one type, in a scenario that is built anew when a change leaves it unusable."""
 
     def __init__(self, type_name: str, kind: type[Resource], example: Example, cloud: Cloud,
-                 register: Callable[[object], None], crash_every: int, named: Named = NONE_NAMED, *,
+                 register: Callable[[Registry], None], crash_every: int, named: Named = NONE_NAMED, *,
                  beside: bool = True, by_plans: bool = False) -> None:
         """`crash_every`: of lives; `named`: of `of`. `beside`: also beside a replacement of what it depends on.
         `by_plans`: changes are planned and the plans applied, those of the example that replace it included."""
@@ -248,7 +249,7 @@ class Trial:
             return str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
         return None
 
-    def _once(self, change: Change, neighbour: str | None) -> tuple[str, object, list[Any]]:
+    def _once(self, change: Change, neighbour: str | None) -> tuple[str, Counter[str], list[tuple[str, int]]]:
         """What is wrong with the update; what is there after it, the points on the way."""
         if change.before == change.after:
             raise Broken('the value is the same before and after')
@@ -286,7 +287,7 @@ class Trial:
             wrong = f'left behind: {_few([f"{count} {kind}" for kind, count in left.items()])}' if left else ''
         return wrong, there, points
 
-    def _killed(self, change: Change, neighbour: str | None, point: Any, wanted: Any) -> str:
+    def _killed(self, change: Change, neighbour: str | None, point: tuple[str, int], wanted: Counter[str]) -> str:
         scenario = self._made(change.before, change.extra)
         if neighbour is not None:
             scenario.mark_unhealthy(neighbour)
@@ -358,7 +359,7 @@ class Broken(Exception):
     """A life cannot go on; the text says why."""
 
 
-def _objects(state: Any, known: Known) -> Iterator[str]:
+def _objects(state: State | None, known: Known) -> Iterator[str]:
     """One line for each object and each quota: its kind and its fields, sorted."""
     if state is None:
         return
@@ -380,7 +381,7 @@ class Known:
     texts: dict[tuple[str, bool], str] = field(default_factory=dict, compare=False)     # results of `_text`
 
 
-def _plain(value: object, known: Known, key: str = '') -> Any:
+def _plain(value: object, known: Known, key: str = '') -> object:
     """Without ids, times, empty values and what the cloud chose; a name for the id of a resource of the stack."""
     match value:
         case str():
@@ -397,8 +398,8 @@ def _plain(value: object, known: Known, key: str = '') -> Any:
                     if name not in PASSING and each not in (None, '', [], {})}
         case list():
             plain = [_plain(each, known) for each in value]
-            is_ids = all(isinstance(each, str) and each.startswith('<') for each in plain)
-            return sorted(plain) if is_ids else plain       # in the order in which the objects were made
+            ids = [each for each in plain if isinstance(each, str) and each.startswith('<')]
+            return sorted(ids) if len(ids) == len(plain) else plain       # in the order in which objects were made
         case int() if key in SEGMENTS and not re.search(rf'segmentation_id": "?{value}\b', known.given):
             return '<chosen>'
     return value
@@ -464,7 +465,7 @@ def _few(findings: list[str]) -> str:
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,
-        register: Callable[[Any], None], crash_every: int, named: Named = NONE_NAMED) -> Iterator[Result]:
+        register: Callable[[Registry], None], crash_every: int, named: Named = NONE_NAMED) -> Iterator[Result]:
     """One result for each of CHECKS; of several properties that fail all, the first place."""
     if example is None or cloud is None:
         yield from (Result(type_name, check, NOT_TRIED, 'no example') for check in CHECKS)

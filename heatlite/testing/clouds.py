@@ -8,16 +8,19 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 from urllib import request
 
 from heatlite.testing.examples import Examples, ExamplesError
 
-Thing = Any
+Thing: TypeAlias = object
 """(kind, id), or whatever a stand-in says."""
+
+State: TypeAlias = Mapping[str, Any]
+"""Everything that a cloud stores: `objects`, lists of objects by kind; other words have maps of values."""
 
 PASSWORD = 'secret'
 STACK_USERS = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_domain_admin',
@@ -34,7 +37,7 @@ class Cloud(Protocol):
     def things(self) -> list[Thing] | None:
         """What exists; None: unknown."""
 
-    def state(self) -> Mapping[str, Any] | None:
+    def state(self) -> State | None:
         """Everything that it stores: {'objects': {kind: [{'id':, ...}]}, ...}; None: it cannot be read."""
 
     def reset(self) -> None:
@@ -213,13 +216,13 @@ def simulated() -> Iterator[Simulated]:
             process.terminate()
 
 
-def _function(file: Path, name: str) -> Any:
+def _function(file: Path, name: str) -> Callable[[], AbstractContextManager[object]]:
     spec = importlib.util.spec_from_file_location(f'stand_in_{file.stem}', file)
     if spec is None or spec.loader is None:
         raise ExamplesError(f'{file} cannot be imported')
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    found = getattr(module, name, None)
+    found: Callable[[], AbstractContextManager[object]] | None = getattr(module, name, None)
     if found is None:
         raise ExamplesError(f'{file} has no function {name}')
     return found

@@ -229,7 +229,8 @@ class Cluster:
             raise answers[0]
         return answers[0]
 
-    def create(self, name: str, template: Any, environment: Mapping[str, object] | None = None, **options: Any) -> str:
+    def create(self, name: str, template: Mapping[str, object] | None, environment: Mapping[str, object] | None = None,
+               **options: Any) -> str:
         found = self.ask(messages.CreateStack(
             template=template, stack_name=name, environment=environment or {}, **options),
             allowed=[exception.StackExists])
@@ -240,8 +241,8 @@ class Cluster:
             return accepted.id
         return str(found['stack_id'])
 
-    def update(self, stack_id: str, template: Any, environment: Mapping[str, object] | None = None,
-               **options: Any) -> None:
+    def update(self, stack_id: str, template: Mapping[str, object] | None,
+               environment: Mapping[str, object] | None = None, **options: Any) -> None:
         self.ask(messages.UpdateStack(stack_id=stack_id, template=template, environment=environment or {}, **options))
 
     def delete(self, stack_id: str) -> None:
@@ -254,11 +255,13 @@ class Cluster:
                                .order_by(stack.c.created_at.desc())).scalar()
         return None if found is None else str(found)
 
-    def row(self, stack_id: str) -> Any:
+    def row(self, stack_id: str) -> stacks.Stack:
         with self.database.reader() as tx:
-            return stacks.get(tx, stack_id, deleted=True)
+            found = stacks.get(tx, stack_id, deleted=True)
+        assert found is not None, f'there is no stack {stack_id}'
+        return found
 
-    def settle(self, stack_id: str, limit: float = 4000.0) -> Any:
+    def settle(self, stack_id: str, limit: float = 4000.0) -> stacks.Stack:
         """Runs until the stack's action has ended and no engine works on it; the stack's row."""
         seen = -1
 

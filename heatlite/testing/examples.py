@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import yaml
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
 
 SUFFIX = '.conformance.yaml'
 SIMULATED = 'simulated'
@@ -21,6 +24,12 @@ class ExamplesError(Exception):
     """The file cannot be used; the text names it and says why."""
 
 
+Said = TypedDict('Said', {
+    'to': object, 'from': object, 'with': dict[str, object], 'needs': dict[str, object], 'replaces': str, 'again': str,
+    'untried': str, 'unlike': list[str], 'leaves': list[str]}, total=False)
+"""How a property is changed alone; see `Example.changes`."""
+
+
 @dataclass(frozen=True)
 class Example:
     """How to make one type: properties, and changes of them (each on top of the last)."""
@@ -28,11 +37,11 @@ class Example:
     properties: Mapping[str, object] = field(default_factory=dict)
     update: tuple[Mapping[str, object], ...] = ()          # in place
     replace: tuple[Mapping[str, object], ...] = ()         # by a new thing
-    needs: Mapping[str, Any] = field(default_factory=dict)      # resources made before, as in a template
+    needs: Mapping[str, Values] = field(default_factory=dict)      # resources made before, as in a template
     beside: Mapping[str, object] = field(default_factory=dict)     # resources that refer to it, while it is changed
     environment: Mapping[str, object] = field(default_factory=dict)
     leaves: tuple[str, ...] = ()                        # kinds of things that may stay behind
-    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    changes: Mapping[str, Said] = field(default_factory=dict)
     """Property -> how it is changed alone, where that is not made from the schema: `to` and `from`, its values; `with`,
     other properties before and after; `needs`, further resources; `replaces`, why a change replaces the resource;
     `again`, why each later update does it again; `unlike`, fields in which the changed object differs from a

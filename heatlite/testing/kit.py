@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from heatlite.engine.resource import Resource
 from heatlite.engine.types import plugin_loading, registry
 from heatlite.testing import changes, clouds, lives, modules, schemas
 from heatlite.testing import examples as example_files
@@ -28,7 +28,7 @@ class Kit:
     groups: tuple[Examples, ...]            # each with a cloud of its own
 
     @property
-    def types(self) -> Mapping[str, Any]:
+    def types(self) -> Mapping[str, type[Resource]]:
         """Those that are classes; a name for another type or template has no life of its own."""
         return {name: kind for name, kind in self.plugin.found.types.items() if isinstance(kind, type)}
 

@@ -8,13 +8,13 @@ takes those behind it only as far as the stack cannot be brought back.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
+from heatlite.engine.types.registry import Registry
 from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example
 from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
@@ -295,7 +295,7 @@ class Life:
         return source_lines.of_entry(self.kind, 'properties_schema', next(iter(change)))
 
 
-def _few(items: list[Any]) -> str:
+def _few(items: Sequence[object]) -> str:
     shown = '; '.join(str(each) for each in items[:MOST_SHOWN])
     return shown if len(items) <= MOST_SHOWN else f'{shown}; and {len(items) - MOST_SHOWN} more'
 
@@ -308,7 +308,7 @@ CHECKS: Mapping[str, Callable[[Life], Said]] = {
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,
-        register: Callable[[Any], None], crash_every: int) -> Iterator[Result]:
+        register: Callable[[Registry], None], crash_every: int) -> Iterator[Result]:
     """The result of each check. `cloud` None with an example: it could not be started."""
     if example is None or cloud is None:
         for check in CHECKS:

@@ -5,7 +5,7 @@ Loaded by every pytest of an environment heatlite is installed in: nothing is im
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,8 @@ import pytest
 from heatlite.testing import crash
 
 if TYPE_CHECKING:
+    from heatlite.engine.types.plugin_loading import Failure
+    from heatlite.testing.clouds import Cloud
     from heatlite.testing.kit import Kit
     from heatlite.testing.report import Result
 
@@ -46,7 +48,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         items += found
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     results = config.stash[RESULTS]
     if not results:
         return
@@ -70,13 +72,13 @@ class Plugin(pytest.Collector):
         except Exception as error:
             raise pytest.UsageError(f'--heatlite-plugin: {error}') from None
         self._stack = ExitStack()
-        self._cloud_of: Any = None
+        self._cloud_of: Callable[[str], Cloud | None] | None = None
         for failure in self.kit.failures:
             yield Broken.from_parent(self, name=f'{failure.name}::loading', failure=failure)
         for name in self.kit.types:
             yield from Type.from_parent(self, name=name).collect()
 
-    def cloud_of(self, type_name: str) -> object:
+    def cloud_of(self, type_name: str) -> Cloud | None:
         if self._cloud_of is None:
             self._cloud_of = self._stack.enter_context(self.kit.clouds())
             self.session.config.add_cleanup(self._stack.close)
@@ -95,7 +97,8 @@ class Type(pytest.Collector):
 
     def result(self, check: str) -> Result:
         if self._results is None:
-            plugin: Any = self.parent
+            plugin = self.parent
+            assert isinstance(plugin, Plugin)
             found = list(plugin.kit.check(self.name, plugin.cloud_of(self.name), self.config.option.heatlite_crash))
             self._results = {each.check: each for each in found}
             self.config.stash[RESULTS].extend(found)
@@ -105,7 +108,8 @@ class Type(pytest.Collector):
 class Check(pytest.Item):
     def runtest(self) -> None:
         from heatlite.testing import report
-        parent: Any = self.parent
+        parent = self.parent
+        assert isinstance(parent, Type)
         result = parent.result(self.name)
         match result.outcome:
             case report.FAILED:
@@ -125,7 +129,7 @@ class Check(pytest.Item):
 class Broken(pytest.Item):
     """A module, or a type in it, that cannot be loaded."""
 
-    def __init__(self, failure: Any, **more: Any) -> None:
+    def __init__(self, failure: Failure, **more: Any) -> None:
         super().__init__(**more)
         self._failure = failure
 
@@ -137,7 +141,7 @@ class Broken(pytest.Item):
             for name in failure.types or (failure.name,))
         raise Diagnostic(str(failure))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         return str(excinfo.value)
 
     def reportinfo(self) -> tuple[Path, None, str]:

@@ -10,10 +10,11 @@ from heatlite.db import plans, resources
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.resource import Resource
 from heatlite.engine.service import EngineService
+from heatlite.engine.types.registry import Registry
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 from heatlite.testing.calls import Calls
-from heatlite.testing.clouds import Cloud, Thing
+from heatlite.testing.clouds import Cloud, State, Thing
 from heatlite.testing.cluster import Cluster
 from heatlite.testing.examples import Example
 from heatlite.testing.runtime import Killed, Universe
@@ -50,7 +51,7 @@ def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
 class ResourceScenario:
     """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
 
-    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[object], None],
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Registry], None],
                  **options: Any) -> None:
         """`register(registry)`: adds the types that are checked. `options`: of the engines, as those of Cluster."""
         self.type_name, self.example, self.cloud = type_name, example, cloud
@@ -68,7 +69,7 @@ class ResourceScenario:
         runtimes.use(Running(self.cluster.universe))
         self._watched = self.calls.watched()
 
-    def _register(self, register: Callable[[object], None], service: EngineService) -> None:
+    def _register(self, register: Callable[[Registry], None], service: EngineService) -> None:
         register(service.registry)
         for entry in self.example.needs.values():
             kind = service.registry.resolve(entry['type'], IT)
@@ -185,7 +186,7 @@ class ResourceScenario:
                 now.remove(thing)
         return [thing for thing in now if _kind(thing) not in self.example.leaves]
 
-    def state(self) -> Mapping[str, Any] | None:
+    def state(self) -> State | None:
         with self.calls.unwatched():
             return self.cloud.state()
 

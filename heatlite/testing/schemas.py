@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -49,7 +48,7 @@ def check_properties(kind: type[Resource]) -> Iterator[Diagnostic]:
             yield source_lines.of_entry(kind, 'update_allowed_properties'), f'{name} is no property'
 
 
-def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, ...], str]]:
+def _of_schema(path: tuple[str, ...], schema: property_set.Schema) -> Iterator[tuple[tuple[str, ...], str]]:
     if schema.default is not None:
         try:
             schema.validate_constraints(schema.coerce(schema.default), skipped=(CustomConstraint,))
@@ -59,7 +58,8 @@ def _of_schema(path: tuple[str, ...], schema: Any) -> Iterator[tuple[tuple[str, 
             yield path, 'it is required, so its default is never used'
     if schema.update_allowed and schema.immutable:
         yield path, 'update_allowed and immutable contradict each other'
-    for constraint in schema.constraints:
+    constraints: Iterable[object] = schema.constraints          # plug-ins may put anything there
+    for constraint in constraints:
         if not isinstance(constraint, Constraint):
             yield path, f'{constraint!r} is no constraint'
     children = schema.schema
@@ -109,7 +109,7 @@ def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
             f'{", ".join(changing)}: update_allowed, but there is no handle_update')
 
 
-def _takes(method: Any, count: int) -> bool:
+def _takes(method: Callable[..., object], count: int) -> bool:
     if inspect.ismethod(method):
         count -= 1                              # a class method
     try:
@@ -127,7 +127,7 @@ def _line(kind: type, name: str) -> str:
     return f'{code.co_filename}:{code.co_firstlineno}' if code is not None else source_lines.of_class(kind)
 
 
-class _Nowhere(dict[str, Any]):
+class _Nowhere(dict[str, object]):
     """A stack, as far as rules of translation look at one."""
 
     context = RequestContext(overwrite=False)
@@ -163,7 +163,7 @@ def check_translation(kind: type[Resource]) -> Iterator[Diagnostic]:
                 yield where, f'a rule of translation names {".".join(map(str, path))}, which is no property'
 
 
-def _leads(path: list[str], schemas: Any) -> bool:
+def _leads(path: list[str], schemas: Mapping[str, object] | None) -> bool:
     """Whether the path stands for a property; it may end in maps without a schema."""
     for name in path:
         if schemas is None:
@@ -172,7 +172,9 @@ def _leads(path: list[str], schemas: Any) -> bool:
             return False
         schema = property_set.Schema.from_legacy(schemas[name])
         inner = schema.schema
-        schemas = inner.schema if isinstance(inner, property_set.Schema) else inner
+        while isinstance(inner, property_set.Schema):       # of the items of lists
+            inner = inner.schema
+        schemas = inner
     return True
 
 

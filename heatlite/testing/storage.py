@@ -18,8 +18,10 @@ from typing import Any, Protocol
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
 from sqlalchemy import Connection
+from sqlalchemy.engine.interfaces import DBAPICursor, ExecutionContext
 
 from heatlite.common import exception
+from heatlite.common.runtime import Flag
 from heatlite.db import sync
 from heatlite.db.connection import IDLE, LOCK_WAIT, Contention, Database
 from heatlite.db.tables import metadata
@@ -37,7 +39,7 @@ class Outage(exception.DatabaseUnavailable):
     """The database is away because the simulation says so."""
 
 
-class CompiledStatements(dict[Any, Any]):
+class CompiledStatements(dict[tuple[object, ...], object]):
     """Compiled statements of all databases of one kind in this process.
 
     The library caches them for each engine. A simulation opens several databases, and most tests make many simulations:
@@ -45,10 +47,10 @@ class CompiledStatements(dict[Any, Any]):
     here, so the key is used without its first item, the dialect.
     """
 
-    def get(self, key: Any, default: object = None) -> object:
+    def get(self, key: tuple[object, ...], default: object = None) -> object:
         return super().get(key[1:], default)
 
-    def __setitem__(self, key: Any, compiled: object) -> None:
+    def __setitem__(self, key: tuple[object, ...], compiled: object) -> None:
         super().__setitem__(key[1:], compiled)
 
 
@@ -139,7 +141,7 @@ class SimDatabase(Database):
                 self.runtime.universe.failure = error
             raise
 
-    def _round_trip(self, tx: Connection, cursor: Any, statement: str, *more: object) -> None:
+    def _round_trip(self, tx: Connection, cursor: DBAPICursor, statement: str, *more: object) -> None:
         if statement.startswith('BEGIN'):           # that one goes with the first statement behind it
             return
         try:
@@ -179,7 +181,7 @@ class WriteLock:
     def __init__(self, universe: Universe) -> None:
         self._universe = universe
         self._holder: tuple[SqliteDatabase, object] | None = None
-        self._freed: list[Any] = []
+        self._freed: list[Flag] = []
 
     def acquire(self, wanting: SqliteDatabase) -> object | None:
         """What `release` takes; None: the lock was not to be had in time."""
@@ -209,8 +211,9 @@ class WriteLock:
 
 
 class SqliteDatabase(SimDatabase):
-    def __init__(self, lock: WriteLock, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, lock: WriteLock, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
+                 seal_sources: bool = True) -> None:
+        super().__init__(url, runtime, chaos, seal, seal_sources)
         self._lock = lock
         self._token: object | None = None
 
@@ -271,7 +274,7 @@ class Server:
         self.universe = universe
         self._databases: list[ServerDatabase] = []
         self._waiting: set[Connection] = set()
-        self._flags: list[Any] = []
+        self._flags: list[Flag] = []
         _empty(url)
 
     def open(self, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None, seal_sources: bool) -> SimDatabase:
@@ -311,8 +314,9 @@ class Server:
 class ServerDatabase(SimDatabase):
     """On MariaDB or PostgreSQL. A statement waits in virtual time for locks that other transactions hold."""
 
-    def __init__(self, server: Server, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, server: Server, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
+                 seal_sources: bool = True) -> None:
+        super().__init__(url, runtime, chaos, seal, seal_sources)
         self._server = server
         self._used: dict[Connection, float] = {}            # when each open transaction had its last statement
         sa.event.listen(self._writing, 'connect', self._do_not_wait)
@@ -345,15 +349,15 @@ class ServerDatabase(SimDatabase):
                 cursor.execute("SET lock_timeout = '1ms'; SET idle_in_transaction_session_timeout = 0")
         connection.commit()
 
-    def _execute(self, cursor: Any, statement: str, parameters: object, context: object) -> bool:
+    def _execute(self, cursor: Any, statement: str, parameters: object, context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.execute(statement, parameters))
         return True
 
-    def _execute_many(self, cursor: Any, statement: str, parameters: object, context: object) -> bool:
+    def _execute_many(self, cursor: Any, statement: str, parameters: object, context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.executemany(statement, parameters))
         return True
 
-    def _until_free(self, cursor: Any, context: Any, execute: Callable[[], object]) -> None:
+    def _until_free(self, cursor: Any, context: ExecutionContext, execute: Callable[[], object]) -> None:
         """Executes a statement, again for as long as it needs a lock that another transaction holds."""
         tx = context.root_connection
         end = self.runtime.universe.time + LOCK_WAIT

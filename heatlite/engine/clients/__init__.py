@@ -72,7 +72,7 @@ class OpenStackClients:
 
     def __init__(self, context: RequestContext) -> None:
         self._context = context
-        self._plugins: dict[str, ClientPlugin[Any]] = {}
+        self._plugins: dict[str, ClientPlugin[object]] = {}
 
     @property
     def context(self) -> RequestContext:
@@ -175,18 +175,18 @@ class _PluginClasses:
     """Client plug-ins by name: built-in ones and those of installed packages, each loaded when it is asked for."""
 
     def __init__(self) -> None:
-        self._loaded: dict[str, type[ClientPlugin[Any]] | None] = {}
+        self._loaded: dict[str, type[ClientPlugin[object]] | None] = {}
 
     def names(self) -> frozenset[str]:
         return extensions.names(extensions.CLIENTS) | BUILT_IN.keys()
 
-    def get(self, name: str) -> type[ClientPlugin[Any]] | None:
+    def get(self, name: str) -> type[ClientPlugin[object]] | None:
         """The class; None for an unknown one, one that cannot be loaded, one that says it is not available."""
         if name not in self._loaded:
             self._loaded[name] = self._load(name)
         return self._loaded[name]
 
-    def _load(self, name: str) -> type[ClientPlugin[Any]] | None:
+    def _load(self, name: str) -> type[ClientPlugin[object]] | None:
         try:
             if name in extensions.names(extensions.CLIENTS):
                 found = extensions.load(extensions.CLIENTS, name)
@@ -230,7 +230,7 @@ def list_opts() -> Iterator[tuple[str, list[cfg.Opt]]]:
             yield from declared()
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Client libraries as attributes, as plug-ins of 2013 look for them; None when one is not installed."""
     if name in OLD_CLIENT_MODULES:
         with warnings.catch_warnings():

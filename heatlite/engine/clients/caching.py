@@ -57,7 +57,7 @@ class LocalCache(ExpiringCache):
     def __init__(self) -> None:
         super().__init__(LARGEST, ONE_WORK)
 
-    def get(self, key: Hashable, default: object = MISSING) -> Any:
+    def get(self, key: Hashable, default: object = MISSING) -> object:
         return super().get(key, default)
 
 
@@ -77,7 +77,7 @@ class SharedCache:
         self._region = region
         self._seconds = seconds
 
-    def get(self, key: Key) -> Any:
+    def get(self, key: Key) -> object:
         try:
             text = self._region.get(_text(key), ignore_expiration=True)
         except Exception as error:          # each backend has errors of its own

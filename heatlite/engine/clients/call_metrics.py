@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heatlite.common import metrics
-from heatlite.engine.clients.call_spans import IDENTITY
+from heatlite.engine.clients.call_spans import service_of
 
 T = TypeVar('T')
 NO_ANSWER = 'none'          # refused, too late, cut off
 
 
-def timed(kwargs: Mapping[str, Any], send: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> T:
+def timed(kwargs: Mapping[str, object], send: Callable[[], T], clock: Callable[[], float] = time.monotonic) -> T:
     """Return `send()`, the answer to a request, and record how long it took. Raises what `send` raises.
 
     `kwargs`: those of a session's request. `clock`: seconds. Outcomes are the first digit of the status, as in `4xx`.
     """
-    service = metrics.service_label(str((kwargs.get('endpoint_filter') or {}).get('service_type') or IDENTITY))
+    service = metrics.service_label(service_of(kwargs))
     began, outcome = clock(), NO_ANSWER
     try:
         answer = send()

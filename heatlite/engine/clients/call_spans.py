@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
 
 from heatlite.common import tracing
@@ -20,7 +20,13 @@ _HIDDEN = '{}'
 
 
 
-def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
+def service_of(kwargs: Mapping[str, object]) -> str:
+    """Return the type of the service that a request of a session is for, from the arguments of the request."""
+    endpoint = kwargs.get('endpoint_filter')
+    return str((endpoint.get('service_type') if isinstance(endpoint, Mapping) else None) or IDENTITY)
+
+
+def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, object],
          send: Callable[[dict[str, str]], T]) -> T:
     """Return `send(headers)`, the answer to a request, within a span of its own. Raises what `send` raises.
 
@@ -29,7 +35,7 @@ def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, Any],
     parent = tracing.current()
     if parent is None:                                  # of no request: such as a look of the service itself
         return send({})
-    service = str((kwargs.get('endpoint_filter') or {}).get('service_type') or IDENTITY)
+    service = service_of(kwargs)
     path = shown_path(service, url, tracing.mask())
     with tracer.span(f'{method} {service}', Kind.CLIENT, parent) as span:
         span.note(http__request__method=method, openstack__service=service, url__path=path,

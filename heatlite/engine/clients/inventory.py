@@ -184,6 +184,6 @@ def _belongs(port: Mapping[str, object], own: Collection[str]) -> bool:
 
 def _held(port: Mapping[str, object], field: str) -> Iterator[str]:
     value = port.get(field)
-    entries: Iterable[Any] = value if isinstance(value, list) else (value,)
+    entries: Iterable[object] = value if isinstance(value, list) else (value,)
     for each in entries:
         yield str(each['subnet_id'] if isinstance(each, Mapping) else each)

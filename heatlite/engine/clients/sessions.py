@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+from collections.abc import Callable, Mapping
 from http import cookiejar
 from typing import TYPE_CHECKING, Any
 
@@ -58,14 +59,19 @@ class Session(keystone_session.Session):
         current = contexts.get_current()
         if current is not None:
             kwargs['global_request_id'] = current.global_id
-        return call_metrics.timed(kwargs, lambda: self._sent(url, method, *args, **kwargs))
+        send = functools.partial(super().request, url, method, *args)
+        return call_metrics.timed(kwargs, lambda: _sent(send, url, method, kwargs))
 
-    def _sent(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
-        tracer = tracing.tracer
-        if tracer is None:
-            return super().request(url, method, *args, **kwargs)
-        return call_spans.sent(tracer, url, method, kwargs, lambda headers: super(Session, self).request(
-            url, method, *args, **{**kwargs, 'headers': {**(kwargs.get('headers') or {}), **headers}}))
+
+def _sent(send: Callable[..., requests.Response], url: str, method: str,
+          kwargs: Mapping[str, object]) -> requests.Response:
+    """Return `send(**kwargs)`, within a span of its own if calls are traced."""
+    tracer = tracing.tracer
+    if tracer is None:
+        return send(**kwargs)
+    given = kwargs.get('headers')
+    return call_spans.sent(tracer, url, method, kwargs, lambda headers: send(
+        **{**kwargs, 'headers': {**(given if isinstance(given, Mapping) else {}), **headers}}))
 
 
 @functools.cache
@@ -135,7 +141,7 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
         found: AccessInfo = chosen.get_access(session, **kwargs)
         return found
 
-    def get_endpoint(self, session: keystone_session.Session, **kwargs: Any) -> str | None:
+    def get_endpoint(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_endpoint(session, **kwargs)
 
     def get_endpoint_data(self, session: keystone_session.Session, **kwargs: Any) -> EndpointData | None:

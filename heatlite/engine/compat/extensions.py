@@ -7,9 +7,9 @@ extensions of Heat, if it is installed in the same environment, are left out: th
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib.metadata import EntryPoint
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from oslo_log import log
 from stevedore.extension import Extension, ExtensionManager
@@ -26,14 +26,15 @@ LIFECYCLE_PLUGINS: Final = 'stack_lifecycle_plugins'
 TEMPLATES: Final = 'templates'              # versions of the template language
 TEMPLATE_FUNCTIONS: Final = 'template_functions'
 KINDS: Final = (CLIENTS, CONSTRAINTS, EVENT_SINKS, LIFECYCLE_PLUGINS, TEMPLATES, TEMPLATE_FUNCTIONS)
+OnFailure: TypeAlias = Callable[[ExtensionManager[object], EntryPoint, BaseException], None]
 ORIGINAL: Final = 'heat'                    # the package whose own extensions are left out
 
 
-class _Manager(NamedExtensionManager[Any]):
+class _Manager(NamedExtensionManager[object]):
     """The extensions of one namespace that have one of these names. If several packages have the same name, the one
     found last is used, with a warning (stevedore's rule)."""
 
-    def __init__(self, namespace: str, names: Sequence[str], on_load_failure_callback: Any = None) -> None:
+    def __init__(self, namespace: str, names: Sequence[str], on_load_failure_callback: OnFailure | None = None) -> None:
         super().__init__(namespace, names, on_load_failure_callback=on_load_failure_callback,
                          on_missing_entrypoints_callback=None)
 

@@ -8,9 +8,10 @@ Source: docs/spec/plugins.rst, "Former names".
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import Protocol
 
 from heatlite.common import exception
+from heatlite.language.environment import Environment
 
 # Module, without its first name `heat.` -> present module.
 MOVED: dict[str, str] = {
@@ -84,7 +85,7 @@ def _translated(text: str) -> str:
 
 def _entity(name: str, entity: str) -> type[exception.HeatException]:
     """Make an error class of old releases that is an EntityNotFound today."""
-    def __init__(self: Any, **kwargs: object) -> None:
+    def __init__(self: exception.EntityNotFound, **kwargs: object) -> None:
         found = next((value for key, value in kwargs.items() if key != 'entity'), '')
         exception.EntityNotFound.__init__(self, entity=entity, name=found)
 
@@ -95,13 +96,21 @@ def _error(name: str, text: str) -> type[exception.HeatException]:
     return type(name, (exception.HeatException,), {'msg_fmt': text, '__doc__': 'An error of former years.'})
 
 
+class HasMetadata(Protocol):
+    """The part of a resource that its metadata are read and written by."""
+
+    def metadata_get(self) -> dict[str, object]: ...
+
+    def metadata_set(self, metadata: object) -> None: ...
+
+
 class Metadata:
     """The descriptor that types of 2013 assign to `metadata` in their class."""
 
-    def __get__(self, resource: Any, owner: object = None) -> object:
+    def __get__(self, resource: HasMetadata | None, owner: object = None) -> object:
         return self if resource is None else resource.metadata_get()
 
-    def __set__(self, resource: Any, value: object) -> None:
+    def __set__(self, resource: HasMetadata, value: object) -> None:
         resource.metadata_set(value)
 
 
@@ -111,13 +120,13 @@ def get_types(support_status: str | None = None) -> list[str]:
             if support_status is None or kind.support_status.status == support_status]
 
 
-def get_class(resource_type: str, resource_name: str | None = None, environment: Any = None) -> object:
+def get_class(resource_type: str, resource_name: str | None = None, environment: Environment | None = None) -> object:
     from heatlite.engine.types import registry
     return registry.current().resolve(resource_type, resource_name or '', environment)
 
 
 # Module -> former names to add to it.
-ADDED: dict[str, dict[str, Any]] = {
+ADDED: dict[str, dict[str, object]] = {
     'heatlite.engine.resource': {'Metadata': Metadata, 'get_types': get_types, 'get_class': get_class},
     'heatlite.common.i18n': dict.fromkeys(('_LE', '_LI', '_LW', '_LC'), _translated),
     'heatlite.common.exception': {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from sqlalchemy import Connection
 
@@ -22,6 +22,7 @@ from heatlite.db.connection import Database
 from heatlite.db.stacks import Stack
 from heatlite.engine import clients
 from heatlite.engine.types import event_sink_types
+from heatlite.engine.types.event_sink_types import Sink
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Event, Status
 
@@ -57,10 +58,10 @@ class ZaqarQueue:
         clients.of(context).client('zaqar').queue(self._target).post({'body': event, 'ttl': self._ttl})
 
 
-def make(entry: Mapping[str, Any]) -> Any:
+def make(entry: Mapping[str, object]) -> Sink:
     """Make the sink of one entry of an environment. Raises KeyError for an unknown type; errors of the class pass
     through."""
-    return event_sink_types.load(entry['type'])(**{name: value for name, value in entry.items() if name != 'type'})
+    return event_sink_types.load(str(entry['type']))(**{name: value for name, value in entry.items() if name != 'type'})
 
 
 class EventSinks:
@@ -146,8 +147,8 @@ class Outlet:
         self._bell: Flag = runtime.flag()
         self._sent = sent
         self._database = database
-        self._sinks: list[Any] = []
-        self._entries: Any = None           # entries of the environment from which the sinks were made
+        self._sinks: list[Sink] = []
+        self._entries: object = None           # entries of the environment from which the sinks were made
         self._position = position
         self.wake()
 
@@ -193,14 +194,14 @@ class Outlet:
                                 '%s: %s', event.uuid, self.leased.id, type(sink).__name__, error)
         return bool(found)
 
-    def _current_sinks(self) -> list[Any]:
+    def _current_sinks(self) -> list[Sink]:
         entries = self.leased.definition.environment.event_sinks
         if entries is not self._entries:
             self._entries = entries
             self._sinks = [sink for entry in entries if (sink := self._made(entry)) is not None]
         return self._sinks
 
-    def _made(self, entry: Mapping[str, object]) -> Any:
+    def _made(self, entry: Mapping[str, object]) -> Sink | None:
         """Make a sink; None, with a warning in the log, if it cannot be made."""
         try:
             return make(entry)

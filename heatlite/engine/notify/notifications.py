@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from oslo_config import cfg
 
@@ -86,7 +86,7 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
     return notify
 
 
-class Context(dict[str, Any]):
+class Context(dict[str, object]):
     """The part of the request context that consumers receive. A class, as oslo.messaging sends no plain dictionary as a
     context: it might have a token in it."""
 

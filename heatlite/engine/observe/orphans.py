@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from keystoneauth1 import exceptions as services
 
 from heatlite.common import exception
+from heatlite.engine.clients import OpenStackClients
 from heatlite.engine.observe import project
 from heatlite.engine.observe.project import LISTS, Listing
 from heatlite.engine.resources.existing import CLOCKS_APART, made_at
@@ -36,7 +36,7 @@ class Orphan:
     made_for: str
 
 
-def read(clients: Any, project_id: str | None) -> tuple[Listing, dict[str, str]]:
+def read(clients: OpenStackClients, project_id: str | None) -> tuple[Listing, dict[str, str]]:
     """Return the lists of the project of `clients`, and why some could not be read: list -> reason."""
     lists, unread = {}, {}
     for name in LISTS:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients.inventory import ONCE
-from heatlite.engine.clients.os.collection import next_page
+from heatlite.engine.clients.os.collection import Fields, next_page
 from heatlite.planning import project_objects as objects
 from heatlite.planning.project_template import Found, Ref
 
 if TYPE_CHECKING:
     from heatlite.engine.clients import OpenStackClients
+    from heatlite.engine.clients.os.swift import ObjectClient
 
-Entry = Mapping[str, Any]
+Entry = Fields
+T = TypeVar('T')
 PAGE, MOST_PAGES = 1000, 50             # entries of one request of a list, and requests of one list
 MOST_OBJECTS = 10_000                   # that are read of one project
 
@@ -68,7 +70,7 @@ def log_in(clients: OpenStackClients) -> str | None:
 def read(clients: OpenStackClients, name: str, project_id: str | None) -> list[Entry]:
     """Return all entries of a list of LISTS. Errors are those of the client; RequestLimitExceeded for too many."""
     what = LISTS[name]
-    params: dict[str, Any] = {'limit': PAGE, **what.query}
+    params: dict[str, object] = {'limit': PAGE, **what.query}
     if what.by_project:
         params['project_id'] = project_id
     return list(_bounded(_pages(clients, what.plugin, what.path, what.many, params)))
@@ -86,14 +88,14 @@ def containers(clients: OpenStackClients) -> list[Entry]:
     return list(_bounded(_containers(clients.client('swift'))))
 
 
-def _containers(client: Any) -> Iterator[Entry]:
+def _containers(client: ObjectClient) -> Iterator[Entry]:
     marker = ''
     for _page in range(MOST_PAGES):
         _headers, found = client.get_account(limit=PAGE, marker=marker)
         yield from found
         if len(found) < PAGE:
             return
-        marker = found[-1]['name']
+        marker = str(found[-1]['name'])
 
 
 def _pages(clients: OpenStackClients, plugin: str, path: str, many: str,
@@ -109,7 +111,7 @@ def _pages(clients: OpenStackClients, plugin: str, path: str, many: str,
         asked = {**asked, **following}
 
 
-def _bounded(entries: Iterable[object]) -> Iterator[Any]:
+def _bounded(entries: Iterable[T]) -> Iterator[T]:
     for number, entry in enumerate(entries):
         if number >= MOST_OBJECTS:
             raise exception.RequestLimitExceeded(_('The project has more than %d objects of a kind.') % MOST_OBJECTS)

@@ -7,28 +7,29 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias
 
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 
+Seconds: TypeAlias = float | str | None       # as a property or a signal gives them
 END, IN_PROGRESS, OLD = 'cooldown_end', 'scaling_in_progress', 'cooldown'
 
 
 class CooldownMixin:
     """Kept in the metadata of the resource it is mixed into: `{cooldown_end: {time: why}, scaling_in_progress}`."""
 
-    def _sanitize_cooldown(self, cooldown: Any) -> float:
+    def _sanitize_cooldown(self, cooldown: Seconds) -> float:
         """Seconds; none given is none."""
         return 0 if cooldown is None else max(float(cooldown), 0)
 
-    def _check_scaling_allowed(self, cooldown: object) -> None:
+    def _check_scaling_allowed(self, cooldown: Seconds) -> None:
         """Notes that scaling is in progress. Raises NoActionRequired when it already is, or it is too soon."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         self._refuse_scaling(metadata, cooldown)
         self.metadata_set({**metadata, IN_PROGRESS: True})      # type: ignore[attr-defined]
 
-    def _refuse_scaling(self, metadata: Mapping[str, object], cooldown: object) -> None:
+    def _refuse_scaling(self, metadata: Mapping[str, object], cooldown: Seconds) -> None:
         name = self.name                                        # type: ignore[attr-defined]
         if metadata.get(IN_PROGRESS):
             raise NoActionRequired(name, _('scaling activity'))
@@ -36,7 +37,7 @@ class CooldownMixin:
         if end is not None and self.runtime.now() < end:          # type: ignore[attr-defined]
             raise NoActionRequired(name, _('cooling down'))
 
-    def _finished_scaling(self, cooldown: object, cooldown_reason: str, size_changed: bool = True) -> None:
+    def _finished_scaling(self, cooldown: Seconds, cooldown_reason: str, size_changed: bool = True) -> None:
         """From now on it cools down, if its size has changed; an end that is known already never comes earlier."""
         metadata = dict(self.metadata_get(refresh=True))        # type: ignore[attr-defined]
         if size_changed:
@@ -53,13 +54,13 @@ class CooldownMixin:
             self.metadata_set({**metadata, IN_PROGRESS: False})     # type: ignore[attr-defined]
 
 
-def cooldown_end(metadata: Mapping[str, Any], cooldown: float) -> datetime.datetime | None:
+def cooldown_end(metadata: Mapping[str, object], cooldown: float) -> datetime.datetime | None:
     """UTC. Stacks of former releases note when they were scaled last, instead of until when to wait."""
-    if isinstance(metadata.get(END), Mapping):
-        times = [moment(text) for text in metadata[END]]
+    ends, old = metadata.get(END), metadata.get(OLD)
+    if isinstance(ends, Mapping):
+        times = [moment(text) for text in ends]
         return max([time for time in times if time is not None], default=None)
-    old = metadata.get(OLD) if isinstance(metadata.get(OLD), Mapping) else metadata
-    times = [moment(text) for text in old or () if text != IN_PROGRESS]
+    times = [moment(text) for text in (old if isinstance(old, Mapping) else metadata) if text != IN_PROGRESS]
     last = max([time for time in times if time is not None], default=None)
     return None if last is None else last + datetime.timedelta(seconds=cooldown)
 

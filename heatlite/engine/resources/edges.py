@@ -38,7 +38,7 @@ def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> 
     return kept[type_name]
 
 
-def value(resource: Resource, name: str, *path: Any) -> Any:
+def value(resource: Resource, name: str, *path: object) -> Any:
     """A property as far as it is known; None when it is not."""
     try:
         found = resource.properties.get(name)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
@@ -99,7 +99,8 @@ def forget(resource: Noting) -> None:
     resource.data_delete(BEFORE)
 
 
-def find_created(resource: Resource, found: Mapping[str, object], fits: Callable[[Any], bool]) -> str | None:
+def find_created(resource: Resource, found: Mapping[str, Mapping[str, object]],
+                 fits: Callable[[Mapping[str, object]], bool]) -> str | None:
     """The id of the thing in `found` (by id) that was not there before the create.
 
     Of several the only one that `fits`; a single one need not, because services write values in ways of their own.
@@ -123,7 +124,8 @@ def find_created(resource: Resource, found: Mapping[str, object], fits: Callable
     return fitting[0]
 
 
-def _made_since_the_backup(resource: Resource, found: Mapping[str, Any], fits: Callable[[object], bool]) -> str | None:
+def _made_since_the_backup(resource: Resource, found: Mapping[str, Mapping[str, object]],
+                           fits: Callable[[Mapping[str, object]], bool]) -> str | None:
     """The one in `found` that was made after the backup from which the stack was restored; None if there is none.
 
     Raises Error when that is unknown: services need not tell when an object was made.

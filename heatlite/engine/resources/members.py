@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
@@ -18,6 +18,9 @@ from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
 from heatlite.planning import scaling
+
+if TYPE_CHECKING:
+    pass
 
 REFS, REFS_MAP = 'refs', 'refs_map'
 RESOURCE = 'resource.'
@@ -47,6 +50,8 @@ class Group(StackResource):
         known = set(names)
         for asked in sorted(self._asked_for(), key=str):
             key, *path = asked
+            if not isinstance(key, str):
+                continue                    # no attribute has such a name: reading it is an error
             if key.startswith(RESOURCE):
                 _word, name, *rest = key.split('.', 2)
                 wanted = [*rest, *path]
@@ -61,7 +66,7 @@ class Group(StackResource):
             else:
                 yield output_name(asked), [{'get_attr': [name, *member_path]} for name in names]
 
-    def _asked_for(self) -> set[tuple[Any, ...]]:
+    def _asked_for(self) -> set[tuple[object, ...]]:
         """What the parent's template reads of the group."""
         return {asked for asked in self.stack.defn.referenced_attributes(self.name)
                 if asked and all(isinstance(part, str | int) for part in asked)}
@@ -89,7 +94,7 @@ class Group(StackResource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         if self.resource_id is None:
             return None
         if key.startswith(RESOURCE):
@@ -120,7 +125,8 @@ class Group(StackResource):
 
     def _references(self) -> dict[str, object]:
         """{member: reference}, {} while there are none."""
-        return dict(self.get_output(REFS_MAP) or {}) if self.has_output(REFS_MAP) else {}
+        found = self.get_output(REFS_MAP) if self.has_output(REFS_MAP) else None
+        return dict(found) if isinstance(found, Mapping) else {}
 
     def _resolve_attribute(self, name: str) -> object:
         if self.resource_id is None:

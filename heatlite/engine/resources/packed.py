@@ -9,9 +9,10 @@ from __future__ import annotations
 import functools
 import json
 import pathlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Required, TypedDict
 
+from heatlite.engine.resources.yaml_lines import Written
 from heatlite.engine.types.class_options import OptionSchema
 from heatlite.language import constraints as constraint_kinds
 from heatlite.language import support
@@ -55,7 +56,8 @@ class StatusFacts(TypedDict, total=False):
 
     status: Required[str]
     message: str
-    version: str
+    version: str | None
+    hidden: bool
     previous: list[StatusFacts]
 
 
@@ -64,26 +66,67 @@ class ConstraintFacts(TypedDict):
     value: Any                              # its form depends on the kind
 
 
-class PropertyFacts(TypedDict, total=False):
-    """`schema`: of the children, that of a list's items under `*`."""
-
-    type: Required[str]
-    description: str
-    default: object
-    schema: dict[str, PropertyFacts]
-    required: bool
-    constraints: list[ConstraintFacts]
-    implemented: bool
-    update_allowed: bool
-    immutable: bool
+class AttributeFacts(TypedDict, total=False):
+    type: str | None
+    cache_mode: str
+    description: str | None
     support_status: StatusFacts
-    default_from_config: str
+
+
+class RuleFacts(TypedDict, total=False):
+    """A translation rule. `conditional`: it holds for some values only, which the type itself knows."""
+
+    rule: Required[str]
+    path: Required[list[str]]
+    finder: str
+    entity: str
+    client_plugin: str
+    value_name: str
+    value_path: list[str]
+    conditional: bool
+
+
+class ReferenceFacts(TypedDict, total=False):
+    """What `get_resource` gives: `before_create` while there is no object."""
+
+    kind: Required[str]
+    before_create: str | None
+
+
+class ClassFlags(TypedDict, total=False):
+    """Attributes of the class of a type."""
+
+    always_replace_on_check_failed: bool
+    no_signal_actions: list[str]
+    physical_resource_name_limit: int
+    requires_deferred_auth: bool
+    signal_needs_metadata_updates: bool
+    strict_dependency: bool
+
+
+class PackedFacts(TypedDict, total=False):
+    """What the catalogue says of a type. `properties`, `update_policy`: the facts of each, in the form of the files of
+    the catalogue."""
+
+    class_name: Required[str]
+    support_status: Required[StatusFacts]
+    properties: Mapping[str, Written]
+    update_policy: Mapping[str, Written]
+    attributes: Mapping[str, AttributeFacts]
+    translation_rules: Sequence[RuleFacts]
+    family: str
+    default_client_name: str | None
+    entity: str | None
+    required_service_extension: str | None
+    reference: ReferenceFacts
+    class_flags: ClassFlags
+    description: str
 
 
 @functools.cache
-def facts(type_name: str) -> Mapping[str, Any]:
+def facts(type_name: str) -> PackedFacts:
     """What the catalogue says of a type, see docs/developers/catalogue.rst. Raises KeyError."""
-    found: Mapping[str, Any] = json.loads(_lines()[1][type_name])[1]
+    found: PackedFacts = json.loads(_lines()[1][type_name])[1]
     return found
 
 
@@ -97,8 +140,9 @@ def update_policy(type_name: str) -> Mapping[str, Schema]:
     return {name: schema(body) for name, body in facts(type_name).get('update_policy', {}).items()}
 
 
-def schema(body: Mapping[str, Any]) -> Schema:
-    """The Schema of one property; an OptionSchema if an option gives the default."""
+def schema(body: Written) -> Schema:
+    """The Schema of one property from its facts, where `schema` has those of the children, that of a list's items under
+    `*`; an OptionSchema if an option gives the default."""
     inner = body.get('schema')
     children: Schema | dict[str, Schema] | None = None
     if inner is not None:

@@ -7,10 +7,10 @@ The checks types make themselves are there for the types that need no service; g
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from heatlite.common import exception
@@ -25,6 +25,9 @@ from heatlite.language.schema import Reader, Schema
 from heatlite.language.template import missing_template
 from heatlite.language.translation import REPLACE, TranslationRule
 from heatlite.language.unknown import UNKNOWN
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
 
 SNAPSHOT_TYPES = frozenset({'OS::Cinder::Volume', 'AWS::EC2::Volume', 'OS::Nova::Server', 'OS::Heat::DeployedServer'})
 PLACEHOLDER = 'placeholder'                 # the family of types that take everything
@@ -107,7 +110,7 @@ def facts_of(name: str) -> TypeFacts:
     return found
 
 
-def _rules(packed_rules: Iterable[Mapping[str, Any]]) -> Any:
+def _rules(packed_rules: Iterable[packed.RuleFacts]) -> Callable[..., list[TranslationRule]] | None:
     """Replacements only: what else there is either asks a service or depends on values."""
     rules = [TranslationRule(None, REPLACE, rule['path'], value_name=rule.get('value_name'),
                              value_path=rule.get('value_path'))
@@ -118,7 +121,7 @@ def _rules(packed_rules: Iterable[Mapping[str, Any]]) -> Any:
     return (lambda resource, given: rules) if rules else None
 
 
-def check_random_string(resource: ResourceDefinition, values: Mapping[str, Any]) -> Iterator[exception.HeatException]:
+def check_random_string(resource: ResourceDefinition, values: Values) -> Iterator[exception.HeatException]:
     parts = [*(values.get('character_classes') or ()), *(values.get('character_sequences') or ())]
     smallest = [part.get('min') for part in parts]
     length = values.get('length')
@@ -155,11 +158,12 @@ def chain_members(resource: ResourceDefinition, values: Mapping[str, object]) ->
     types = values.get('resources')
     if not isinstance(types, list):
         return None
-    members: dict[str, Any] = {}
+    members: dict[str, object] = {}
     for place, name in enumerate(types):
-        members[str(place)] = {'type': name, 'properties': values.get('resource_properties') or {}}
+        member: dict[str, object] = {'type': name, 'properties': values.get('resource_properties') or {}}
         if place and not values.get('concurrent'):
-            members[str(place)]['depends_on'] = [str(place - 1)]
+            member['depends_on'] = [str(place - 1)]
+        members[str(place)] = member
     return _members(members, resource)
 
 

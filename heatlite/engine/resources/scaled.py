@@ -11,6 +11,7 @@ from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.resources import cooldown, members
+from heatlite.engine.resources.cooldown import Seconds
 from heatlite.engine.resources.stack_resource import Cookie
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
@@ -32,7 +33,7 @@ class Adjustment(TypedDict):
     before: int
     size: int
     why: str
-    cooldown: object
+    cooldown: Seconds
     generation: int
     kind: str
     adjustment: float
@@ -218,7 +219,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         """(least, most, wanted) number of members."""
         raise NotImplementedError(type(self).__name__)
 
-    def group_cooldown(self) -> object:
+    def group_cooldown(self) -> Seconds:
         raise NotImplementedError(type(self).__name__)
 
     def get_size(self) -> int:
@@ -247,7 +248,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
     # --- adjusting ----------------------------------------------------------------------------------------
 
     def adjust(self, adjustment: float, adjustment_type: str = scaling.CHANGE, min_adjustment_step: int | None = None,
-               cooldown: object = None, asked_by: Signalled | None = None) -> None:
+               cooldown: Seconds = None, asked_by: Signalled | None = None) -> None:
         """Returns when the group has its new size. Raises NoActionRequired when there is nothing to do or it is not
         the time, and what the nested stack fails of.
 
@@ -273,7 +274,7 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
         found: dict[str, str] = json.loads(self.data().get(RESIZED_FOR) or '{}')
         return found
 
-    def _note_adjustment(self, adjustment: float, kind: str, least_step: int | None, cooldown: object,
+    def _note_adjustment(self, adjustment: float, kind: str, least_step: int | None, cooldown: Seconds,
                          asked_by: Signalled | None) -> Adjustment:
         least, most, _wanted = self.bounds()
         current = grouputils.get_size(self)

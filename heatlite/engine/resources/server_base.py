@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import stack_user
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.zaqar import MessageClient
+    from heatlite.engine.properties import Values
+    from heatlite.engine.rsrc_defn import Metadata
 
 TRANSPORTS = (CFN, HEAT, TEMP_URL, ZAQAR) = (
     'POLL_SERVER_CFN', 'POLL_SERVER_HEAT', 'POLL_TEMP_URL', 'ZAQAR_MESSAGE')
@@ -146,7 +148,7 @@ class BaseServer(stack_user.StackUser):
                 'auth_url': keystone.server_keystone_endpoint_url(fallback_endpoint=keystone.v3_endpoint),
                 'project_id': self.stack.stack_user_project_id, 'region_name': region}
 
-    def _temp_url(self, props: Mapping[str, Any]) -> str:
+    def _temp_url(self, props: Values) -> str:
         """The URL to read the object with; the one to write it with is kept."""
         swift = self.client_plugin('swift')
         given = props.get(self.DEPLOYMENT_SWIFT_DATA) or {}     # type: ignore[attr-defined]
@@ -164,10 +166,12 @@ class BaseServer(stack_user.StackUser):
         self.client('swift').put_object(container, name, json.dumps(self.metadata_get()))
         return str(swift.get_temp_url(container, name, TEMP_URL_LIFETIME, method='GET'))
 
-    def _populate_deployments_metadata(self, meta: dict[str, Any], props: Mapping[str, object]) -> None:
+    def _populate_deployments_metadata(self, meta: Metadata, props: Mapping[str, object]) -> None:
         """Completes `meta`, in place, and stores it: a deployments list and how to fetch it."""
         meta.setdefault('deployments', [])
-        collect = meta.setdefault('os-collect-config', {})
+        found = meta.get('os-collect-config')
+        collect: dict[str, object] = found if isinstance(found, dict) else {}
+        meta['os-collect-config'] = collect
         transport = self.transport(props)
         collector = COLLECTORS[transport]
         block = self._collector_block(props)
@@ -196,7 +200,7 @@ class BaseServer(stack_user.StackUser):
         self._create_transport_credentials(after)
         self._populate_deployments_metadata(dict(self.metadata_get(True) or {}), after)
 
-    def metadata_update(self, new_metadata: Any = None) -> None:
+    def metadata_update(self, new_metadata: Metadata | None = None) -> None:
         """The template's metadata, evaluated again; what the engine put in stays."""
         wanted = new_metadata if new_metadata is not None else self.t.metadata()
         self.metadata_set(wanted, merge_metadata=merge_metadata)

@@ -7,7 +7,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
@@ -185,7 +185,7 @@ class StackResource(resource.Resource):
     def handle_create(self) -> object:
         return self.create_with_template(self.counted_template(), self.child_params())
 
-    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> Any:
+    def handle_adopt(self, resource_data: Mapping[str, object] | None = None) -> object:
         return self.create_with_template(self.counted_template(), self.child_params(), adopt_data=resource_data or {})
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
@@ -328,7 +328,7 @@ class StackResource(resource.Resource):
         row = self.nested_row()
         return HeatIdentifier(row.project_id, row.name, row.id) if row is not None else None
 
-    def get_output(self, op: str) -> Any:
+    def get_output(self, op: str) -> object:
         """The value of an output. Raises NotFound, or TemplateOutputError for one that cannot be computed."""
         row = self.nested_row()
         for output in (row.outputs or ()) if row is not None else ():
@@ -350,7 +350,7 @@ class StackResource(resource.Resource):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Declared ones, else outputs of the nested stack, else `resource.<member>...`."""
         if key.startswith('resource.'):
             return grouputils.get_nested_attrs(self, key, False, *path)

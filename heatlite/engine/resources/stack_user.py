@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from keystoneauth1 import exceptions
 
 from heatlite.common import exception, password_gen
@@ -14,18 +12,21 @@ from heatlite.engine import resource
 class StackUser(resource.Resource):
     """The user is made by `handle_create`; suspending the resource disables it."""
 
-    def handle_create(self) -> Any:
+    def handle_create(self) -> object:
         self._create_user()
+        return None
 
     def handle_delete(self) -> object:
         self._delete_user()
         return super().handle_delete()
 
-    def handle_suspend(self) -> Any:
+    def handle_suspend(self) -> object:
         self._suspend_user()
+        return None
 
-    def handle_resume(self) -> Any:
+    def handle_resume(self) -> object:
         self._resume_user()
+        return None
 
     # --- the user -----------------------------------------------------------------------------------------
 

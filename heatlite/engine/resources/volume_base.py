@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.resources import existing
 
 BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
@@ -85,11 +86,11 @@ class BaseVolume(resource.Resource):
     def _has_own_name(self) -> bool:
         return bool(self._name() == self.physical_resource_name())
 
-    def _namesakes(self) -> list[dict[str, object]]:
+    def _namesakes(self) -> list[Fields]:
         name = self._name()
         return [entry for entry in self.list_named(name) if entry.get('name') == name]
 
-    def list_named(self, name: str | None) -> list[dict[str, Any]]:
+    def list_named(self, name: str | None) -> list[Fields]:
         query = {} if name is None else {'name': name}
         return [volume.to_dict() for volume in self.client().volumes.list(search_opts=query)]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import signal_responder
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Properties
     from heatlite.engine.resource import Resource
 
 
@@ -28,14 +29,14 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
         super().handle_create()
         self.resource_id_set(self._get_user_id())
 
-    def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> Any:
+    def normalise_signal_data(self, signal_data: object, latest_metadata: Mapping[str, object]) -> object:
         """What a signal means, in the handle's own words."""
         return signal_data
 
     def _status_ok(self, status: object) -> bool:
         return status in self.WAIT_STATUSES
 
-    def _metadata_format_ok(self, metadata: object) -> bool:
+    def _metadata_format_ok(self, metadata: object) -> TypeGuard[Mapping[str, object]]:
         return (isinstance(metadata, Mapping) and sorted(metadata) == sorted(self.METADATA_KEYS)
                 and self._status_ok(metadata[self.STATUS]))
 
@@ -53,13 +54,13 @@ class BaseWaitConditionHandle(signal_responder.SignalResponder):
 
     def get_status(self) -> list[str]:
         """The status of every signal."""
-        return [each[self.STATUS] for each in self._gathered()]
+        return [str(each[self.STATUS]) for each in self._gathered()]
 
     def get_status_reason(self, status: str) -> str:
         """The reasons of all signals of a status."""
         return ';'.join(str(each[self.REASON]) for each in self._gathered() if each[self.STATUS] == status)
 
-    def _gathered(self) -> list[Mapping[str, Any]]:
+    def _gathered(self) -> list[Mapping[str, object]]:
         found = self.metadata_get(refresh=True) or {}
         return [each for each in found.values() if isinstance(each, Mapping) and self.STATUS in each]
 
@@ -69,8 +70,17 @@ class WaitConditionFailure(exception.Error):
         super().__init__(handle.get_status_reason(handle.STATUS_FAILURE))
 
 
+class Counting(Protocol):
+    """A wait condition, as far as its error looks at it. `COUNT`: the property with the number of signals."""
+
+    COUNT: str
+
+    @property
+    def properties(self) -> Properties: ...
+
+
 class WaitConditionTimeout(exception.Error):
-    def __init__(self, wait_condition: Any, handle: BaseWaitConditionHandle) -> None:
+    def __init__(self, wait_condition: Counting, handle: BaseWaitConditionHandle) -> None:
         reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
         wanted = wait_condition.properties[wait_condition.COUNT]
         text = _('%(got)d of %(wanted)d received') % {'got': len(handle.get_status()), 'wanted': wanted}

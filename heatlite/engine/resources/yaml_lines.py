@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
 
 Path = tuple[object, ...]                      # keys and positions that lead to a value
+
+Written: TypeAlias = Mapping[str, Any]
+"""A map as a file of YAML has it. The form of its values is not known: the code that reads them checks it."""
 
 
 class YamlError(Exception):
@@ -42,10 +45,10 @@ def read(text: str) -> Source:
     lines: dict[Path, int] = {}
     scalars = yaml.SafeLoader('')
 
-    def value(node: yaml.Node, path: Path) -> Any:
+    def value(node: yaml.Node, path: Path) -> object:
         lines.setdefault(path, node.start_mark.line + 1)
         if isinstance(node, yaml.MappingNode):
-            found: dict[Any, object] = {}
+            found: dict[object, object] = {}
             for key_node, value_node in node.value:
                 key = scalars.construct_object(key_node)
                 if key in found:

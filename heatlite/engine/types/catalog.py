@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.context import RequestContext
@@ -74,8 +74,8 @@ class Catalog:
                 if not environment.registry.is_by_resource:
                     self._sizeless.add((wanted.type, environment))
                 return 0
-            made: Any = self._make(kind, wanted)
-            return int(made.get_size())
+            size = getattr(self._make(kind, wanted), 'get_size', None)
+            return int(size()) if size is not None else 0
         except Exception:                           # types may fail on unknown values
             return 0
 

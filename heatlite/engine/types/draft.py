@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, KeysView
-from typing import Any
+from typing import TypeVar
 
 from oslo_config import cfg
 
@@ -12,9 +12,12 @@ from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import ResourceDefinition, StackDefinition
-from heatlite.language.expression import PLACEHOLDERS
+from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.parameters import Parameters
 from heatlite.language.unknown import is_known
+
+S = TypeVar('S')
+T = TypeVar('T')
 
 
 class Draft:
@@ -107,7 +110,7 @@ class Draft:
         return self.get(refid) if isinstance(refid, str) else None
 
 
-def _guessed(part: Callable[[Any], object], otherwise: object) -> Any:
+def _guessed(part: Callable[[Scope], T], otherwise: S) -> T | S:
     """Evaluate `part`, or return `otherwise`: its error is reported by the check or, for metadata, at the creation."""
     try:
         return part(PLACEHOLDERS)

@@ -47,7 +47,7 @@ class Failure:
 class Found:
     """The definitions of plug-in modules, in the order of loading."""
 
-    types: dict[str, Any] = field(default_factory=dict)
+    types: dict[str, object] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
     environments: dict[str, dict[str, object]] = field(default_factory=dict)      # file -> sections
     failures: list[Failure] = field(default_factory=list)

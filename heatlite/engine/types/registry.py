@@ -160,13 +160,12 @@ class Registry:
             self._operator = language_registry.Registry(self._entries)
         return self._operator
 
-    def resolve(self, type_name: Any, resource_name: str, environment: Environment | None = None) -> type[Resource]:
+    def resolve(self, type_name: object, resource_name: str, environment: Environment | None = None) -> type[Resource]:
         """Return the class for a resource. Raises StackValidationFailed if the type is missing, no text, or unknown.
 
         `environment`: the user's; its registry takes precedence over the operator's.
         """
-        _check_name(type_name, resource_name)
-        return self._class_of(self._level(environment).find(type_name, resource_name))
+        return self._class_of(self._level(environment).find(_checked_name(type_name, resource_name), resource_name))
 
     def _level(self, environment: Environment | None) -> language_registry.Registry:
         """Return the user's entries combined with these. Environments are values, so the result is cached for each."""
@@ -264,7 +263,8 @@ class Registry:
             raise exception.InvalidGlobalResource(type_name=type_name)
 
 
-def _check_name(type_name: object, resource_name: str) -> None:
+def _checked_name(type_name: object, resource_name: str) -> str:
+    """Return the name of a type. Raises StackValidationFailed if it is none."""
     if type_name is None:
         raise exception.StackValidationFailed(message=_('Resource "%s" has no type') % resource_name)
     if not isinstance(type_name, str):
@@ -272,6 +272,7 @@ def _check_name(type_name: object, resource_name: str) -> None:
     if not type_name:
         raise exception.StackValidationFailed(
             message=_('Non-empty resource type is required for resource "%s"') % resource_name)
+    return type_name
 
 
 def _shown(value: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
@@ -16,6 +16,8 @@ from heatlite.engine.clients.os import collection, service
 
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
+
+    from heatlite.engine.clients.os.collection import Fields
 
 CLIENT_NAME = 'barbican'
 
@@ -46,7 +48,7 @@ class Secret(collection.Entity):
 class Order(collection.Entity):
     """What the service does not say of an order, since it is not there yet or never will be, is None."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         found = self.__dict__.get('_info', {}).get(name)
         if found is None and name not in ('container_ref', 'secret_ref', 'error_reason', 'error_status_code'):
             raise AttributeError(name)
@@ -58,7 +60,7 @@ class Container(collection.Entity):
 
     manager: Containers
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         for entry in self.__dict__.get('_info', {}).get('secret_refs', ()):
             if entry['name'] == name:
                 return self.manager.client.secrets.get(entry['secret_ref'])
@@ -117,7 +119,7 @@ class KeyManagerClient(collection.Client):
     containers = cached_property(Containers)
 
 
-def payload(http: Adapter, secret_id: str, secret: Mapping[str, Any]) -> str | bytes:
+def payload(http: Adapter, secret_id: str, secret: Fields) -> str | bytes:
     kind = (secret.get('content_types') or {}).get('default', 'application/octet-stream')
     answer = http.get(f'/secrets/{secret_id}/payload', headers={'Accept': kind})
     return answer.text if kind.startswith('text/') else answer.content
@@ -129,7 +131,7 @@ class BarbicanClientPlugin(service.ServicePlugin[KeyManagerClient]):
     api_version = {'min_version': '1', 'max_version': '1.latest'}
     client_class = KeyManagerClient
 
-    def _read(self, entity: str, plural: str, ref: str) -> dict[str, Any]:
+    def _read(self, entity: str, plural: str, ref: str) -> Fields:
         """Raises EntityNotFound."""
         wanted = _id_in(ref)
         found = self._got(f'/{plural}/{wanted}', None)

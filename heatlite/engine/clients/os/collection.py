@@ -18,14 +18,18 @@ if TYPE_CHECKING:
 
 MOST_PAGES = 10000
 
+Fields: TypeAlias = Mapping[str, Any]
+"""An object of a service as its answers have it, decoded from JSON. Which fields it has, and of what types they are,
+says the documentation of the service."""
+
 
 class Entity:
     """One thing of a service. Its fields are attributes; `to_dict()` is all of them."""
 
-    def __init__(self, manager: Collection | None, info: Mapping[str, Any]) -> None:
+    def __init__(self, manager: Collection | None, info: Mapping[str, object]) -> None:
         if manager is not None:             # without one it is plain data, which cannot be read again
             self.manager = manager
-        self._info = dict(info)
+        self._info: dict[str, Any] = dict(info)
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -129,7 +133,7 @@ class Collection:
         """The thing in an answer that may have no body."""
         return self._entity(answer) if answer.content else None
 
-    def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[dict[str, Any]]:
+    def _pages(self, url: str, params: Mapping[str, object]) -> Iterator[Fields]:
         """The list's entries, page after page."""
         params = {name: value for name, value in params.items() if value is not None}
         for _page in range(MOST_PAGES):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
@@ -31,7 +31,7 @@ class Stacks(collection.Creating):
     def delete(self, stack_id: collection.EntityOrId) -> None:
         self.http.delete(self._resource(stack_id))
 
-    def validate(self, **fields: object) -> Any:
+    def validate(self, **fields: object) -> object:
         return self.http.post('/validate', json=fields).json()
 
     def _resource(self, stack_id: collection.EntityOrId) -> str:
@@ -41,7 +41,7 @@ class Stacks(collection.Creating):
         found = self.get(stack_id)
         return f'{self.path}/{found.stack_name}/{found.id}'
 
-    def snapshot(self, stack_id: collection.EntityOrId, name: str | None = None) -> dict[str, Any]:
+    def snapshot(self, stack_id: collection.EntityOrId, name: str | None = None) -> collection.Fields:
         answer = self.http.post(f'{self._resource(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 

@@ -11,7 +11,6 @@ import itertools
 import json
 import threading
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from keystoneauth1 import adapter, exceptions
 from oslo_config import cfg
@@ -43,7 +42,7 @@ def limit(service: str) -> threading.BoundedSemaphore:
 class ServiceAdapter(adapter.Adapter):
     """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
 
-    def request(self, url: str, method: str, **kwargs: Any) -> Response:
+    def request(self, url: str, method: str, **kwargs: object) -> Response:
         look = looking.current()
         if look is None or method.upper() != 'GET':
             return self._answered(url, method, kwargs)
@@ -129,11 +128,11 @@ def messages(response: Response) -> Iterator[str]:
             yield body[name]
 
 
-def parsed(text: Any) -> object:
+def parsed(text: object) -> object:
     """What it holds; None when that is no JSON."""
     try:
-        return json.loads(text)
-    except (TypeError, ValueError):
+        return json.loads(text) if isinstance(text, str | bytes | bytearray) else None
+    except ValueError:
         return None
 
 

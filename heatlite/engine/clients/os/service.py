@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1.exceptions import http as http_exceptions
@@ -62,10 +62,10 @@ class ServicePlugin(StatusPlugin[R]):
     def _create(self, version: str | None = None) -> R:
         return self.client_class(self.adapter(), self.context)
 
-    def _listed(self, path: str, plural: str, **filters: object) -> list[dict[str, Any]]:
+    def _listed(self, path: str, plural: str, **filters: object) -> list[collection.Fields]:
         return list(collection.Collection(self.client(), path, None, plural)._pages(path, filters))
 
-    def _got(self, path: str, key: str | None) -> dict[str, Any] | None:
+    def _got(self, path: str, key: str | None) -> collection.Fields | None:
         """One thing; None when there is none. A path without its last part, an empty name, is one of all things."""
         if path.endswith('/'):
             return None
@@ -75,7 +75,7 @@ class ServicePlugin(StatusPlugin[R]):
             if status_of(error) in (400, 404):
                 return None
             raise
-        found: dict[str, Any] = body[key] if key else body
+        found: collection.Fields = body[key] if key else body
         return found
 
     def _find(self, entity: str, path: str, key: str, plural: str, wanted: object, *, field: str = 'id',

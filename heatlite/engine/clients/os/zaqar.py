@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import runtime as runtimes
 from heatlite.engine import constraints
@@ -45,13 +45,13 @@ class Queue:
     def http(self) -> Adapter:
         return self._http
 
-    def metadata(self, new_meta: object = None, force_reload: bool = False) -> Any:
+    def metadata(self, new_meta: object = None, force_reload: bool = False) -> object:
         if new_meta is not None:
             self._http.put(self._path(), json=new_meta)
             return new_meta
         return self._http.get(self._path()).json()
 
-    def post(self, messages: object) -> Any:
+    def post(self, messages: object) -> object:
         entries = messages if isinstance(messages, list) else [messages]
         return self._http.post(self._path('messages'), json={'messages': entries}).json()
 

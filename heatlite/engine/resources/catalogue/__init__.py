@@ -7,7 +7,6 @@ packed file, not the YAML files. docs/developers/catalogue.rst explains the word
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.engine import attributes
 from heatlite.engine.resources import packed
@@ -31,7 +30,7 @@ def attribute_schemata(type_name: str) -> dict[str, attributes.Schema]:
     return attributes_of(packed.facts(type_name))
 
 
-def attributes_of(facts: Mapping[str, Any]) -> dict[str, attributes.Schema]:
+def attributes_of(facts: packed.PackedFacts) -> dict[str, attributes.Schema]:
     """The same for `facts` that need not be packed."""
     return {name: attributes.Schema(body.get('description'), packed.status(body.get('support_status')),
                                     body.get('cache_mode', attributes.CACHE_LOCAL),

@@ -174,7 +174,7 @@ class _Entry:
     file: str
     source: yaml_lines.Source
     name: str
-    body: Any
+    body: object
 
     def error(self, path: Path, expected: str, *found: object) -> CatalogueError:
         where = f'{self.name}, {".".join(map(str, path))}' if path else self.name

@@ -27,7 +27,7 @@ DESCRIPTION = 'description'
 PLACE = re.compile(r'\{(\w+)\}')
 HUMP = re.compile('(?<=[a-z0-9])(?=[A-Z])')
 
-Facts = Mapping[str, Any]
+Facts = dict[str, Any]
 Member = tuple[str, str]                    # section, and the names that lead to the property, joined by dots
 
 
@@ -49,7 +49,7 @@ class Entry:
         return any(fnmatch.fnmatchcase(type_name, pattern) for pattern in self.name.split())
 
 
-def members(facts: Facts) -> Iterator[tuple[Member, dict[str, Any]]]:
+def members(facts: Facts) -> Iterator[tuple[Member, Facts]]:
     """Whatever has a text in the facts of one type, with its own facts; the properties of a list's items by the list's
     name. Items themselves have no text: that of the list is about them."""
     for section in SECTIONS[:2]:

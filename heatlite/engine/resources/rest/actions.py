@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,5 +34,6 @@ def _switch(self: Described, templates: Iterable[CallTemplate]) -> None:
     for template in templates:
         call = template.fill(self.scope())
         if self.description.send == 'all':
-            call = replace(call, body={**self.shown(fresh=True), **(call.body or {})})
+            call = replace(call, body={**self.shown(fresh=True),
+                                       **(call.body if isinstance(call.body, Mapping) else {})})
         self.send(call)

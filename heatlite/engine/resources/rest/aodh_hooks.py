@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 ACTIONS = {'alarm_actions': 'alarm_queues', 'ok_actions': 'ok_queues',
@@ -19,7 +20,7 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 
 
 @hook
-def alarm_actions(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def alarm_actions(resource: Described, body: dict[str, object], given: Values,
                   action: str) -> dict[str, object]:
     """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
     for actions, queues in ACTIONS.items():
@@ -35,7 +36,7 @@ def _url(resource: Described, wanted: object) -> object:
 
 
 @hook
-def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[str, Any],
+def alarm_on_a_meter(resource: Described, body: dict[str, object], given: Values,
                      action: str) -> dict[str, object]:
     """The metadata to match become further parts of the query."""
     meter = str(given.get('meter_name') or '')
@@ -45,15 +46,14 @@ def alarm_on_a_meter(resource: Described, body: dict[str, Any], given: Mapping[s
         field = key if key.startswith('metadata.') else f'metadata.{key if key.startswith(prefix) else prefix + key}'
         query.append({'field': field, 'op': 'eq', 'value': str(value)})
     query += [without_nulls(entry) for entry in given.get('query') or ()]
-    rule = body.setdefault('threshold_rule', {})
-    rule.pop('query', None)
-    if query:
-        rule['query'] = query
+    former = body.get('threshold_rule')
+    rule = {name: value for name, value in former.items() if name != 'query'} if isinstance(former, Mapping) else {}
+    body['threshold_rule'] = {**rule, 'query': query} if query else rule
     return alarm_actions(resource, body, given, action)
 
 
 @hook
-def alarm_of_rules(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+def alarm_of_rules(resource: Described, body: dict[str, object], given: Values,
                    action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -13,12 +13,13 @@ from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.templating import FILTERS
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 SUFFIX = '_ref'
 
 
-def _refs(given: Mapping[str, Any]) -> list[dict[str, str]]:
+def _refs(given: Values) -> list[dict[str, str]]:
     """What a container holds: the entries of `secrets`, and each property `X_ref` under the name X."""
     refs = [{'name': entry['name'], 'secret_ref': entry['ref']} for entry in given.get('secrets') or ()]
     return refs + [{'name': name.removesuffix(SUFFIX), 'secret_ref': ref} for name, ref in given.items()

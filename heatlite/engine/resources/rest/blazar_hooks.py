@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 FIELDS = {                                  # of a reservation, by what is reserved
@@ -32,7 +33,7 @@ def extra_capabilities(resource: Described, name: str) -> object:
 
 
 @hook
-def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Values,
                                action: str) -> dict[str, object]:
     body['reservations'] = [
         {'resource_type': entry['resource_type'],

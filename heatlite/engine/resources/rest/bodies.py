@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.yaml_lines import Written
 
 CASTS = {'string': str, 'integer': int}
 
@@ -18,7 +19,7 @@ CASTS = {'string': str, 'integer': int}
 class Rules:
     """The `body` of one description, prepared."""
 
-    def __init__(self, written: Mapping[str, Any], spread: Iterable[str] = (), nulls: str = 'drop') -> None:
+    def __init__(self, written: Written, spread: Iterable[str] = (), nulls: str = 'drop') -> None:
         self.top = {name: rule for name, rule in written.items() if '.' not in name}
         self.top.update({name: {'spread': True} for name in spread})
         self.inside: dict[str, list[tuple[list[str], str | None]]] = {}

@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from heatlite.common.documents import known
 from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
+from heatlite.engine.resources.yaml_lines import Written
 
-WrittenCall: TypeAlias = str | Mapping[str, Any]        # `VERB /path`, or a map with that under `call` and other parts
+WrittenCall: TypeAlias = str | Written        # `VERB /path`, or a map with that under `call` and other parts
 VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
 
 
@@ -21,7 +22,7 @@ class Call:
 
     verb: str
     path: str
-    body: Any = None
+    body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
     query: Mapping[str, object] = field(default_factory=dict)
     ignore: tuple[int, ...] = ()
@@ -35,8 +36,9 @@ class Call:
         return {**fields, 'ignore': list(self.ignore)}
 
     @classmethod
-    def read(cls, stored: Mapping[str, Any]) -> Call:
-        return cls(**{**known(cls, stored), 'ignore': tuple(stored['ignore'])})
+    def read(cls, stored: Mapping[str, object]) -> Call:
+        ignore = stored['ignore']
+        return cls(**{**known(cls, stored), 'ignore': tuple(ignore) if isinstance(ignore, list) else ()})
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 PUBLIC = 'os-volume-type-access:is_public'
@@ -24,7 +26,7 @@ def public_has_two_names(resource: Described, body: dict[str, object], given: Ma
 
 
 @hook
-def removed_specs(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def removed_specs(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
     gone = sorted(set(resource.before()['specs'] or ()) - set(changed.get('specs') or ()))
     if 'specs' not in changed or not gone:
         return calls
@@ -32,8 +34,8 @@ def removed_specs(resource: Described, calls: list[Call], changed: Mapping[str, 
 
 
 @hook
-def specs_and_consumer(resource: Described, wanted: Mapping[str, Any],
-                       found: Mapping[str, Any]) -> dict[str, object]:
+def specs_and_consumer(resource: Described, wanted: Values,
+                       found: Fields) -> dict[str, object]:
     """The consumer stands beside the other specs in answers."""
     specs = dict(found.get('specs') or {})
     if 'consumer' in (wanted.get('specs') or {}):

@@ -18,9 +18,11 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os import generic_client
+from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.dependencies import Edges
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources import existing as remembered
+from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
 from heatlite.engine.resources.rest.description import Description
@@ -49,7 +51,7 @@ class Described(resource.Resource):
     description: ClassVar[Description]
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
-    rule_facts: ClassVar[tuple[Mapping[str, object], ...]] = ()     # translation rules of the facts
+    rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
     made_here = False                       # this very object has begun to create the thing
     _last_known: Properties | None = None
 
@@ -95,9 +97,9 @@ class Described(resource.Resource):
         except Exception as error:
             if not service.reply_was_lost(error):
                 raise
-            found = self.find_existing()
-            if found is not None:
-                self._made(found)
+            lost = self.find_existing()
+            if lost is not None:
+                self._made(lost)
                 return
             answer = self.send(call)        # it never arrived
         found = names.unwrapped(what, answer)
@@ -210,7 +212,7 @@ class Described(resource.Resource):
             self.send(call)
         return {'calls': []}
 
-    def before(self) -> Mapping[str, Any]:
+    def before(self) -> Values:
         """The properties before an update: what the service says of them, if it was asked, or else what was applied.
 
         What somebody has added to a list since then must be taken away, though it was never applied.
@@ -407,7 +409,7 @@ class Described(resource.Resource):
 
     # --- import -------------------------------------------------------------------------------------------
 
-    def list_named(self, name: str | None) -> Iterable[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> Iterable[Fields]:
         what = self.description
         if what.path is None or (name is not None and not what.name_property):
             return super().list_named(name)
@@ -431,7 +433,7 @@ class Described(resource.Resource):
 
     # --- check --------------------------------------------------------------------------------------------
 
-    def handler(self, action: str) -> Callable[..., Any] | None:
+    def handler(self, action: str) -> Callable[..., object] | None:
         """Whatever can be shown can be checked; a type may have a check of its own."""
         found = super().handler(action)
         if found is None and action == self.CHECK and self.description.show is not None:
@@ -447,7 +449,7 @@ class Described(resource.Resource):
             with contextlib.suppress(exception.ResourceUnknownStatus):     # it came to that after it was made
                 wait.is_over(found)
 
-    def get_live_resource_data(self) -> Any:
+    def get_live_resource_data(self) -> object:
         try:
             return self._show_resource()
         except Exception as error:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from heatlite.engine.resources import yaml_lines
+from heatlite.engine.resources.packed import StatusFacts
 from heatlite.engine.resources.rest import bodies, calls, rules, subresources, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.subresources import Follow
@@ -27,6 +28,7 @@ from heatlite.engine.resources.rest.words import (
     Patch,
     Rule,
 )
+from heatlite.engine.resources.yaml_lines import Written
 
 FAMILIES = 'families'
 JOINED = ('body', 'attributes', 'live', 'follow', 'find', 'constants', 'microversions', 'hooks')
@@ -104,7 +106,7 @@ class Description:
     name_limit: int | None = None
     properties: Mapping[str, builtins.object] | None = None     # facts of a type of the operator's own
     extension: str | None = None
-    support: Mapping[str, builtins.object] | None = None
+    support: StatusFacts | None = None
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -128,7 +130,7 @@ class Document:
         if not isinstance(self.values, dict):
             raise DescriptionError(file, 1, 'a file of descriptions is a map of type names')
 
-    def types(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    def types(self) -> Iterator[tuple[str, Written]]:
         for name, entry in self.values.items():
             if name != FAMILIES:
                 if not isinstance(entry, dict):
@@ -140,7 +142,7 @@ class Document:
         types = tuple(name for name in self.values if name != FAMILIES)
         return DescriptionError(self.file, self._source.line(path), text, types)
 
-    def complete(self, name: str, entry: Mapping[str, Any], seen: tuple[str, ...] = ()) -> dict[str, Any]:
+    def complete(self, name: str, entry: Written, seen: tuple[str, ...] = ()) -> Written:
         """`entry` with what its families say."""
         family = entry.get('family')
         if family is None:
@@ -178,7 +180,7 @@ def compiled(name: str, entry: Mapping[str, object], document: Document, file: s
     return Description(**{word: value for word, value in built.items() if value is not None})
 
 
-def _action(word: str, whole: Mapping[str, Any], thing: str | None, document: Document,
+def _action(word: str, whole: Written, thing: str | None, document: Document,
             name: str) -> CallTemplate | None:
     """`create: POST` is the verb at the collection, `delete: DELETE` and `show: GET` at the object."""
     written = whole.get(word, 'GET' if word == 'show' else None)
@@ -193,7 +195,7 @@ def _action(word: str, whole: Mapping[str, Any], thing: str | None, document: Do
         raise document.error((name, word), f'{name}, {word}: {error}') from None
 
 
-def _update(whole: Mapping[str, Any], thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
+def _update(whole: Written, thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
     written = whole.get('update')
     if not written:
         return ()
@@ -213,7 +215,7 @@ def _as_it_is(value: object) -> object:
     return value
 
 
-def _map(value: object) -> Mapping[str, Any]:
+def _map(value: object) -> Written:
     if not isinstance(value, dict):
         raise ValueError(f'a map is wanted, not {value!r}')
     return value
@@ -231,7 +233,7 @@ def _follow(written: object) -> tuple[Follow, ...]:
     return tuple(subresources.read(name, each) for name, each in _map(written).items() if each is not None)
 
 
-def _before_delete(written: Iterable[Any]) -> tuple[BeforeDelete, ...]:
+def _before_delete(written: Iterable[str | Written]) -> tuple[BeforeDelete, ...]:
     found: list[BeforeDelete] = []
     for each in written:
         step = {'call': each} if isinstance(each, str) else dict(each)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine.dependencies import Edges
@@ -41,7 +41,7 @@ def _equal(resource: Described, other: Resource, where: Mapping[str, str]) -> bo
     return True
 
 
-def known(resource: Resource, path: str) -> Any:
+def known(resource: Resource, path: str) -> object:
     """A property's value as far as it is known now."""
     first, _dot, rest = path.partition('.')
     try:

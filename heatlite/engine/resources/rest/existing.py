@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import hooks, names, plans, service
@@ -14,6 +14,7 @@ from heatlite.engine.resources.rest.templating import fill, fill_path, pick
 from heatlite.engine.resources.rest.words import Existing
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.resources.rest.described_resource import Described
 
 AGAIN = 'again'                             # creating it again changes nothing
@@ -57,7 +58,7 @@ def _is_its_own(resource: Described) -> bool:
     return not names.is_given(resource)
 
 
-def _candidates(resource: Described) -> dict[str, object]:
+def _candidates(resource: Described) -> dict[str, Fields]:
     """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
     name, the `mark`, or in all fields of `by` that were given what was asked for."""
     what = resource.description
@@ -76,7 +77,7 @@ def _candidates(resource: Described) -> dict[str, object]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Described, how: Existing) -> dict[str, object]:
+def _answers(resource: Described, how: Existing) -> dict[str, Fields]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())
@@ -88,7 +89,7 @@ def _answers(resource: Described, how: Existing) -> dict[str, object]:
     return {id_of(resource, first): first if isinstance(first, Mapping) else {}}
 
 
-def listed(resource: Described, query: Mapping[str, object]) -> list[Mapping[str, Any]]:
+def listed(resource: Described, query: Mapping[str, object]) -> list[Fields]:
     """Entries of the collection; a service may ignore the query, so look at them."""
     what = resource.description
     assert what.path is not None

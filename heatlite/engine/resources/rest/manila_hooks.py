@@ -44,4 +44,5 @@ def access_denied_first(resource: Described, calls: list[Call], changed: Mapping
     path = f'/shares/{resource.resource_id}/action'
     known = resource.read(Call('POST', path, {'access_list': None}, answer='access_list')) or []
     return [*calls, *(Call('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,)) for entry in known
-                      if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone))]
+                      if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone
+                             if isinstance(rule, Mapping)))]

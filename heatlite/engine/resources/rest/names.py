@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine import translation
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
+from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import pick
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Rule = translation.TranslationRule
 
 
-def chosen(resource: Described, properties: Mapping[str, Any]) -> str | None:
+def chosen(resource: Described, properties: Values) -> str | None:
     """The name given, else the physical name."""
     wanted = resource.description.name_property
     given: str | None = properties.get(wanted) if wanted is not None and wanted in properties else None
@@ -33,7 +34,7 @@ def is_given(resource: Described) -> bool:
     return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
 
 
-def unwrapped(what: Description, answer: object) -> Any:
+def unwrapped(what: Description, answer: object) -> object:
     key = what.answer_key or what.key
     if key and isinstance(answer, Mapping) and key in answer:
         return answer[key]
@@ -92,7 +93,7 @@ def translation_rules(resource: Described, properties: Properties) -> list[Rule]
     return found
 
 
-def _of_fact(resource: Described, properties: Properties, fact: Mapping[str, Any]) -> list[Rule]:
+def _of_fact(resource: Described, properties: Properties, fact: RuleFacts) -> list[Rule]:
     path = list(fact['path'])
     if fact.get('conditional') or path[0] not in resource.properties_schema:
         return []                           # said by the description, with its condition; or meant for a sister type

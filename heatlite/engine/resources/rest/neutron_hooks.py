@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -15,6 +15,9 @@ from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
+    from heatlite.engine.properties import Values
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resources.rest.described_resource import Described
 
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
@@ -56,7 +59,7 @@ def subnet_modes(resource: Described) -> None:
 
 
 @hook
-def prefixes_only_grow(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def prefixes_only_grow(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
     new, old = changed.get('prefixes'), resource.properties['prefixes']
     if new is not None and joined([*old, *new]) != joined(new):
         raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
@@ -65,8 +68,8 @@ def prefixes_only_grow(resource: Described, calls: list[Call], changed: Mapping[
 
 
 @hook
-def prefixes_as_written(resource: Described, wanted: Mapping[str, Any],
-                        found: Mapping[str, Any]) -> dict[str, object]:
+def prefixes_as_written(resource: Described, wanted: Values,
+                        found: Fields) -> dict[str, object]:
     """Neutron joins prefixes that are next to each other, and sorts them."""
     given, now = wanted.get('prefixes'), found.get('prefixes')
     return {'prefixes': given} if given and now and joined(given) == joined(now) else {}
@@ -122,13 +125,14 @@ def _routes(resource: Described) -> tuple[list[object], dict[str, object]]:
 
 
 @hook
-def interface_of_the_port(resource: Described, interface: Any) -> bool:
+def interface_of_the_port(resource: Described, interface: Resource) -> bool:
     """The router interface is on a subnet of a port that this resource needs anyway."""
     subnet = edges.known(interface, 'subnet')
     for port in resource.t.dependencies(resource.stack):
         if not port.has_interface('OS::Neutron::Port'):
             continue
-        places = range(len(edges.known(port, 'fixed_ips') or ()))
+        given = edges.known(port, 'fixed_ips')
+        places = range(len(given) if isinstance(given, list) else 0)
         pinned = [edges.known(port, f'fixed_ips.{place}.subnet') for place in places]
         if subnet is None or subnet in pinned:
             return True
@@ -161,7 +165,7 @@ def gateway_connections(resource: Described) -> None:
 
 
 @hook
-def has_gateway(resource: Described, found: Mapping[str, Any]) -> bool:
+def has_gateway(resource: Described, found: Fields) -> bool:
     network = resource.properties['network']
     gateway = found.get('router', found).get('external_gateway_info') or {}
     return bool(resource.resource_id == f"{resource.properties['router_id']}:{network}"
@@ -169,7 +173,7 @@ def has_gateway(resource: Described, found: Mapping[str, Any]) -> bool:
 
 
 @hook
-def has_route(resource: Described, found: Mapping[str, Any]) -> bool:
+def has_route(resource: Described, found: Fields) -> bool:
     given = resource.properties
     route = {'destination': given['destination'], 'nexthop': given['nexthop']}
     return bool(resource.resource_id == f"{given['router_id']}:{given['destination']}:{given['nexthop']}"
@@ -177,7 +181,7 @@ def has_route(resource: Described, found: Mapping[str, Any]) -> bool:
 
 
 @hook
-def has_routes(resource: Described, found: Mapping[str, Any]) -> bool:
+def has_routes(resource: Described, found: Fields) -> bool:
     """A set is there if one of its routes is: with none it is the same as any other set of the router."""
     there = found.get('routes') or []
     return bool(resource.resource_id == resource.properties['router'] and any(

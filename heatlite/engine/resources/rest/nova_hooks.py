@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
 from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
+from heatlite.engine.resources.rest.templating import pick
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
@@ -22,7 +24,7 @@ ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 @hook
 def policy_or_policies(resource: Described, call: Call) -> Call:
     """One policy with rules where the service knows that, a list of policies before."""
-    fields = dict(call.body['server_group'])
+    fields = dict(pick(call.body, 'server_group'))
     policies, rules = fields.pop('policies'), resource.properties['rules']
     newest = getattr(service.adapter_of(resource).get_endpoint_data(), 'max_microversion', None) or (2, 1)
     if tuple(newest) >= ONE_POLICY:
@@ -39,8 +41,8 @@ def policy_or_policies(resource: Described, call: Call) -> Call:
 
 
 @hook
-def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
-                          found: Mapping[str, Any]) -> dict[str, object]:
+def metadata_without_zone(resource: Described, wanted: Values,
+                          found: Fields) -> dict[str, object]:
     """The service has the zone of an aggregate in its metadata, too."""
     given = wanted.get('metadata')
     if given is None:
@@ -50,7 +52,7 @@ def metadata_without_zone(resource: Described, wanted: Mapping[str, Any],
 
 
 @hook
-def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Values,
                                  action: str) -> dict[str, object]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}
@@ -68,7 +70,7 @@ def first_port_of_the_server(resource: Described, call: Call) -> Call:
 
 
 @hook
-def first_port_again(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def first_port_again(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
     server = changed.get('server_id') or resource.properties['server_id']
     return [*calls[:-1], replace(calls[-1], body={'floatingip': _port_of(resource, server)})]
 

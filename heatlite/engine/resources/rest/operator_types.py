@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import types, verify
 from heatlite.engine.resources.rest.description import Description, DescriptionError, Document, compiled
+from heatlite.language import support
 from heatlite.language.schema import Schema
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'im
                             'description'})
 TYPES = frozenset(kind.lower() for kind in Schema.TYPES)
 
+SUPPORTED: packed.StatusFacts = {'status': support.SUPPORTED}
 ENDINGS = ('.yaml', '.yml')
 EXAMPLES = '.conformance.yaml'              # how to try types, and no description of one (docs/authors/conformance.rst)
 TEMPLATE = re.compile(r'^(heat_template_version|HeatTemplateFormatVersion|AWSTemplateFormatVersion)\b', re.MULTILINE)
@@ -56,7 +58,7 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Describe
             left_out(path, (name,), str(error))
 
 
-def made(name: str, entry: Mapping[str, Any], document: Document) -> type[Described]:
+def made(name: str, entry: Mapping[str, object], document: Document) -> type[Described]:
     """The class of one type. Raises DescriptionError."""
     what = compiled(name, entry, document, document.file)
     facts = facts_of(what, document)
@@ -68,11 +70,11 @@ def made(name: str, entry: Mapping[str, Any], document: Document) -> type[Descri
         raise document.error((name, 'properties'), f'{name}: {error}') from None
 
 
-def facts_of(what: Description, document: Document) -> Mapping[str, object]:
+def facts_of(what: Description, document: Document) -> packed.PackedFacts:
     """What the type looks like, in the form of the packed facts; those themselves for a type that they know."""
     if what.properties is None and what.name in packed.names():
         return packed.facts(what.name)
-    attributes = {}
+    attributes: dict[str, packed.AttributeFacts] = {}
     for name, how in what.attributes.items():
         said = how if isinstance(how, Mapping) else {}
         attributes[name] = {'type': said.get('type', 'string' if isinstance(how, str) else None),
@@ -83,7 +85,7 @@ def facts_of(what: Description, document: Document) -> Mapping[str, object]:
         'properties': {name: _property(what, document, (name,), body)
                        for name, body in (what.properties or {}).items()},
         'default_client_name': what.client or what.service_type, 'required_service_extension': what.extension,
-        'support_status': what.support and {'status': 'SUPPORTED', **what.support},
+        'support_status': {**SUPPORTED, **(what.support or SUPPORTED)},
         'reference': {'kind': 'physical_id', 'before_create': 'resource_name'},
     }
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-from heatlite.engine.resources import packed_types
+from heatlite.engine.resources import packed, packed_types
 from heatlite.engine.resources.openstack.heat import none_resource
 
 FAMILY = packed_types.PLACEHOLDER           # of an entry of the catalogue
@@ -18,7 +17,7 @@ class Placeholder(none_resource.NoneResource):
         """The service that had made it is gone."""
 
 
-def class_of(facts: Mapping[str, Any], members: Mapping[str, object]) -> type[Placeholder]:
+def class_of(facts: packed.PackedFacts, members: Mapping[str, object]) -> type[Placeholder]:
     """`members`: what the facts say of the class, see `types`."""
     return type(facts['class_name'], (Placeholder,), {
         **members, '__doc__': Placeholder.__doc__, '__module__': __name__, 'properties_schema': {}})

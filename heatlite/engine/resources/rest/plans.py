@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies
@@ -14,9 +14,10 @@ from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import Scope, fill
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
-Read = Callable[[Call], Any]
+Read = Callable[[Call], object]
 
 
 def create(what: Description, scope: Scope, subject: Described | None = None) -> Call:
@@ -56,7 +57,7 @@ def update(what: Description, scope: Scope, changed: Mapping[str, object],
                 continue
             calls.append(template.fill(scope))
         elif body:
-            calls.append(replace(template.fill(scope), **_content(what, body)))
+            calls.append(_with_content(what, template.fill(scope), body))
     return [versioned(what, call, scope.properties) for call in hooks.changed(what, 'update', calls, subject, changed)]
 
 
@@ -66,7 +67,7 @@ def touches(what: Description, template: CallTemplate, changed: Mapping[str, obj
     return any(name not in followed and name not in what.ignore for name in changed)
 
 
-def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any],
+def changed_body(what: Description, scope: Scope, changed: Values,
                  subject: Described | None = None) -> dict[str, object]:
     """The fields an update sends: what changed, everything, or the groups of which something changed."""
     followed = {follow.property for follow in what.follow}
@@ -82,7 +83,8 @@ def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any],
     if what.name_property in given:
         given[what.name_property] = scope.value('name')
     for name in what.rules.spread & set(given):
-        before = (scope.known.get('old') or {}).get(name) or {}
+        old = scope.known.get('old')
+        before = (old.get(name) if isinstance(old, Mapping) else None) or {}
         wanted = given[name] or {}
         entries = {key: value for key, value in wanted.items() if before.get(key) != value}
         if what.patch is not None:
@@ -95,13 +97,14 @@ def changed_body(what: Description, scope: Scope, changed: Mapping[str, Any],
     return fields
 
 
-def _content(what: Description, body: Mapping[str, object]) -> dict[str, Any]:
+def _with_content(what: Description, call: Call, body: Mapping[str, object]) -> Call:
     if what.patch is None:
-        return {'body': wrapped(what, body)}
+        return replace(call, body=wrapped(what, body))
     operation = what.patch.get('op', 'replace')
     changes = [{'op': 'remove', 'path': f'/{name}'} if value is None else
                {'op': operation, 'path': f'/{name}', 'value': value} for name, value in body.items()]
-    return {'body': changes, 'headers': {'Content-Type': what.patch.get('type', 'application/json-patch+json')}}
+    return replace(call, body=changes,
+                   headers={'Content-Type': what.patch.get('type', 'application/json-patch+json')})
 
 
 def wrapped(what: Description, body: object) -> object:
@@ -133,9 +136,10 @@ def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
     calls = [call for each in what.follow if what.delete_follow or each.before_delete
              for call in each.calls(scope, [], _inner(what, each.property, scope.properties), read)]
     for step in what.before_delete:
-        items: Iterable[Any] = [None]
+        items: Iterable[object] = [None]
         if step['each']:
-            items = [item for source in step['each'] for item in read(source.fill(scope)) or ()]
+            answers = [read(source.fill(scope)) for source in step['each']]
+            items = [item for answer in answers if isinstance(answer, Iterable) for item in answer]
         elif step['property']:
             items = scope.properties.get(step['property']) or ()
         for item in items:

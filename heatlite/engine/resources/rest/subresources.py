@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, template, templates
 from heatlite.engine.resources.rest.templating import Scope
+from heatlite.engine.resources.yaml_lines import Written
 
 KEYS = frozenset({'set', 'add', 'drop', 'live', 'replace', 'batch', 'default', 'with', 'in_create',
                   'before_delete', 'null_removed'})
@@ -60,8 +60,7 @@ class Follow:
 
     def _whole(self, wanted: object, before: object) -> object:
         """All of it, for one call."""
-        empty: Any = {} if isinstance(wanted or before, Mapping) else []
-        value = without_nulls(wanted) if wanted else empty
+        value = without_nulls(wanted or ({} if isinstance(before, Mapping) else []))
         if self.null_removed and isinstance(before, Mapping):
             return {**{key: None for key in before if key not in value}, **value}
         return value
@@ -72,7 +71,7 @@ class Follow:
         return [call for item in wanted for call in first_that_applies(choices, scope.having(item=item))]
 
 
-def read(name: str, written: Mapping[str, Any]) -> Follow:
+def read(name: str, written: Written) -> Follow:
     """From its place in a description. Raises ValueError."""
     unknown = sorted(set(written) - KEYS)
     if unknown:
@@ -85,13 +84,13 @@ def read(name: str, written: Mapping[str, Any]) -> Follow:
         bool(written.get('null_removed')))
 
 
-def items(value: Any) -> list[Any]:
+def items(value: object) -> list[object]:
     """Entries of a map as `{key, value}`; maps without what was not given."""
     if isinstance(value, Mapping):
         return [{'key': key, 'value': item} for key, item in value.items()]
-    return [without_nulls(item) for item in value or ()]
+    return [without_nulls(item) for item in value] if isinstance(value, Iterable) else []
 
 
-def without(some: list[object], others: list[object]) -> list[Any]:
+def without(some: list[object], others: list[object]) -> list[object]:
     known = {json.dumps(item, sort_keys=True, default=str) for item in others}
     return [item for item in some if json.dumps(item, sort_keys=True, default=str) not in known]

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.properties import Values
 
 PLACE = re.compile(r'\{([^{}]+)\}')
 FILTERS: dict[str, Callable[[object], object]] = {
@@ -23,7 +24,7 @@ class Scope:
     """What places stand for: first the names of `known` (values, or functions that are called when needed), then
     properties; `.name` is a property even when `known` has the name. Dots lead into maps, `|` names a filter."""
 
-    def __init__(self, properties: Mapping[str, Any], known: Mapping[str, Any]) -> None:
+    def __init__(self, properties: Values, known: Mapping[str, object]) -> None:
         self.properties = properties
         self.known = known
 

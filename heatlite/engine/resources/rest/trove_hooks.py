@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest import waits
 from heatlite.engine.resources.rest.bodies import without_nulls
@@ -11,13 +10,14 @@ from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
 
 
 @hook
-def database_instances(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+def database_instances(resource: Described, body: dict[str, object], given: Values,
                        action: str) -> dict[str, object]:
     body['instances'] = [without_nulls({
         'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},

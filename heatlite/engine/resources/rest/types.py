@@ -10,7 +10,6 @@ import importlib
 import pathlib
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, packed
@@ -84,7 +83,7 @@ def built_in(type_name: str) -> object:
     return placeholders.class_of(facts, members_of(facts))
 
 
-def class_of(what: Description, facts: Mapping[str, Any]) -> type[described_resource.Described]:
+def class_of(what: Description, facts: packed.PackedFacts) -> type[described_resource.Described]:
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
     members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
@@ -95,7 +94,7 @@ def class_of(what: Description, facts: Mapping[str, Any]) -> type[described_reso
     return type(facts.get('class_name') or what.name.rpartition('::')[2], (described_resource.Described,), members)
 
 
-def members_of(facts: Mapping[str, Any]) -> dict[str, object]:
+def members_of(facts: packed.PackedFacts) -> dict[str, object]:
     """What every class of such a type has, whatever it does."""
     return {
         'properties_schema': {name: packed.schema(body) for name, body in facts.get('properties', {}).items()},

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from heatlite.engine.resources.packed import PackedFacts
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.description import Description
 from heatlite.engine.resources.rest.templating import places
 from heatlite.engine.resources.rest.words import Rule
+from heatlite.engine.resources.yaml_lines import Written
 
 KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_projects', 'old', 'stack', 'changed',
                    'item', 'items', 'value', 'answer'})
 
 
-def diagnostics(what: Description, facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def diagnostics(what: Description, facts: PackedFacts) -> Iterator[tuple[str, str]]:
     """(word of the description, what is wrong with it)."""
     properties = facts.get('properties', {})
     yield from _names(what, properties)
@@ -42,7 +43,7 @@ def exists(path: str, properties: Mapping[str, object]) -> bool:
     return True
 
 
-def _names(what: Description, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _names(what: Description, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
     named: dict[str, set[str]] = {
         'body': {*what.rules.top, *(f'{first}.{".".join(path)}' for first, inner in what.rules.inside.items()
                                     for path, _field in inner)},
@@ -100,7 +101,7 @@ def _places(what: Description, properties: Mapping[str, object]) -> Iterator[tup
                 yield word, f'{{{place}}} is neither a property nor known otherwise'
 
 
-def _updates(what: Description, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _updates(what: Description, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
     updatable = {name for name, body in properties.items() if body.get('update_allowed')}
     followed = {follow.property for follow in what.follow} | {name for follow in what.follow for name in follow.depends}
     can_update = bool(what.update or what.follow or 'update' in what.hooks)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.templating import pick
+from heatlite.engine.resources.yaml_lines import Written
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
 GONE_KEYS = frozenset({'field', 'values', 'error', 'reason', 'busy'})
@@ -29,7 +28,7 @@ class Wait:
     error: tuple[str, ...] = ()
     reason: str = ''
 
-    def is_over(self, found: Mapping[str, object]) -> bool:
+    def is_over(self, found: object) -> bool:
         """Raises ResourceInError, or ResourceUnknownStatus for a status that is not described."""
         status = pick(found, self.field)
         seen = status if isinstance(status, list) else [status]
@@ -61,7 +60,7 @@ class Gone:
     reason: str = ''
     busy: tuple[str, ...] = ()
 
-    def is_over(self, found: Mapping[str, object]) -> bool:
+    def is_over(self, found: object) -> bool:
         """`found`: the thing as it still is. Raises ResourceInError."""
         if self.field is None:
             return False
@@ -72,11 +71,11 @@ class Gone:
                 status_reason=(pick(found, self.reason) if self.reason else None) or _('Unknown'))
         return status in self.values
 
-    def is_under_way(self, found: Mapping[str, object]) -> bool:
+    def is_under_way(self, found: object) -> bool:
         return self.field is not None and pick(found, self.field) in self.busy
 
 
-def waits(written: Mapping[str, Any] | None) -> dict[str, Wait]:
+def waits(written: Written | None) -> dict[str, Wait]:
     """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
@@ -85,7 +84,7 @@ def waits(written: Mapping[str, Any] | None) -> dict[str, Wait]:
     return {action: _wait(each) for action, each in written.items()}
 
 
-def _wait(written: Mapping[str, Any]) -> Wait:
+def _wait(written: Written) -> Wait:
     unknown = sorted(set(written) - WAIT_KEYS)
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: not known in a wait')
@@ -96,7 +95,7 @@ def _wait(written: Mapping[str, Any]) -> Wait:
                 written.get('reason', ''))
 
 
-def gone(written: list[int] | Mapping[str, Any] | None) -> Gone | None:
+def gone(written: list[int] | Written | None) -> Gone | None:
     """None: the answer to the deletion is the end of it. `[404]`, or a map."""
     if not written:
         return None

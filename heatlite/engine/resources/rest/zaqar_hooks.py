@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from heatlite.common import exception
@@ -16,6 +15,7 @@ from heatlite.engine.resources.rest.calls import Call
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.rest.described_resource import Described
 
 SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
@@ -24,7 +24,7 @@ MESSAGE = '$zaqar_message$'                 # the service puts the message there
 
 
 @hook
-def metadata_patch(resource: Described, calls: list[Call], changed: Mapping[str, Any]) -> list[Call]:
+def metadata_patch(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
     before, after = resource.before()['metadata'] or {}, changed.get('metadata') or {}
     changes = [{'op': 'remove', 'path': f'/metadata/{key}'} for key in sorted(before) if key not in after]
     changes += [{'op': 'replace' if key in before else 'add', 'path': f'/metadata/{key}', 'value': value}
@@ -41,7 +41,7 @@ def known_scheme(resource: Described) -> None:
 
 
 @hook
-def subscribed_workflow(resource: Described, body: dict[str, object], given: Mapping[str, Any],
+def subscribed_workflow(resource: Described, body: dict[str, object], given: Values,
                         action: str) -> dict[str, object]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import NotRequired, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -138,16 +138,16 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         path = collection if collection.startswith('/') else f'/{collection}'
         return f'{path}/{resource_id}' if resource_id else path
 
-    def create_ext_resource(self, path: str, body: object, **kwargs: object) -> Any:
+    def create_ext_resource(self, path: str, body: object, **kwargs: object) -> object:
         return self.client().post(self._ext(path), body)
 
-    def update_ext_resource(self, path: str, body: object, resource_id: str) -> Any:
+    def update_ext_resource(self, path: str, body: object, resource_id: str) -> object:
         return self.client().put(self._ext(path, resource_id), body)
 
     def delete_ext_resource(self, path: str, resource_id: str) -> None:
         self.client().delete(self._ext(path, resource_id))
 
-    def show_ext_resource(self, path: str, resource_id: str) -> Any:
+    def show_ext_resource(self, path: str, resource_id: str) -> collection.Fields:
         return self.client().get(self._ext(path, resource_id))
 
     def check_ext_resource_status(self, resource: str, resource_id: str) -> bool:

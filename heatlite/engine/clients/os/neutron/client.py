@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from keystoneauth1 import exceptions
 
 from heatlite.engine.clients.os import collection
+from heatlite.engine.clients.os.collection import Fields
 
 if TYPE_CHECKING:
     from requests import Response
@@ -64,14 +65,14 @@ class NetworkClient(collection.Client):
                 return lambda what, body=None: self.put(f'{path}/{what}', body)
         return lambda what: self.delete(f'{path}/{what}')
 
-    def _list(self, plural: str, filters: dict[str, object], retrieve_all: bool = True) -> dict[str, Any]:
+    def _list(self, plural: str, filters: dict[str, object], retrieve_all: bool = True) -> dict[str, list[Fields]]:
         key = KEYS.get(plural, plural)
         filters.pop('retrieve_all', None)
         pages = collection.Collection(self, path_of(plural), None, key)
         return {key: list(pages._pages(path_of(plural), filters))}
 
     def find_resource(self, resource: str, name_or_id: str, project_id: str | None = None,
-                      cmd_resource: str | None = None, parent_id: str | None = None, fields: object = None) -> Any:
+                      cmd_resource: str | None = None, parent_id: str | None = None, fields: object = None) -> Fields:
         """One thing by its id, else by its name, as a dictionary. Raises NotFound; AmbiguousMatch for several.
 
         `cmd_resource`: what its collection is called, where that is another word. `parent_id`: not supported.
@@ -92,13 +93,14 @@ class NetworkClient(collection.Client):
 
     # --- requests -----------------------------------------------------------------------------------------
 
-    def get(self, path: str, params: Mapping[str, object] | None = None) -> Any:
-        return self.http.get(path, params=params).json()
+    def get(self, path: str, params: Mapping[str, object] | None = None) -> Fields:
+        found: Fields = self.http.get(path, params=params).json()
+        return found
 
-    def post(self, path: str, body: object = None) -> Any:
+    def post(self, path: str, body: object = None) -> object:
         return _body(self.http.post(path, json=body))
 
-    def put(self, path: str, body: object = None) -> Any:
+    def put(self, path: str, body: object = None) -> object:
         return _body(self.http.put(path, json=body))
 
     def delete(self, path: str) -> None:
@@ -106,19 +108,19 @@ class NetworkClient(collection.Client):
 
     # --- what is not create, show, update, delete, list ---------------------------------------------------
 
-    def list_extensions(self) -> dict[str, Any]:
+    def list_extensions(self) -> Fields:
         return dict(self.get('/extensions'))
 
-    def add_interface_router(self, router: str, body: object) -> Any:
+    def add_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/add_router_interface', body)
 
     def remove_interface_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}/remove_router_interface', body)
 
-    def add_gateway_router(self, router: str, body: object) -> Any:
+    def add_gateway_router(self, router: str, body: object) -> object:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': body}})
 
-    def remove_gateway_router(self, router: str) -> Any:
+    def remove_gateway_router(self, router: str) -> object:
         return self.put(f'/routers/{router}', {'router': {'external_gateway_info': {}}})
 
     def add_extra_routes_to_router(self, router: str, body: object) -> object:

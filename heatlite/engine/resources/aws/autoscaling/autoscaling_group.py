@@ -15,6 +15,7 @@ from heatlite.engine.resources.openstack.heat import instance_group
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.resources.cooldown import Seconds
 
 NAME = 'AWS::AutoScaling::AutoScalingGroup'
 
@@ -39,8 +40,9 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         return (self.properties[self.MIN_SIZE], self.properties[self.MAX_SIZE],
                 self.properties[self.DESIRED_CAPACITY])
 
-    def group_cooldown(self) -> object:
-        return self.properties[self.COOLDOWN]
+    def group_cooldown(self) -> Seconds:
+        found: Seconds = self.properties[self.COOLDOWN]
+        return found
 
     # From here down is what the two kinds of groups do differently; sizes are a matter of the bounds.
     get_size = scaled.AdjustedGroup.get_size

@@ -6,7 +6,6 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.files import Files
@@ -68,7 +67,7 @@ class NestedStack(stack_resource.StackResource):
     def handle_create(self) -> object:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def handle_adopt(self, resource_data: object = None) -> Any:
+    def handle_adopt(self, resource_data: object = None) -> object:
         return self.create_with_template(self.child_template(), self.child_params(), self._minutes(),
                                          adopt_data=resource_data or {})
 
@@ -77,7 +76,7 @@ class NestedStack(stack_resource.StackResource):
         self.take_properties(json_snippet)
         return self.update_with_template(self.child_template(), self.child_params(), self._minutes())
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         if self.resource_id is None:
             return None
         if not key.startswith(OUTPUTS):

@@ -6,12 +6,12 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.aws.ec2 import vpc
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -46,7 +46,7 @@ class ElasticIp(resource.Resource):
         if self.properties[self.INSTANCE_ID]:
             self.client_plugin().associate_floatingip(self.properties[self.INSTANCE_ID], made['id'])
 
-    def _by_mark(self) -> Mapping[str, Any] | None:
+    def _by_mark(self) -> Fields | None:
         """An address has no name; ours carry the resource's as description."""
         mark = self.physical_resource_name()
         found = self.client('neutron').list_floatingips(description=mark)['floatingips']
@@ -120,7 +120,7 @@ class ElasticIpAssociation(resource.Resource):
         self._associate({name: self.properties[name] for name in self.PROPERTIES})
         self.resource_id_set(self.properties[self.EIP] or self.properties[self.ALLOCATION_ID])
 
-    def _associate(self, wanted: dict[str, Any]) -> None:
+    def _associate(self, wanted: Values) -> None:
         if wanted[self.EIP]:
             self.client_plugin().associate_floatingip_address(wanted[self.INSTANCE_ID], wanted[self.EIP])
             return
@@ -128,13 +128,13 @@ class ElasticIpAssociation(resource.Resource):
         self._open_way(wanted[self.ALLOCATION_ID], port['network_id'])
         self.client('neutron').update_floatingip(wanted[self.ALLOCATION_ID], {'floatingip': {'port_id': port['id']}})
 
-    def _port(self, wanted: Mapping[str, object]) -> Mapping[str, Any]:
+    def _port(self, wanted: Mapping[str, object]) -> Fields:
         """Raises Error when the instance has none."""
         neutron = self.client('neutron')
         if wanted[self.NETWORK_INTERFACE_ID]:
-            port: Mapping[str, Any] = neutron.show_port(wanted[self.NETWORK_INTERFACE_ID])['port']
+            port: Fields = neutron.show_port(wanted[self.NETWORK_INTERFACE_ID])['port']
             return port
-        found: list[Mapping[str, Any]] = neutron.list_ports(device_id=wanted[self.INSTANCE_ID])['ports']
+        found: list[Fields] = neutron.list_ports(device_id=wanted[self.INSTANCE_ID])['ports']
         if not found:
             raise exception.Error(_('No port of instance %s was found.') % wanted[self.INSTANCE_ID])
         return found[0]
@@ -161,7 +161,7 @@ class ElasticIpAssociation(resource.Resource):
         return all(end & changed_properties_set for end in ends)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: PropertyDiff) -> None:
         if not prop_diff:
             return
         wanted = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}

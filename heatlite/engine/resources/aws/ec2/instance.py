@@ -6,18 +6,18 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.nova import own_ports, server_changes, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
-from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.engine.rsrc_defn import Metadata, ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::Instance'
 NO_ADDRESS = '0.0.0.0'                      # what the address attributes say before there is one
@@ -99,11 +99,11 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
 
     def _hints(self) -> dict[str, object] | None:
         """A key that comes several times has a list."""
-        found: dict[str, Any] = {}
+        found: dict[str, object] = {}
         for hint in self.properties[self.NOVA_SCHEDULER_HINTS] or ():
             key, value = hint['Key'], hint['Value']
-            found[key] = [*(found[key] if isinstance(found[key], list) else [found[key]]), value] \
-                if key in found else value
+            before = found.get(key)
+            found[key] = [*(before if isinstance(before, list) else [before]), value] if key in found else value
         return found or None
 
     def _devices(self) -> dict[str, str] | None:
@@ -195,7 +195,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[ServerStep]:
+                      prop_diff: PropertyDiff) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata())
@@ -232,7 +232,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     def check_update_complete(self, steps: list[ServerStep]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def metadata_update(self, new_metadata: Any = None) -> None:
+    def metadata_update(self, new_metadata: Metadata | None = None) -> None:
         self.metadata_set(new_metadata if new_metadata is not None else self.t.metadata())
 
     # --- deleting -----------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine import resource
@@ -14,6 +14,10 @@ from heatlite.engine.clients.os import service
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.security_group import key_of
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.neutron import NeutronClientPlugin
+    from heatlite.engine.properties import Values
 
 TYPE = 'AWS::EC2::SecurityGroup'
 ANY_PROTOCOL = ('-1', 'all')
@@ -33,7 +37,7 @@ class SecurityGroup(resource.Resource):
         'CidrIp', 'FromPort', 'ToPort', 'IpProtocol', 'SourceSecurityGroupId', 'SourceSecurityGroupName')
 
     @property
-    def _plugin(self) -> Any:
+    def _plugin(self) -> NeutronClientPlugin:
         return self.client_plugin('neutron')
 
     def handle_create(self) -> None:
@@ -74,7 +78,7 @@ class SecurityGroup(resource.Resource):
 
     # --- rules --------------------------------------------------------------------------------------------
 
-    def _make_so(self, ingress: Any, egress: Any) -> None:
+    def _make_so(self, ingress: Iterable[Values] | None, egress: Iterable[Values] | None) -> None:
         client = self.client('neutron')
         found = client.show_security_group(self.resource_id)['security_group']['security_group_rules']
         there = {key_of(rule): rule for rule in found}

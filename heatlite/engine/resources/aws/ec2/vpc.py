@@ -5,14 +5,14 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.clients.os.neutron.client import NetworkClient
 
 TYPE = 'AWS::EC2::VPC'
@@ -38,7 +38,7 @@ class VPC(resource.Resource):
         found = self.client().list_networks(name=self.physical_resource_name())['networks']
         return existing.choose(self, found, own_name=True)
 
-    def _router(self) -> Mapping[str, Any]:
+    def _router(self) -> Fields:
         """Made when there is none: after a crash there may be only the network."""
         found = router_for_vpc(self.client(), str(self.resource_id))
         return found or self.client().create_router({'router': {'name': self.physical_resource_name()}})['router']
@@ -58,7 +58,7 @@ class VPC(resource.Resource):
             self.client().delete_network(self.resource_id)
 
 
-def router_for_vpc(client: NetworkClient, network_id: str) -> Mapping[str, Any] | None:
+def router_for_vpc(client: NetworkClient, network_id: str) -> Fields | None:
     """The VPC's own router; None when there is none."""
     name = client.show_network(network_id)['network']['name']
     found = [router for router in client.list_routers(name=name)['routers'] if router['name'] == name]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
 
 VERSION = '2018-08-31'
 BALANCER, SERVED, SERVER = 'balancer', 'served', 'server'      # names of resources
@@ -62,7 +65,7 @@ def _assembled(resources: Mapping[str, object], served: Served, address: object)
             'outputs': {ADDRESS: {'value': address}}}
 
 
-def served_by(resources: Mapping[str, Any]) -> dict[str, dict[str, str]]:
+def served_by(resources: Mapping[str, Values]) -> dict[str, dict[str, str]]:
     """What the resources of a template of this module serve."""
     entry = resources.get(SERVED) or {}
     found: dict[str, dict[str, str]] = dict((entry.get('properties') or {}).get('value') or {})

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from oslo_config import cfg
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.aws.elasticloadbalancing import balancing
 from heatlite.engine.resources.aws.elasticloadbalancing.balancing import Health, Listener
@@ -21,6 +23,7 @@ from heatlite.language.unknown import UNKNOWN
 TYPE = 'AWS::ElasticLoadBalancing::LoadBalancer'
 NO_CLIENT = ('255.255.255.255/32',)            # no client has this address; Octavia takes an empty list for everybody
 KEY_NAME = 'KeyName'                        # parameter of the parent: the key of the server of HAProxy
+T = TypeVar('T')
 
 
 class LoadBalancer(stack_resource.StackResource):
@@ -44,22 +47,24 @@ class LoadBalancer(stack_resource.StackResource):
     def validate(self) -> object:
         """Raises StackValidationFailed."""
         found = super().validate()
-        listeners = [each for each in self._known(self.LISTENERS, ()) if isinstance(each, Mapping)]
+        given: Sequence[object] = self._known(self.LISTENERS, [])
+        listeners = [each for each in given if isinstance(each, Mapping)]
         ports = [each['LoadBalancerPort'] for each in listeners if isinstance(each.get('LoadBalancerPort'), int)]
         for port in [*ports, *(each['InstancePort'] for each in listeners if isinstance(each['InstancePort'], int))]:
             if not 1 <= port <= 65535:
                 raise _invalid(_('%d is no port: it is 1 to 65535') % port)
         if len(set(ports)) != len(ports):
             raise _invalid(_('Each listener needs a LoadBalancerPort of its own'))
-        self._check_health(self._known(self.HEALTH_CHECK, None))
+        no_check: Values | None = None
+        self._check_health(self._known(self.HEALTH_CHECK, no_check))
         return found
 
-    def _known(self, name: str, otherwise: object) -> Any:
-        value = self.properties[name]
+    def _known(self, name: str, otherwise: T) -> T:
+        value: T = self.properties[name]
         return otherwise if value is None or value is UNKNOWN else value
 
     @staticmethod
-    def _check_health(given: Mapping[str, Any] | None) -> None:
+    def _check_health(given: Values | None) -> None:
         if given is None:
             return
         if isinstance(given['Target'], str):
@@ -82,10 +87,10 @@ class LoadBalancer(stack_resource.StackResource):
         served = balancing.served_by(self._resources())
         return self._template({**served, balancing.OWN: self._addresses(self.properties[self.INSTANCES] or (), served)})
 
-    def _resources(self) -> Mapping[str, object]:
+    def _resources(self) -> Mapping[str, Values]:
         """Of the template that the nested stack has now."""
         template = self.stack.nesting.template(self) if self.resource_id is not None else None
-        found: Mapping[str, Any] = (template.section('resources') if template is not None else None) or {}
+        found: Mapping[str, Values] = (template.section('resources') if template is not None else None) or {}
         return found
 
     def _template(self, served: balancing.Served) -> dict[str, object]:
@@ -134,7 +139,7 @@ class LoadBalancer(stack_resource.StackResource):
 
     # --- where it is --------------------------------------------------------------------------------------
 
-    def _subnet(self, resources: Mapping[str, Any], served: balancing.Served) -> str:
+    def _subnet(self, resources: Mapping[str, Values], served: balancing.Served) -> str:
         """Of the address that clients connect to: as before, as `Subnets` says, where the first instance is, or that
         of the project's only network."""
         made = resources.get(balancing.BALANCER)
@@ -191,7 +196,7 @@ class LoadBalancer(stack_resource.StackResource):
         return ''                               # nothing here has zones or owners of groups
 
 
-def allowed_networks(rules: Iterable[Mapping[str, Any]], port: int) -> tuple[str, ...]:
+def allowed_networks(rules: Iterable[Fields], port: int) -> tuple[str, ...]:
     """The IPv4 networks from which the rules of security groups let connect to a port by TCP. Raises Error for a rule
     that names a group of servers instead."""
     found = set()

@@ -5,6 +5,8 @@ Schema: heatlite/engine/resources/catalogue/aws.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue, stack_resource
@@ -75,6 +77,8 @@ class DBInstance(stack_resource.StackResource):
         if name == self.ENDPOINT_PORT:
             return PORT
         shown = self.get_output(SHOWN)
+        if not isinstance(shown, Mapping):
+            return None
         return shown.get('hostname') or next(iter(shown.get('ip') or ()), None)
 
 

@@ -6,13 +6,13 @@ Schema: heatlite/engine/resources/catalogue/cinder.yaml
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any, Required, TypedDict
+from typing import Required, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.properties import Properties
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, volume_base
 from heatlite.engine.resources.openstack.cinder import volume_steps
 from heatlite.engine.resources.openstack.cinder.volume_steps import VolumeStep
@@ -125,7 +125,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[VolumeStep]:
+                      prop_diff: PropertyDiff) -> list[VolumeStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         volumes = self.client().volumes
         if self.NAME in prop_diff or self.DESCRIPTION in prop_diff:
@@ -167,7 +167,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Fields) -> dict[str, object]:
         """Only what the template asks for: the service has a value for everything else, too."""
         live = {name: resource_data.get(name) for name in (self.NAME, self.SIZE, self.DESCRIPTION, self.METADATA,
                                                            self.VOLUME_TYPE)
@@ -243,17 +243,14 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> Move | None:
+                      prop_diff: PropertyDiff) -> Move | None:
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None
+        after = {name: prop_diff.get(name, self.properties[name]) for name in self.PROPERTIES}
         wanted: Attachment = {
-            'server': self._after(prop_diff, self.INSTANCE_ID), 'volume': self._after(prop_diff, self.VOLUME_ID),
-            'device': self._after(prop_diff, self.DEVICE)}
+            'server': after[self.INSTANCE_ID], 'volume': after[self.VOLUME_ID], 'device': after[self.DEVICE]}
         return {'detach': self._detachment(), 'attach': wanted}
-
-    def _after(self, prop_diff: dict[str, Any], name: str) -> Any:
-        return prop_diff[name] if name in prop_diff else self.properties[name]
 
     def check_update_complete(self, progress: Move | None) -> bool:
         if progress is None:

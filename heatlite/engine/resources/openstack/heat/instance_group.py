@@ -6,13 +6,16 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.common import grouputils
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
 from heatlite.engine.resources import balanced, catalogue, members
 from heatlite.language.template import Template
+
+if TYPE_CHECKING:
+    pass
 
 NAME = 'OS::Heat::InstanceGroup'
 MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say what that is
@@ -88,7 +91,7 @@ class InstanceGroup(balanced.BalancedGroup):
         template until the group has an id."""
         return str(self.physical_resource_name())
 
-    def assembled(self, members: Mapping[str, members.Member], version: Any = None) -> Template:
+    def assembled(self, members: Mapping[str, members.Member], version: tuple[str, str] = members.VERSION) -> Template:
         names = list(members)
         return Template({
             'HeatTemplateFormatVersion': '2012-12-12', 'Resources': dict(members),
@@ -116,7 +119,7 @@ class InstanceGroup(balanced.BalancedGroup):
         found = self.get_output(name) if self.has_output(name) else self._addresses()
         if isinstance(found, Mapping):          # as Heat stores them: by member
             found = [found[member] for member in grouputils.get_member_names(self) if member in found]
-        return found if isinstance(found, str) else ','.join(found) or None
+        return ','.join(found) or None if isinstance(found, list) else found
 
     def _addresses(self) -> list[str]:
         """Asked of the members: nested stacks that Heat made often have no output for them."""

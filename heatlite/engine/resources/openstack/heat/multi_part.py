@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import email
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from email.mime import multipart, text
-from typing import Any
 
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
 
@@ -34,7 +34,7 @@ class MultipartMime(software_config.SoftwareConfig):
                 message.attach(each)
         return {'group': self.properties[self.GROUP], 'config': message.as_string()}
 
-    def _parts_of(self, part: Mapping[str, Any]) -> Iterator[text.MIMEText]:
+    def _parts_of(self, part: Values) -> Iterator[text.MIMEText]:
         content = self._content(part[self.CONFIG])
         if part[self.TYPE] == self.MULTIPART:
             yield from self._split(content, part)
@@ -49,7 +49,7 @@ class MultipartMime(software_config.SoftwareConfig):
             return str(self.rpc_client().show_software_config(self.context, config)['config'])
         return config
 
-    def _split(self, content: str, part: Mapping[str, Any]) -> Iterator[text.MIMEText]:
+    def _split(self, content: str, part: Values) -> Iterator[text.MIMEText]:
         for each in email.message_from_string(content).walk():
             if each.get_content_maintype() == 'multipart':
                 continue

@@ -5,12 +5,10 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from heatlite.common import exception, password_gen
 from heatlite.common.i18n import _
 from heatlite.engine import properties, resource, translation
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue
 
 TYPE = 'OS::Heat::RandomString'
@@ -61,7 +59,7 @@ class RandomString(resource.Resource):
         self.data_set(self.VALUE, value, redact=True)
         self.resource_id_set(self.physical_resource_name())
 
-    def _rules(self) -> list[Mapping[str, Any]]:
+    def _rules(self) -> list[Values]:
         found: list[object] = []
         for name in (self.CHARACTER_SEQUENCES, self.CHARACTER_CLASSES):
             entries = self.properties[name]

@@ -13,7 +13,7 @@ from oslo_config import cfg
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language import environment
@@ -163,7 +163,7 @@ class RemoteStack(resource.Resource):
         made = self.heat().stacks.snapshot(self.resource_id or '')
         self.data_set('snapshot_id', made['id'])
 
-    def handle_restore(self, definition: ResourceDefinition, restore_data: Mapping[str, Any]) -> object:
+    def handle_restore(self, definition: ResourceDefinition, restore_data: Values) -> object:
         saved = (restore_data.get('resource_data') or {}).get('snapshot_id')
         if saved:
             self.heat().stacks.restore(self.resource_id or '', saved)

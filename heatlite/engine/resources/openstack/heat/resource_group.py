@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import grouputils, turns
 from heatlite.engine.resources import catalogue, members, packed_types
@@ -16,6 +16,7 @@ from heatlite.language.template import Template
 from heatlite.planning import scaling
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.language import definition
     from heatlite.language.facts import Nested
 
@@ -23,7 +24,7 @@ NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
 
 
-def nested_members(group: definition.ResourceDefinition, values: Mapping[str, object]) -> Mapping[str, Any] | None:
+def nested_members(group: definition.ResourceDefinition, values: Mapping[str, object]) -> Values | None:
     """For the checks: one member stands for all; an unused definition is not looked at."""
     return None if values.get('count') == 0 else packed_types.group_members(group, values)
 
@@ -180,7 +181,7 @@ class ResourceGroup(members.Group):
     def pause(self) -> float:
         return float((self._policy() or {}).get(self.PAUSE_TIME) or 0)
 
-    def _policy(self) -> Mapping[str, Any] | None:
+    def _policy(self) -> Values | None:
         found: Mapping[str, object] | None = self.update_policy[
             self.BATCH_CREATE if self.action == self.CREATE else self.ROLLING_UPDATE]
         return found
@@ -198,7 +199,7 @@ class ResourceGroup(members.Group):
             return self._assemble_nested(self._resource_names(min(size, self.get_size())))
         return self._rolled(current, policy) if policy else None
 
-    def _rolled(self, current: dict[str, members.Member], policy: Mapping[str, Any]) -> Template | None:
+    def _rolled(self, current: dict[str, members.Member], policy: Values) -> Template | None:
         """One batch further. The highest numbers come first."""
         removed = self._removed()
         kept = {name: member for name, member in current.items() if name not in removed}

@@ -5,6 +5,8 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import catalogue
@@ -46,7 +48,8 @@ class SoftwareComponent(software_config.SoftwareConfig):
 
     def _resolve_attribute(self, name: str) -> object:
         stored = self._stored()
-        return stored['config'].get(self.CONFIGS) if stored is not None else None
+        config = stored['config'] if stored is not None else None
+        return config.get(self.CONFIGS) if isinstance(config, Mapping) else None
 
 
 def resource_mapping() -> dict[str, type[SoftwareComponent]]:

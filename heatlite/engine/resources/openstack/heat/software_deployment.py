@@ -7,8 +7,8 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from oslo_log import log
 
@@ -16,7 +16,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resource_services import ConfigEntry, ShownConfig, ShownDeployment
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
@@ -60,7 +60,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- what is deployed ---------------------------------------------------------------------------------
 
-    def _source(self, props: Mapping[str, Any] | None = None) -> ShownConfig:
+    def _source(self, props: Values | None = None) -> ShownConfig:
         """The config that the template names; an empty one when it names none."""
         config_id = (self.properties if props is None else props)[self.CONFIG]
         if not config_id:
@@ -76,7 +76,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     def _actions(self, source: ShownConfig) -> set[str]:
         """At which something is deployed. Of a component those that its configs name."""
         if source['group'] == COMPONENT:
-            return {action for entry in source['config'].get('configs') or () for action in entry['actions']}
+            config = source['config']
+            configs = config.get('configs') if isinstance(config, Mapping) else None
+            return {action for entry in configs or () for action in entry['actions']}
         return set(self.properties[self.DEPLOY_ACTIONS] or ())
 
     def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
@@ -298,7 +300,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: object) -> Any:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Outputs, declared ones and those that every deployment has. None until they are known."""
         found = self._deployment()
         known: Mapping[str, object] = (found['output_values'] if found is not None else None) or {}
@@ -376,7 +378,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
         return {'type': self.member_type, 'properties': {
             name: value for name, value in given.items() if value is not None or include_all}}
 
-    def build_resource_definition(self, res_name: str, res_defn: Mapping[str, Any]) -> Mapping[str, Any]:
+    def build_resource_definition(self, res_name: str, res_defn: Values) -> Values:
         servers = self.properties[self.SERVERS] or {}
         return {**res_defn, 'properties': {**res_defn['properties'], 'server': servers.get(res_name)}}
 
@@ -391,7 +393,7 @@ class SoftwareDeploymentGroup(resource_group.ResourceGroup):
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def _member_path(self, key: str, path: Any) -> list[object]:
+    def _member_path(self, key: str, path: Sequence[object]) -> list[object]:
         """Every attribute is a map of one of the members."""
         return [] if key == attributes.SHOW_ATTR else [self.MEMBER_ATTRIBUTES.get(key, key), *path]
 

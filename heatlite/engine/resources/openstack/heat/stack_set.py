@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_TEXT
+from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue, members
 from heatlite.engine.resources.openstack.heat import remote_stack
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -95,7 +95,7 @@ class StackSet(members.Group):
             found.append((str(name), member))
         return found
 
-    def _where(self, member: Mapping[str, Any]) -> tuple[str | None, ...]:
+    def _where(self, member: Values) -> tuple[str | None, ...]:
         """The region, the credential, if the member has one of its own, and the project, if not."""
         secret = member.get(self.CREDENTIAL_SECRET_ID)
         project = None if secret else member.get(self.PROJECT_ID) or self.context.project_id
@@ -178,7 +178,7 @@ class StackSet(members.Group):
         return waves.waves(self.regions(), size, self.properties[self.REGION_ORDER] or ())
 
     def child_template(self) -> Template:
-        given, before, found = dict(self._given()), list[str](), dict[str, Any]()
+        given, before, found = dict(self._given()), list[str](), dict[str, members.Member]()
         for wave in self.waves():
             for name in wave:
                 found[name] = self._definition(name, given[name], before)

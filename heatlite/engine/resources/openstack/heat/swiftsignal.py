@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import datetime
 import json
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
+
+if TYPE_CHECKING:
+    from heatlite.engine.clients.os.collection import Fields
 
 HANDLE, SIGNAL = 'OS::Heat::SwiftSignalHandle', 'OS::Heat::SwiftSignal'
 FAILURE, SUCCESS = WAIT_STATUSES = ('FAILURE', 'SUCCESS')
@@ -112,7 +115,7 @@ class SwiftSignal(resource.Resource):
                              % self.properties[self.HANDLE])
         return parts[3], parts[4]
 
-    def get_signals(self) -> list[dict[str, Any]]:
+    def get_signals(self) -> list[Fields]:
         """In the order they came; of two with the same id the later one."""
         container, name = self._object()
         swift = self.client()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from oslo_log import log
 
@@ -125,10 +125,10 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
 
     __test__ = False
 
-    def validate_with_client(self, client: object, value: Any) -> None:
+    def validate_with_client(self, client: object, value: object) -> None:
         from heatlite.common import runtime
         if value:
-            runtime.current().sleep(value)
+            runtime.current().sleep(float(str(value)))
 
     def validate(self, value: object, context: RequestContext) -> bool:
         self.validate_with_client(None, value)

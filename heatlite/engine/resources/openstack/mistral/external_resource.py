@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
@@ -36,7 +36,7 @@ class MistralExternalResource(resource.Resource):
         'actions', 'input', 'description', 'replace_on_change_inputs', 'always_update')
     ATTRIBUTES = (OUTPUT,) = ('output',)
 
-    def _run(self, action: str, inputs: Any = None) -> str | None:
+    def _run(self, action: str, inputs: Mapping[str, object] | None = None) -> str | None:
         """The id of the execution; None when the action has no workflow."""
         wanted = self.properties[self.EX_ACTIONS].get(action)
         if not wanted:
@@ -89,7 +89,7 @@ class MistralExternalResource(resource.Resource):
         return self._is_over(self.CREATE, execution_id)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, object]) -> str | None:
+                      prop_diff: PropertyDiff) -> str | None:
         return self._run(self.UPDATE, prop_diff.get(self.INPUT))
 
     def check_update_complete(self, execution_id: str | None) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import yaml
 
@@ -18,7 +18,7 @@ from heatlite.engine.resources import catalogue, existing, signal_responder
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
-    from heatlite.engine.properties import Properties
+    from heatlite.engine.properties import Properties, Values
 
 TYPE = 'OS::Mistral::Workflow'
 FORMER_POLICIES = ('pause_before', 'wait_after', 'wait_before', 'timeout', 'concurrency', 'retry')
@@ -150,7 +150,7 @@ class Workflow(signal_responder.SignalResponder):
         found: list[str] = json.loads(self.data().get('executions') or '[]')
         return found
 
-    def handle_signal(self, details: Any = None) -> None:
+    def handle_signal(self, details: Values | None = None) -> None:
         given = dict(details or {})
         inputs = dict(self.properties[self.INPUT] or {})
         params = dict(self.properties[self.PARAMS] or {})

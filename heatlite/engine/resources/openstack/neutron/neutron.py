@@ -11,7 +11,8 @@ from heatlite.engine import resource
 from heatlite.engine.resources import existing
 
 if TYPE_CHECKING:
-    from heatlite.engine.properties import Properties
+    from heatlite.engine.clients.os.collection import Fields
+    from heatlite.engine.properties import Properties, PropertyDiff
 
 
 class NeutronResource(resource.Resource):
@@ -46,7 +47,7 @@ class NeutronResource(resource.Resource):
     # --- bodies -------------------------------------------------------------------------------------------
 
     @staticmethod
-    def prepare_properties(properties: Properties, name: str | None) -> dict[str, Any]:
+    def prepare_properties(properties: Properties, name: str | None) -> PropertyDiff:
         """The body of a create: what is given, `name` when none is, and the entries of `value_specs`."""
         body = {key: value for key, value in properties.items() if value is not None}
         if 'name' in properties:
@@ -55,7 +56,7 @@ class NeutronResource(resource.Resource):
         return body
 
     @staticmethod
-    def merge_value_specs(props: dict[str, Any], before_value_specs: Mapping[str, object] | None = None) -> None:
+    def merge_value_specs(props: PropertyDiff, before_value_specs: Mapping[str, object] | None = None) -> None:
         """In place. With `before_value_specs` only entries that changed."""
         if 'value_specs' in props:
             specs = props.pop('value_specs') or {}
@@ -129,7 +130,7 @@ class NeutronResource(resource.Resource):
 
     # --- after a crash ------------------------------------------------------------------------------------
 
-    def list_named(self, name: str | None) -> list[Mapping[str, Any]]:
+    def list_named(self, name: str | None) -> list[Fields]:
         from heatlite.engine.clients.os.neutron import client
         plural = client.plural_of(str(self.entity))
         query = {} if name is None else {'name': name}

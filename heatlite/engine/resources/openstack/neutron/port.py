@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine import translation
@@ -17,7 +17,7 @@ from heatlite.engine.resources.openstack.neutron import neutron
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
-    from heatlite.engine.properties import Properties
+    from heatlite.engine.properties import Properties, PropertyDiff
 
 TYPE = 'OS::Neutron::Port'
 FIXED_IPS_KEPT = 'port_fip'                 # resource data: addresses given up for a replacement
@@ -92,7 +92,7 @@ class Port(neutron.NeutronResource):
         return self.is_built(self._show_resource())
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: PropertyDiff) -> None:
         if not prop_diff:
             return
         self.prepare_update_properties(prop_diff)
@@ -112,7 +112,7 @@ class Port(neutron.NeutronResource):
     def handle_delete(self) -> bool | None:
         return self._delete_entity()
 
-    def _prepare_port_properties(self, body: dict[str, Any], after: object = None) -> None:
+    def _prepare_port_properties(self, body: PropertyDiff, after: object = None) -> None:
         """Makes the service's fields of the template's, in place. `after`: the new properties, for an update."""
         body.pop(self.REPLACEMENT_POLICY, None)
         no_fixed_ips = body.pop(self.NO_FIXED_IPS, None)
@@ -137,7 +137,7 @@ class Port(neutron.NeutronResource):
             policy = body.pop(self.QOS_POLICY)
             body['qos_policy_id'] = self.client_plugin().get_qos_policy_id(policy) if policy else None
 
-    def _fixed_ip(self, entry: dict[str, object]) -> dict[str, Any]:
+    def _fixed_ip(self, entry: dict[str, object]) -> dict[str, object]:
         found = {key: value for key, value in entry.items() if value is not None}
         if self.FIXED_IP_SUBNET in found:
             found['subnet_id'] = found.pop(self.FIXED_IP_SUBNET)
@@ -159,7 +159,7 @@ class Port(neutron.NeutronResource):
 
     def parse_live_resource_data(self, resource_properties: Properties,
                                  resource_data: Mapping[str, object]) -> dict[str, object]:
-        live: dict[str, Any] = super().parse_live_resource_data(resource_properties, resource_data)
+        live: PropertyDiff = super().parse_live_resource_data(resource_properties, resource_data)
         live.pop(self.VALUE_SPECS, None)
         for name in (self.DEVICE_ID, self.DEVICE_OWNER):
             if not resource_properties[name]:

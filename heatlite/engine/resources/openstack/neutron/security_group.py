@@ -6,11 +6,11 @@ Schema: heatlite/engine/resources/catalogue/neutron.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.properties import Properties
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.neutron import neutron
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
@@ -70,7 +70,7 @@ class SecurityGroup(neutron.NeutronResource):
         return True
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> None:
+                      prop_diff: PropertyDiff) -> None:
         if not prop_diff:
             return
         changes_rules = self.RULES in prop_diff
@@ -137,7 +137,7 @@ class SecurityGroup(neutron.NeutronResource):
         return bool(self.client().list_ports(security_groups=self.resource_id, fields=['id'])['ports'])
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Fields) -> dict[str, object]:
         """Rules are compared by what the service makes of them, so only a difference shows.
 
         A group without rules of its own is left to those that add some, such as resources of the same stack.

@@ -16,7 +16,7 @@ from heatlite.engine import resource, translation
 from heatlite.engine.clients.os import service
 from heatlite.engine.clients.os.nova import ConsoleUrls
 from heatlite.engine.dependencies import Edges
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.resources import catalogue, edges, existing, server_base
 from heatlite.engine.resources.openstack.nova import server_changes, server_checks, suspending
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
@@ -28,7 +28,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os import nova_collections
-    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.collection import Entity, Fields
     from heatlite.engine.clients.os.nova_collections import ComputeClient
 
 TYPE = 'OS::Nova::Server'
@@ -190,11 +190,11 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return existing.choose(self, self._namesakes(), own_name=not self.properties[self.NAME],
                                wanted={'key_name': self.properties[self.KEY_NAME]})
 
-    def _namesakes(self) -> list[dict[str, object]]:
+    def _namesakes(self) -> list[Fields]:
         name = self._server_name()
         return [server for server in self.list_named(name) if server['name'] == name]
 
-    def list_named(self, name: str | None) -> list[dict[str, Any]]:
+    def list_named(self, name: str | None) -> list[Fields]:
         """Nova takes a name as a regular expression."""
         query = {} if name is None else {'name': f'^{re.escape(name)}$'}
         return [server.to_dict() for server in self.client().servers.list(search_opts=query)]
@@ -272,14 +272,14 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- attributes ---------------------------------------------------------------------------------------
 
-    def get_attribute(self, key: str, *path: Any) -> object:
+    def get_attribute(self, key: str, *path: object) -> object:
         """Console URLs are made when they are read, and only the one that is asked for."""
         if key != self.CONSOLE_URLS:
             return super().get_attribute(key, *path)
         if self.resource_id is None:
             return None
         urls: ConsoleUrls = self.client_plugin().get_console_urls(self.resource_id)
-        return urls.get(path[0]) if path else dict(urls)
+        return urls.get(str(path[0])) if path else dict(urls)
 
     def FnGetAtt(self, key: str, *path: object) -> object:
         return self.get_attribute(key, *path) if key == self.CONSOLE_URLS else super().FnGetAtt(key, *path)
@@ -319,7 +319,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         ports, shown = self._ports(server), {}
         neutron = self.client('neutron')
 
-        def show(kind: str, wanted: str) -> Any:
+        def show(kind: str, wanted: str) -> object:
             if (kind, wanted) not in shown:
                 shown[kind, wanted] = getattr(neutron, f'show_{kind}')(wanted)[kind]
             return shown[kind, wanted]
@@ -368,7 +368,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         return True
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[ServerStep]:
+                      prop_diff: PropertyDiff) -> list[ServerStep]:
         """What is done at once is done; the rest is a list of steps that the check works off."""
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
@@ -392,7 +392,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def check_update_complete(self, steps: list[ServerStep]) -> bool:
         return work_off(self, steps, server_changes.STEPS)
 
-    def get_live_resource_data(self) -> tuple[Entity, dict[str, Any]]:
+    def get_live_resource_data(self) -> tuple[Entity, Fields]:
         """Return the server and its fields: plug-ins read both. Raises EntityNotFound."""
         try:
             server = self.client().servers.get(self.resource_id)

@@ -6,7 +6,7 @@ goes on with them; it may send a request again, which every step here stands.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.engine.resources.steps import Step, Table
@@ -14,6 +14,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.properties import PropertyDiff
     from heatlite.engine.resources.openstack.nova.server import Server
     from heatlite.engine.resources.openstack.nova.suspending import Suspending
 
@@ -122,7 +123,7 @@ STEPS: Table[Suspending, ServerStep] = {
 }
 
 
-def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: dict[str, Any]) -> list[ServerStep]:
+def from_difference(server: Server, json_snippet: ResourceDefinition, prop_diff: PropertyDiff) -> list[ServerStep]:
     """The steps for those changes that take their time. Raises UpdateReplace."""
     after = json_snippet.properties(server.properties_schema, server.context)
     server.translate_properties(after)

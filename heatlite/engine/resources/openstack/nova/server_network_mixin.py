@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.clients.os import http
+from heatlite.engine.clients.os.collection import Fields
+from heatlite.engine.properties import Values
 from heatlite.engine.resources.openstack.neutron.port import Port
 from heatlite.engine.resources.openstack.nova import own_ports
 
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
 
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
-Network = Mapping[str, Any]                 # an entry of `networks`, without what is not set
-NeutronPort = Mapping[str, Any]                   # as Neutron shows it
+Network: TypeAlias = Values                 # an entry of `networks`, without what is not set
+NeutronPort: TypeAlias = Fields             # as Neutron shows it
 Placed = tuple[int, Network]                      # an entry and its place
 Held = tuple[Network, NeutronPort | None]
 INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON

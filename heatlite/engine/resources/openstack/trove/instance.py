@@ -6,19 +6,19 @@ Schema: heatlite/engine/resources/catalogue/trove.yaml
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
-from heatlite.engine.properties import Properties
+from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
 from heatlite.engine.resources.openstack.trove.instance_steps import InstanceStep
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
-    from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.clients.os.collection import Entity, Fields
 
 TYPE = 'OS::Trove::Instance'
 BROKEN = ('ERROR', 'FAILED')
@@ -63,7 +63,7 @@ class Instance(resource.Resource):
             if self.NICS not in deferred and bool(nic.get('network')) == bool(nic.get('port')):
                 raise exception.StackValidationFailed(message=_('Either network or port must be provided.'))
 
-    def _check_users(self, users: Iterable[Mapping[str, Any]], databases: list[str]) -> None:
+    def _check_users(self, users: Iterable[Values], databases: list[str]) -> None:
         if not databases:
             raise exception.StackValidationFailed(message=_(
                 'Databases property is required if users property is provided for resource %s.') % self.name)
@@ -81,7 +81,7 @@ class Instance(resource.Resource):
 
     def handle_create(self) -> str:
         props = self.properties
-        body: dict[str, Any] = {
+        body: dict[str, object] = {
             'name': self._name(), 'flavorRef': props[self.FLAVOR], 'volume': {'size': props[self.SIZE]},
             'databases': [instance_steps.plain(database) for database in props[self.DATABASES]],
             'users': [instance_steps.user_body(user) for user in props[self.USERS]],
@@ -148,7 +148,7 @@ class Instance(resource.Resource):
     # --- updating -----------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: dict[str, Any]) -> list[InstanceStep]:
+                      prop_diff: PropertyDiff) -> list[InstanceStep]:
         steps: list[InstanceStep] = []
         if self.NAME in prop_diff:
             steps.append({'do': 'rename', 'name': prop_diff[self.NAME] or self.physical_resource_name()})
@@ -186,7 +186,7 @@ class Instance(resource.Resource):
         return True
 
     def parse_live_resource_data(self, resource_properties: Properties,
-                                 resource_data: Mapping[str, Any]) -> dict[str, object]:
+                                 resource_data: Fields) -> dict[str, object]:
         live: dict[str, object] = {self.FLAVOR: (resource_data.get('flavor') or {}).get('id'),
                                 self.SIZE: (resource_data.get('volume') or {}).get('size')}
         if resource_properties.get(self.NAME) is not None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.engine.clients.os import service
 from heatlite.engine.resources.steps import Step
 
 if TYPE_CHECKING:
+    from heatlite.engine.properties import Values
     from heatlite.engine.resources.openstack.trove.instance import Instance
 
 
@@ -16,7 +17,7 @@ class InstanceStep(Step, total=False):
     name: str | None
     flavor: str
     size: int                               # GiB
-    wanted: list[dict[str, Any]]            # databases or users, as the service takes them
+    wanted: list[Values]            # databases or users, as the service takes them
     before: list[str]
 
 
@@ -24,7 +25,7 @@ def plain(body: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def user_body(user: Mapping[str, Any]) -> dict[str, object]:
+def user_body(user: Values) -> dict[str, object]:
     return {**plain(user), 'databases': [{'name': name} for name in user.get('databases') or ()]}
 
 
