@@ -168,7 +168,7 @@ def _property(outline: Outline, path: Path, begin: int, type_name: str | None, i
         return Meaning(VALUE, type_name=type_name, schemas=schemas)
     schema = explaining.find(schemas, names)
     for _part in _items(path):
-        schema = schema.schema if schema is not None and schema.type == Schema.LIST else schema
+        schema = schema.of_items if schema is not None and schema.type == Schema.LIST else schema
     return Meaning(VALUE, names[-1], type_name=type_name, path=tuple(names), schema=schema, may_call=True)
 
 

@@ -63,7 +63,7 @@ class Parameters(Mapping[str, Any]):
             return self.given[name]
         return self.default(name)
 
-    def default(self, name: str) -> Any:
+    def default(self, name: str) -> object:
         """The effective default: that of `parameter_defaults`, else the template's."""
         if self.defaults.get(name) is not None:
             return self.defaults[name]

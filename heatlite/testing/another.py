@@ -117,8 +117,8 @@ def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[lis
 
 
 def _maps(schema: Schema, now: Any, named: Named) -> Iterator[dict[str, object]]:
-    inner = schema.schema
-    if not isinstance(inner, Mapping) or not inner:
+    inner = schema.of_children
+    if not inner:
         yield {**(now or {}), 'another': 'b'}
         return
     given = dict(now or {})
