@@ -10,9 +10,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import TypeVar
 
 import sqlalchemy as sa
+
+T = TypeVar('T')
 
 TOGETHER = 'together'                       # execution option: rows by table and columns
 AT_ONCE = 500                               # values in an IN list, rows in a statement
@@ -41,7 +43,7 @@ class Texts:
     def __init__(self, dialect: str) -> None:
         self.dialect = 'mysql' if dialect == 'mariadb' else dialect
         self.mark = '?' if dialect == 'sqlite' else '%s'
-        self._made: dict[tuple[Any, ...], tuple[str, str]] = {}
+        self._made: dict[tuple[object, ...], tuple[str, str]] = {}
 
     def quoted(self, name: str) -> str:
         """Quotes a name that is a reserved word in some dialect."""
@@ -50,17 +52,17 @@ class Texts:
     def marks(self, count: int) -> str:
         return ', '.join([self.mark] * count)
 
-    def run(self, tx: sa.Connection, text: str, values: tuple[object, ...]) -> Any:
+    def run(self, tx: sa.Connection, text: str, values: tuple[object, ...]) -> sa.CursorResult[tuple[object, ...]]:
         return tx.exec_driver_sql(text, values)
 
     def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[object],
-               lock: bool = False) -> Iterable[Any]:
+               lock: bool = False) -> Iterable[sa.Row[tuple[object, ...]]]:
         """Selects rows in the order of `key`, so that all transactions lock several rows in the same order."""
         locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
         return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
                                   f'ORDER BY {key}{locking}', tuple(values))
 
-    def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: list[tuple[Any, ...]]) -> None:
+    def insert(self, tx: sa.Connection, table: str, columns: Sequence[str], rows: Sequence[tuple[object, ...]]) -> None:
         """Inserts rows; within `together`, at its end."""
         if not rows:
             return
@@ -75,7 +77,7 @@ class Texts:
         self._many(tx, text, rows)
 
     def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
-               rows: list[tuple[Any, ...]], kept: Collection[str] = (), counted: str = '') -> None:
+               rows: list[tuple[object, ...]], kept: Collection[str] = (), counted: str = '') -> None:
         """Inserts rows, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
 
         No two rows may have the same key.
@@ -133,7 +135,7 @@ class Texts:
             sets.append(f'{counted} = {table}.{counted} + 1')
         return self._head(table, columns), conflict + ', '.join(sets)
 
-    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: list[tuple[object, ...]]) -> None:
+    def _many(self, tx: sa.Connection, text: tuple[str, str], rows: Sequence[tuple[object, ...]]) -> None:
         """Writes rows in as few round trips as the driver can: PyMySQL and sqlite3 batch them, psycopg2 does not."""
         one = f'({self.marks(len(rows[0]))})'
         if self.dialect != 'postgresql':
@@ -164,7 +166,7 @@ def texts(dialect: str) -> Texts:
     return Texts(dialect)
 
 
-def chunks(values: Iterable[object]) -> list[list[Any]]:
+def chunks(values: Iterable[T]) -> list[list[T]]:
     """Splits values into lists of at most AT_ONCE."""
     found = list(values)
     return [found[begin:begin + AT_ONCE] for begin in range(0, len(found), AT_ONCE)]

@@ -46,7 +46,7 @@ class Stack:
     credentials_id: str | None
     user_project_id: str | None
     tags: Sequence[str] | None
-    parameters: Mapping[str, Any] | None
+    parameters: Mapping[str, object] | None
     outputs: Sequence[Mapping[str, Any]] | None
     request: Mapping[str, Any] | None
     created_at: datetime
@@ -276,7 +276,7 @@ def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags:
 
 @functools.lru_cache(maxsize=128)
 def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
-             is_limited: bool) -> sa.Select[Any]:
+             is_limited: bool) -> sa.Select[tuple[object, ...]]:
     """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `project`
     (`is_within`), `limit` (`is_limited`)."""
     keys, ascending = _order(sort_keys, sort_dir)
