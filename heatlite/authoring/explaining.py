@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import yaml
 
@@ -23,6 +23,13 @@ EXAMPLES: Final[Mapping[str, object]] = {      # of values for custom constraint
     'dns_name': 'www.example.org', 'rel_dns_name': 'www', 'dns_domain': 'example.org.',
     'iso_8601': '2030-01-01T00:00:00Z', 'cron_expression': '0 4 * * *', 'json_string': '{}', 'timezone': 'UTC',
     'expiration': '2130-01-01T00:00:00Z'}
+
+
+class AttributeFacts(TypedDict, total=False):
+    """What the catalogue says about an attribute. `type`: absent if it may be anything."""
+
+    description: str
+    type: str
 
 
 class Unknown(exception.HeatException):
@@ -102,7 +109,7 @@ def about(schema: Schema, type_name: str, path: list[str]) -> Iterator[str]:
         yield f'{_("Inside")}: {", ".join(inside)}'
 
 
-def _attribute(type_name: str, name: str, body: Mapping[str, Any]) -> Iterator[str]:
+def _attribute(type_name: str, name: str, body: AttributeFacts) -> Iterator[str]:
     yield from (f'{type_name}.{name} ({_("attribute")})', '')
     if body.get('description'):
         yield from (body['description'], '')

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from heatlite.authoring import explaining
 from heatlite.authoring.checking import OPERATOR
@@ -233,10 +233,10 @@ def _argument(outline: Outline, path: Path, place: int, name: str, is_key: bool)
     return Meaning(VALUE, may_call=True, is_condition=is_condition)
 
 
-def attributes(outline: Outline, resource: str) -> Mapping[str, Mapping[str, Any]]:
+def attributes(outline: Outline, resource: str) -> Mapping[str, explaining.AttributeFacts]:
     """Name -> facts of the attributes of a resource; empty if its type is not built in."""
     type_name = built_in(outline.type_of(resource))
-    found: Mapping[str, Mapping[str, Any]] = packed.facts(type_name).get('attributes', {}) if type_name else {}
+    found: Mapping[str, explaining.AttributeFacts] = packed.facts(type_name).get('attributes', {}) if type_name else {}
     return found
 
 

@@ -129,7 +129,7 @@ class Parameters(Mapping[str, Any]):
         `values` False omits the values, as validation without them does. Yields (name, error).
         """
         for unknown in self.unknown():
-            yield unknown.kwargs['key'], unknown
+            yield str(unknown.kwargs['key']), unknown
         for name, schema in self.schemas.items():
             turns.spend(STEPS)
             try:
