@@ -17,9 +17,9 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 46, 'db': 37, 'engine': 91, 'engine.clients': 92,
+    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 44, 'db': 35, 'engine': 91, 'engine.clients': 92,
     'engine.compat': 10, 'engine.durability': 6, 'engine.notify': 9, 'engine.observe': 9, 'engine.reconcile': 27,
-    'engine.requests': 32, 'engine.resources': 272, 'engine.types': 16, 'language': 87, 'osc': 18, 'planning': 20,
+    'engine.requests': 24, 'engine.resources': 272, 'engine.types': 16, 'language': 84, 'osc': 18, 'planning': 20,
     'rpc': 8, 'takeover': 10, 'testing': 81,
 }
 HIDDEN = 78                 # casts and ignored errors of the product
