@@ -5,8 +5,8 @@ Each body becomes one message. Wrong fields raise HTTPBadRequest that names them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypedDict
 
 from heatlite.api import documents
 from heatlite.api.query import boolean, natural, tags
@@ -27,11 +27,13 @@ Body = Mapping[str, Any]
 
 
 def create_stack(body: Body, limits: Limits) -> messages.CreateStack:
-    return messages.CreateStack(**_creation(body, limits))
+    fields, adopt = _creation(body, limits)
+    return messages.CreateStack(**fields, adopt=adopt)
 
 
 def preview_stack(body: Body, limits: Limits) -> messages.PreviewStack:
-    return messages.PreviewStack(**_creation(body, limits))
+    fields, adopt = _creation(body, limits)
+    return messages.PreviewStack(**fields, adopt=adopt)
 
 
 def update_stack(body: Body, stack_id: str, limits: Limits, existing: bool) -> messages.UpdateStack:
@@ -45,8 +47,8 @@ def preview_update_stack(body: Body, stack_id: str, limits: Limits, existing: bo
 
 def plan_create(body: Body, limits: Limits) -> messages.CreatePlan:
     """Parses the body of a plan of a new stack: that of its create. An adoption cannot be planned."""
-    fields = _creation(body, limits)
-    if 'adopt' in fields:
+    fields, adopt = _creation(body, limits)
+    if adopt is not None:
         raise exception.HTTPBadRequest(_('The adoption of a stack cannot be planned.'))
     if body.get('refresh'):
         raise _only_updates_refresh()
@@ -69,7 +71,8 @@ def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePla
         return _plan_of_revision(body, stack_id, refresh)
     patch = 'existing' in body and boolean('existing', body['existing'])
     fields = _update(body, stack_id, limits, patch)
-    return messages.CreatePlan(**{**fields, 'converge': _refreshed(fields['converge'], refresh)}, action=action)
+    fields['converge'] = _refreshed(fields['converge'], refresh)
+    return messages.CreatePlan(**fields, action=action)
 
 
 def _refreshed(converge: bool | None, refresh: bool | None) -> bool | None:
@@ -118,8 +121,39 @@ def changes_nothing(body: Body) -> bool:
             and (not environment or (isinstance(environment, Mapping) and not any(environment.values()))))
 
 
-def _creation(body: Body, limits: Limits) -> dict[str, Any]:
-    fields = _options(body)
+class _Options(TypedDict):
+    timeout_mins: int | None
+    disable_rollback: bool | None
+    tags: tuple[str, ...] | None
+
+
+class _Source(TypedDict):
+    template: Mapping[str, object] | None
+    template_text: str | None
+    files: dict[str, str]
+    environment_files: tuple[str, ...]
+    files_container: str | None
+    imports: dict[str, object]
+    environment: dict[str, object]
+
+
+class _Creation(_Source):
+    stack_name: str
+    timeout_mins: int | None
+    disable_rollback: bool
+    tags: tuple[str, ...] | None
+
+
+class _Update(_Options, _Source):
+    stack_id: str
+    converge: bool | None
+    existing: bool
+    clear_parameters: tuple[str, ...]
+
+
+def _creation(body: Body, limits: Limits) -> tuple[_Creation, Mapping[str, object] | None]:
+    """Parses the body of a create: its fields, and the data of an adoption."""
+    options = _options(body)
     if 'converge' in body:
         raise exception.HTTPBadRequest(
             _('converge flag only supported in stack update (or update preview) request.'))
@@ -128,14 +162,11 @@ def _creation(body: Body, limits: Limits) -> dict[str, Any]:
     name = body['stack_name']
     if not isinstance(name, str):
         raise exception.StackValidationFailed(message=_('Invalid stack name %s, must be a string') % name)
-    if fields['disable_rollback'] is None:
-        fields['disable_rollback'] = True
     adopted = body.get('adopt_stack_data')
-    if adopted is None:
-        return {**fields, **_source(body, limits, required=True), 'stack_name': name}
-    document = documents.adopt_data(adopted, limits)
-    return {**fields, **_source(_with_adopted(body, document, limits), limits, required=True), 'stack_name': name,
-            'adopt': document}
+    document = None if adopted is None else documents.adopt_data(adopted, limits)
+    source = _source(body if document is None else _with_adopted(body, document, limits), limits, required=True)
+    return {**source, 'stack_name': name, 'timeout_mins': options['timeout_mins'], 'tags': options['tags'],
+            'disable_rollback': options['disable_rollback'] is not False}, document
 
 
 def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) -> dict[str, object]:
@@ -157,14 +188,14 @@ def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) ->
     return completed
 
 
-def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> dict[str, Any]:
-    fields = _options(body)
-    fields['converge'] = _converge(body)
+def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> _Update:
+    fields, converge = _options(body), _converge(body)
     existing = patch or ('existing' in body and boolean('existing', body['existing']))
     forgotten = body.get('clear_parameters') or ()
     if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
         raise messages.wrong('clear_parameters', _('a list of names'), forgotten)
-    return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'existing': existing,
+    return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'converge': converge,
+            'existing': existing,
             'clear_parameters': tuple(forgotten) if existing else ()}
 
 
@@ -172,9 +203,9 @@ def _converge(body: Body) -> bool | None:
     return boolean('converge', body['converge']) if body.get('converge') is not None else None
 
 
-def _options(body: Body) -> dict[str, Any]:
+def _options(body: Body) -> _Options:
     """Parses the common fields of create and update; None where the body has none."""
-    found: dict[str, object] = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
+    found: _Options = {'timeout_mins': None, 'disable_rollback': None, 'tags': None}
     if body.get('timeout_mins') is not None:
         found['timeout_mins'] = natural('timeout_mins', body['timeout_mins'])
     if 'disable_rollback' in body:
@@ -184,7 +215,7 @@ def _options(body: Body) -> dict[str, Any]:
     return found
 
 
-def _source(body: Body, limits: Limits, required: bool) -> dict[str, Any]:
+def _source(body: Body, limits: Limits, required: bool) -> _Source:
     """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`."""
     files = body.get('files') or {}
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
@@ -227,7 +258,7 @@ def _imports(body: Body) -> dict[str, object]:
     return dict(given)
 
 
-def _listed(key: str, value: object) -> Any:
+def _listed(key: str, value: object) -> Sequence[object]:
     if not isinstance(value, list | tuple):
         raise messages.wrong(key, _('a list'), value)
     return value

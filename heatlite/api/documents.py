@@ -49,7 +49,7 @@ def _checked(given: Mapping[str, object], limits: Limits, sent: bytes | None) ->
     return found
 
 
-def environment(given: Any, limits: Limits) -> dict[str, Any]:
+def environment(given: object, limits: Limits) -> dict[str, Any]:
     """The sections of a map or a text; None is an empty environment."""
     try:
         return environments.read(given, limits)

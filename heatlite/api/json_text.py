@@ -6,7 +6,7 @@ Every accepted value can be printed, stored and sent on.
 from __future__ import annotations
 
 import json
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -35,7 +35,7 @@ def read(text: bytes) -> object:
     return found
 
 
-class Sent(dict[str, Any]):
+class Sent(dict[str, object]):
     """A JSON object as a client has sent it, with its text."""
 
     text: bytes

@@ -23,7 +23,8 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
                               'event_sinks': list, 'encrypted_param_names': list}
 
 
-def environment(stored: Mapping[str, Any], document: Mapping[str, object], is_sealed: bool = False) -> dict[str, Any]:
+def environment(stored: Mapping[str, Any], document: Mapping[str, object],
+                is_sealed: bool = False) -> dict[str, object]:
     """`stored` with every section and without secrets.
 
     `document`: the template that declares the parameters; files that serve as its types are added to the registry, as
@@ -41,7 +42,7 @@ def environment(stored: Mapping[str, Any], document: Mapping[str, object], is_se
     return shown
 
 
-def template(document: Mapping[str, object], stored: Mapping[str, Any]) -> Any:
+def template(document: Mapping[str, object], stored: Mapping[str, Any]) -> Mapping[str, object]:
     """The template as its author wrote it; hidden values in that of a nested stack are masked.
 
     `stored`: the environment.

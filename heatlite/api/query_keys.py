@@ -9,12 +9,11 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.api import schemas
 from heatlite.api.handlers import resource_types
 
-Json = dict[str, Any]
+Json = dict[str, object]
 
 
 class Reach(enum.Enum):

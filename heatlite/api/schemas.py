@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 from heatlite.api.query import Query
 from heatlite.common import exception
@@ -33,7 +33,7 @@ EVENT_FILTERS = {'resource_action': 'action', 'resource_status': 'status', 'reso
 _STATUSES = tuple(Status)
 _ACTIONS = (*Action, 'SIGNAL')
 
-Filters = Mapping[str, tuple[Any, ...]]
+Filters = Mapping[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True)
@@ -120,16 +120,16 @@ class ListConfigs:
         return cls(query.limit(), query.text('marker'), query.boolean('global_tenant'))
 
 
-def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[object, ...]]:
+def _columns(query: Query, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     """Column -> values; keys for the same column are combined."""
-    found: dict[str, tuple[object, ...]] = {}
+    found: dict[str, tuple[str, ...]] = {}
     for key, column in names.items():
         if values := query.texts(key):
             found[column] = (*found.get(column, ()), *values)
     return found
 
 
-def split_states(columns: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ...]]:
+def split_states(columns: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Splits `CREATE_COMPLETE` as a status into status COMPLETE and action CREATE; each part widens its own filter.
 
     A value without a status word selects nothing.
@@ -151,12 +151,13 @@ def split_states(columns: dict[str, tuple[Any, ...]]) -> dict[str, tuple[Any, ..
     return split
 
 
-def _stack_filters(query: Query) -> dict[str, tuple[Any, ...]]:
+def _stack_filters(query: Query) -> dict[str, tuple[object, ...]]:
     columns = split_states(_columns(query, STACK_FILTERS))
+    found: dict[str, tuple[object, ...]] = {**columns}
     if 'disable_rollback' in columns:
         words = {'true': True, '1': True, 'false': False, '0': False}
-        columns['disable_rollback'] = tuple(
+        found['disable_rollback'] = tuple(
             words[value.lower()] for value in columns['disable_rollback'] if value.lower() in words)
     if 'timeout_mins' in columns:
-        columns['timeout_mins'] = tuple(int(value) for value in columns['timeout_mins'] if value.isdecimal())
-    return columns
+        found['timeout_mins'] = tuple(int(value) for value in columns['timeout_mins'] if value.isdecimal())
+    return found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from heatlite.api import bodies, documents, stack_set_queries
 from heatlite.api.query import LONGEST_NAME, natural
@@ -30,7 +30,7 @@ KEYS = frozenset({
     'region_order', 'on_removal', 'member_timeout_mins', *TEXTS, *OF_STACK})
 KINDS = {'members': 'json', 'template': 'string', 'parameters': 'json', 'overrides': 'json', 'timeout': 'string',
          'max_concurrent': 'string', 'failure_tolerance': 'string', 'region_order': 'json', 'on_removal': 'string'}
-DEFAULTS: Mapping[str, Any] = {
+DEFAULTS: Mapping[str, object] = {
     'parameters': {}, 'overrides': {}, 'timeout': '', 'max_concurrent': '1', 'failure_tolerance': '0',
     'region_order': [], 'on_removal': 'delete'}
 SHAPES: Mapping[str, type] = {
@@ -65,20 +65,37 @@ def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limi
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-def settings(stored: Mapping[str, object]) -> dict[str, object]:
+class Settings(TypedDict):
+    """The settings of a set; those of its members by name are `parameters` with one of `overrides` over them."""
+
+    template: str
+    members: list[Mapping[str, object]]
+    parameters: dict[str, object]
+    overrides: dict[str, Mapping[str, object]]
+    timeout: str
+    max_concurrent: str
+    failure_tolerance: str
+    region_order: list[str]
+    on_removal: str
+
+
+def settings(stored: Mapping[str, object]) -> Settings:
     """The settings of a set, from the parameters of its stack as they are stored.
 
     Raises ValueError for those of another stack, which has a resource of the type under the same name."""
     found = {**DEFAULTS, **{name: stored[name] for name in KINDS if name in stored}}
-    parsed = {name: json.loads(value) if KINDS[name] == 'json' and isinstance(value, str) else value
+    parsed: dict[str, Any] = {name: json.loads(value) if KINDS[name] == 'json' and isinstance(value, str) else value
               for name, value in found.items()}
     if not all(isinstance(parsed.get(name), kind) for name, kind in SHAPES.items()) or not all(
             isinstance(each, Mapping) for each in [*parsed['members'], *parsed['overrides'].values()]):
         raise ValueError('not the parameters of a stack set')
-    return parsed
+    return {'template': parsed['template'], 'members': parsed['members'], 'parameters': parsed['parameters'],
+            'overrides': parsed['overrides'], 'timeout': parsed['timeout'], 'max_concurrent': parsed['max_concurrent'],
+            'failure_tolerance': parsed['failure_tolerance'], 'region_order': parsed['region_order'],
+            'on_removal': parsed['on_removal']}
 
 
-def merged(stored: Mapping[str, object], message: messages.Source) -> dict[str, object]:
+def merged(stored: Mapping[str, object], message: messages.Source) -> Settings:
     """The settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 

@@ -9,12 +9,13 @@ from typing import Any
 
 from heatlite.api import stack_set_bodies, views
 from heatlite.api.links import Link
+from heatlite.api.stack_set_bodies import Settings
 from heatlite.db.stacks import Identity, Stack
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import steps, waves
 from heatlite.planning.states import Action, ResourceState, Status
 
-View = dict[str, Any]
+View = dict[str, object]
 PLACE = ('region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecure')
 SHOWN = ('max_concurrent', 'failure_tolerance', 'region_order', 'on_removal')
 
@@ -44,17 +45,18 @@ class Inside:
         return row.physical_id if row is not None and row.action is not Action.DELETE else None
 
 
-def whole(found: Stack, settings: Mapping[str, Any], inside: Inside, at: list[Link]) -> View:
+def whole(found: Stack, settings: Settings, inside: Inside, at: list[Link]) -> View:
     """A set with its settings; parameters that may hold secrets are masked."""
     every = members(settings, inside)
-    is_hidden = stack_set_bodies.hides(str(settings['template']))
+    is_hidden = stack_set_bodies.hides(settings['template'])
+    given: Mapping[str, object] = settings
     return {
         'id': found.id, 'name': found.name, 'status': f'{found.action}_{found.status}', 'status_reason': found.reason,
         'creation_time': views.when(found.created_at), 'updated_time': views.when(found.updated_at),
         'tags': list(found.tags or ()), 'operation': found.revision, 'template': settings['template'],
-        **{name: settings[name] for name in SHOWN},
+        **{name: given[name] for name in SHOWN},
         'member_timeout_mins': int(settings['timeout']) if settings['timeout'] else None,
-        **{name: _masked(settings[name]) if is_hidden else settings[name] for name in stack_set_bodies.SECRET},
+        **{name: _masked(given[name]) if is_hidden else given[name] for name in stack_set_bodies.SECRET},
         'members': dict(Counter(each['state'] for each in every)), 'links': at}
 
 
@@ -62,7 +64,7 @@ def _masked(value: object) -> object:
     return {name: _masked(each) for name, each in value.items()} if isinstance(value, Mapping) else HIDDEN_TEXT
 
 
-def members(settings: Mapping[str, Any], inside: Inside) -> list[View]:
+def members(settings: Settings, inside: Inside) -> list[View]:
     """All members, in the order of the set; those that are still to be removed come last."""
     given = {stack_set_bodies.named(each): each for each in settings['members']}
     place = dict(_waves(settings, given))
@@ -72,8 +74,8 @@ def members(settings: Mapping[str, Any], inside: Inside) -> list[View]:
                     for name in inside.rows if name not in given]
 
 
-def _waves(settings: Mapping[str, Any], given: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, int]]:
-    size = waves.concurrent(str(settings['max_concurrent']), len(given))
+def _waves(settings: Settings, given: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, int]]:
+    size = waves.concurrent(settings['max_concurrent'], len(given))
     regions = {name: str(member.get('region_name') or '') for name, member in given.items()}
     for number, wave in enumerate(waves.waves(regions, size, settings['region_order']), 1):
         for name in wave:
@@ -93,7 +95,7 @@ def _context(inside: Inside, name: str) -> Mapping[str, object]:
     return inside.applied.get(name, {}).get('context') or {}
 
 
-def _state(name: str, settings: Mapping[str, object], member: Mapping[str, object], inside: Inside) -> str:
+def _state(name: str, settings: Settings, member: Mapping[str, object], inside: Inside) -> str:
     """pending, running, failed, outdated or current."""
     row = inside.rows.get(name)
     if row is None or row.action is Action.INIT:
@@ -115,18 +117,18 @@ def _leaving(row: ResourceState) -> str:
     return 'failed' if row.status is Status.FAILED else 'removing'
 
 
-def _values(settings: Mapping[str, Any], name: str) -> dict[str, object]:
+def _values(settings: Settings, name: str) -> dict[str, object]:
     return {**settings['parameters'], **(settings['overrides'].get(name) or {})}
 
 
-def asked(settings: Mapping[str, Any], inside: Inside) -> list[View]:
+def asked(settings: Settings, inside: Inside) -> list[View]:
     """The members as engines are asked about them. Their secrets go no further than the members' clouds."""
     return [{'name': name, **{key: member.get(key) for key in PLACE}, 'stack_id': inside.stack_id(name),
              'parameters': _values(settings, name)}
             for member in settings['members'] for name in [stack_set_bodies.named(member)]]
 
 
-def previewed(after: Mapping[str, object], inside: Inside, answers: Mapping[str, Mapping[str, Any]]) -> View:
+def previewed(after: Settings, inside: Inside, answers: Mapping[str, Mapping[str, Any]]) -> View:
     """What an update would do, per member: create, update, none, delete, keep; unknown if its service does not say."""
     found = []
     for name, answer in answers.items():

@@ -102,10 +102,11 @@ def about(schema: Schema, type_name: str, path: list[str]) -> Iterator[str]:
         yield f'{_("Inside")}: {", ".join(inside)}'
 
 
-def _attribute(type_name: str, name: str, body: Mapping[str, Any]) -> Iterator[str]:
+def _attribute(type_name: str, name: str, body: packed.AttributeFacts) -> Iterator[str]:
     yield from (f'{type_name}.{name} ({_("attribute")})', '')
-    if body.get('description'):
-        yield from (body['description'], '')
+    description = body.get('description')
+    if description:
+        yield from (description, '')
     yield f'{_("Type")}: {body.get("type") or _("any")}'
     yield from ('', f'{_("Example")}:', f'  {{get_attr: [my_resource, {name}]}}')
 
@@ -124,21 +125,21 @@ def find(schemas: Mapping[str, Schema], path: list[str]) -> Schema | None:
 def inner(schema: Schema | None) -> Mapping[str, Schema]:
     """The properties inside a map, or inside the maps of a list; empty for other types."""
     while schema is not None and schema.type == Schema.LIST:
-        schema = schema.schema
-    return schema.schema or {} if schema is not None and schema.type == Schema.MAP else {}
+        schema = schema.of_items
+    return schema.of_children if schema is not None else {}
 
 
 def kind(schema: Schema) -> str:
     word = schema.type.lower()
-    return f'{word} of {kind(schema.schema)}' if schema.type == Schema.LIST and schema.schema is not None else word
+    return f'{word} of {kind(schema.of_items)}' if schema.of_items is not None else word
 
 
 def constraints(schema: Schema) -> Iterator[str]:
     """One sentence for each constraint, those of a list's items too."""
     for each in schema.constraints:
         yield str(each.description or json.dumps(dict(each), default=str))
-    if schema.type == Schema.LIST and schema.schema is not None:
-        yield from (f'{_("each item")}: {text}' for text in constraints(schema.schema))
+    if schema.of_items is not None:
+        yield from (f'{_("each item")}: {text}' for text in constraints(schema.of_items))
 
 
 # --- examples -------------------------------------------------------------------------------------------------------
@@ -158,10 +159,10 @@ def value_of(schema: Schema) -> object:
         return schema.default
     if schema.type == Schema.LIST:
         least = max([each.min or 0 for each in schema.constraints if isinstance(each, Length)], default=0)
-        item = value_of(schema.schema) if schema.schema is not None else 'text'
+        item = value_of(schema.of_items) if schema.of_items is not None else 'text'
         return [item] * max(1, least)
     if schema.type == Schema.MAP:
-        inside = schema.schema or {}
+        inside = schema.of_children
         return {name: value_of(each) for name, each in inside.items() if each.required} or (
             {name: value_of(each) for name, each in list(inside.items())[:1]} if inside else {})
     value = PLAIN[schema.type]

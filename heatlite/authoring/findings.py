@@ -25,7 +25,7 @@ class Finding:
     file: str
     line: int | None = None
     column: int | None = None
-    path: tuple[str | int, ...] = ()
+    path: tuple[object, ...] = ()
     hint: str | None = None
     found: object = None
     expected: tuple[str, ...] = ()

@@ -104,12 +104,12 @@ def _plain(schema: Schema) -> Json:
     found: Json = {'type': KINDS[schema.type]}
     if schema.allow_conversion:
         return {'type': ['string', 'object', 'array']}
-    if schema.type == Schema.LIST and schema.schema is not None:
-        found['items'] = of_property(schema.schema)
-    elif schema.type == Schema.MAP and schema.schema is not None:
+    if schema.of_items is not None:
+        found['items'] = of_property(schema.of_items)
+    elif schema.schema is not None:
         found |= {'additionalProperties': False,
-                  'properties': {key: of_property(each) for key, each in schema.schema.items()}}
-        required = [key for key, each in schema.schema.items() if each.required and each.default is None]
+                  'properties': {key: of_property(each) for key, each in schema.of_children.items()}}
+        required = [key for key, each in schema.of_children.items() if each.required and each.default is None]
         if required:
             found['required'] = required
     for constraint in schema.constraints:

@@ -218,7 +218,7 @@ class Runner:
         return {pattern: sum(fnmatch.fnmatchcase(call, pattern) for call in made) for pattern in wanted}
 
 
-def _request(suite: Suite, step: Step) -> dict[str, Any]:
+def _request(suite: Suite, step: Step) -> dict[str, object]:
     """The body of a create or an update. Raises what `Reading` raises."""
     folder = Path(suite.file).parent
     name = str(folder / step.body['template']) if 'template' in step.body else suite.template

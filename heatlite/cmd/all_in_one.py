@@ -8,10 +8,10 @@ from __future__ import annotations
 import importlib
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from wsgiref.types import StartResponse, WSGIEnvironment
+from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.common.standard_output import ends_with_its_reader
 
@@ -23,7 +23,6 @@ HOST = '127.0.0.1'
 LOCAL_NAMES = (HOST, 'localhost')
 GRACE = 5.0             # seconds for running requests after Ctrl-C
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 @ends_with_its_reader
@@ -160,7 +159,7 @@ def run(conf: ConfigOpts) -> int:
     return 0
 
 
-def only_from_here(application: Application) -> Application:
+def only_from_here(application: WSGIApplication) -> WSGIApplication:
     """Refuses requests that a web page of another site in a browser of this machine might send.
 
     Without a login, the port must not be open to every site its user visits. Such requests have an Origin other than

@@ -10,8 +10,8 @@ import socket
 import ssl
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from wsgiref.types import StartResponse, WSGIEnvironment
+from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.cmd import keys
 from heatlite.cmd.workers import SHOW_STACKS, Worker
@@ -29,7 +29,6 @@ LOG = logging.getLogger(__name__)
 STDIN, STDERR = 0, 2
 STOOD_STILL = 70        # exit code
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def database(conf: ConfigOpts) -> Database:
@@ -248,7 +247,7 @@ def serve_metrics(conf: ConfigOpts, number: int, checks: Mapping[str, Callable[[
         return None
     from heatlite.common import health, metrics
     from heatlite.common.http_server import HttpServer
-    beside: dict[str, Application] = {health.LIVE: health.live, health.READY: health.Readiness(checks)}
+    beside: dict[str, WSGIApplication] = {health.LIVE: health.live, health.READY: health.Readiness(checks)}
 
     def application(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         if environ['PATH_INFO'] in beside:

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
 from heatlite.testing import crash
@@ -81,7 +81,7 @@ def plugin(conf: ConfigOpts, show: Show) -> int:
     return new(conf.command) if conf.command.plugin_command == 'new' else check(conf.command)
 
 
-def new(command: Any) -> int:
+def new(command: argparse.Namespace) -> int:
     from heatlite.testing import skeletons
     try:
         for file in skeletons.write(command.type_name, command.dir):
@@ -91,7 +91,7 @@ def new(command: Any) -> int:
     return 0
 
 
-def check(command: Any) -> int:
+def check(command: argparse.Namespace) -> int:
     """Exit code 1 when something failed."""
     from heatlite.testing import examples, kit, report
     results: list[report.Result] = []

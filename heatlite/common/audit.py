@@ -144,7 +144,7 @@ class Trail:
                     outages.back(BUS)
 
 
-class _Context(dict[str, Any]):
+class _Context(dict[str, object]):
     """A context for oslo.messaging: events need none."""
 
     def redacted_copy(self) -> _Context:

@@ -60,7 +60,7 @@ class _ShowAll(argparse.Action):
         parser.exit()
 
 
-def text(parser: Any, everything: bool = False) -> str:
+def text(parser: argparse.ArgumentParser, everything: bool = False) -> str:
     """The help: options of the program, commands, options of all programs; with `everything` all others, too."""
     formatter = argparse.HelpFormatter(parser.prog, max_help_position=28)
     formatter._width = min(formatter._width, LONGEST - 2)

@@ -64,8 +64,9 @@ class RequestContext(context.RequestContext):
 
     def __init__(self, username: str | None = None, password: str | None = None, aws_creds: object = None,
                  auth_url: str | None = None, trust_id: str | None = None, trustor_user_id: str | None = None,
-                 auth_token_info: Any = None, region_name: str | None = None, is_admin: bool = False,
-                 trace: SpanContext | None = None, overwrite: bool = True, **kwargs: Any) -> None:
+                 auth_token_info: dict[str, object] | None = None, region_name: str | None = None,
+                 is_admin: bool = False, trace: SpanContext | None = None, overwrite: bool = True,
+                 **kwargs: Any) -> None:
         """`trace`: the span of the request, while traces are on; `overwrite`: log lines of this thread carry its ids
         from now on."""
         before = context.get_current()

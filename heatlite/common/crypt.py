@@ -18,7 +18,7 @@ import hmac
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oslo_config import cfg
 
@@ -132,7 +132,7 @@ class Keyring:
         self._others = others
         self._openers: dict[bytes, tuple[AESGCM, str]] = {}    # by salt: cipher, and the key that it is derived from
         self._salt = b''
-        self._current: Any = None
+        self._current: AESGCM                       # derived with `_salt`, at first use
         self._uses = USES
 
     def seal(self, clear: bytes) -> str:

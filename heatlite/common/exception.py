@@ -8,7 +8,6 @@ looked up on the class, so a subclass inherits both; no other module maps errors
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from heatlite.common.i18n import _
 
@@ -37,7 +36,7 @@ class HeatException(Exception):
     public: str | None = None                       # what clients read instead of the message
 
     def __init__(self, **kwargs: object) -> None:
-        self.kwargs: dict[str, Any] = kwargs
+        self.kwargs: dict[str, object] = kwargs
         try:
             text = self.msg_fmt % kwargs if kwargs else self.msg_fmt
         except (KeyError, TypeError, ValueError):

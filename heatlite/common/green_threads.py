@@ -13,7 +13,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import eventlet
 import greenlet
@@ -112,7 +111,7 @@ class _Waiter:
 
     __slots__ = ('is_released', 'thread')
 
-    def __init__(self, thread: Any) -> None:
+    def __init__(self, thread: greenlet.greenlet | None) -> None:
         self.thread = thread
         self.is_released = False
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from contextvars import Context
-from typing import Any, Final
+from typing import Final, Protocol
 from weakref import WeakKeyDictionary
 
 import eventlet
@@ -24,6 +24,10 @@ LOG = logging.getLogger(__name__)
 MOST_IDLE: Final = 64                   # workers that wait for a job: about 50 KiB each
 
 
+class _Thread(Protocol):
+    def kill(self, *error: BaseException) -> None: ...
+
+
 class Job:
     """One call in a green thread. It begins in the next round of the event loop, in the order of `spawn`."""
 
@@ -32,10 +36,10 @@ class Job:
     def __init__(self, function: Callable[..., object], arguments: tuple[object, ...]) -> None:
         self._function: Callable[..., object] | None = function        # None once the call has begun
         self._arguments = arguments
-        self._thread: Any = None                                    # only while the call runs
+        self._thread: _Thread | None = None                         # only while the call runs
         self.is_killed = False
 
-    def run(self, thread: object) -> None:
+    def run(self, thread: _Thread) -> None:
         """Make the call, in a context of its own. Errors are logged; what ends the process passes through."""
         function, self._function = self._function, None
         if function is None:

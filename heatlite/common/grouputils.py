@@ -5,7 +5,7 @@ Works on any resource that owns a nested stack. Members are in the order of thei
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -38,13 +38,22 @@ class Row(Protocol):
     def replaced_by(self) -> int | None: ...
 
 
+class Member(Protocol):
+    """What is used of a member: a resource."""
+
+    @property
+    def FnGetAtt(self) -> Callable[..., object]: ...
+
+    def FnGetRefId(self) -> object: ...
+
+
 class Nested(Protocol):
     """What is used of the nested stack of a group; its members are resources."""
 
     @property
-    def t(self) -> Any: ...
+    def t(self) -> object: ...
 
-    def __getitem__(self, name: str, /) -> Any: ...
+    def __getitem__(self, name: str, /) -> Member: ...
 
     def __contains__(self, name: object, /) -> bool: ...
 

@@ -11,6 +11,7 @@ Only this file and `common.runtime` depend on the thread library. Must not impor
 from __future__ import annotations
 
 import errno
+import io
 import json
 import logging
 import re
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 import eventlet
@@ -68,7 +69,7 @@ class Connection:
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self.sock = sock
         self.peer = peer
-        self.thread: Any = None
+        self.thread: green_workers.Job      # serves it; set before anything else uses the connection
         self.state = HEAD
         self.deadline: float | None = None
         self.has_sent = False               # the head of a request, at least once
@@ -224,7 +225,7 @@ class _Head:
 
     is_complete = False
 
-    def __init__(self, file: Any) -> None:
+    def __init__(self, file: io.BufferedIOBase) -> None:
         self._file = file
 
     def readline(self, size: int = -1) -> bytes:
@@ -340,7 +341,7 @@ class _Server(wsgi.Server):         # type: ignore[misc]
 class HttpServer:
     """Serves a WSGI application on a listening socket."""
 
-    def __init__(self, listening: Any, application: WSGIApplication, bounds: Connections | None = None, *,
+    def __init__(self, listening: socket.socket, application: WSGIApplication, bounds: Connections | None = None, *,
                  tls: ssl.SSLContext | None = None, refusal: Refusal = plain_refusal) -> None:
         """`tls`: an ssl.SSLContext.
 
@@ -352,7 +353,7 @@ class HttpServer:
         self._refusal = refusal
         self._peers: dict[str, dict[int, Connection]] = {}          # by address, oldest first
         self._count = 0
-        self._threads: list[Any] = []
+        self._threads: list[eventlet.greenthread.GreenThread] = []
         self._some = green_event.Event()
         self._is_trusted = lru_cache(1024)(addresses.Networks(self._bounds.trusted_peers).include)
         wsgi.MAX_HEADER_LINE = self._bounds.header_line

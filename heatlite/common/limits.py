@@ -6,10 +6,13 @@ Values only: the code that does the work enforces them. An error names the limit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from oslo_config import cfg
 
 
 class Bounds(Protocol):
@@ -49,7 +52,7 @@ class Limits:
     max_matching_time: int = 1000               # milliseconds of slow patterns, option of that name
 
     @classmethod
-    def of(cls, options: Any) -> Limits:
+    def of(cls, options: cfg.ConfigOpts) -> Limits:
         """Reads the limits from the service's options."""
         return cls(max_size=options.max_template_size, max_nested_depth=options.max_nested_stack_depth,
                    max_resources=options.max_resources_per_stack, max_members=options.max_members_per_group,
@@ -132,7 +135,7 @@ class Connections:
     body_bytes: int = BODY_BYTES            # a longer body ends the connection; option max_json_body_size
 
     @classmethod
-    def of(cls, options: Any, body_bytes: int) -> Connections:
+    def of(cls, options: cfg.ConfigOpts.GroupAttr, body_bytes: int) -> Connections:
         """Reads the limits from the options of one group; 0 seconds mean no limit."""
         return cls(options.max_connections, options.max_connections_per_peer, tuple(options.trusted_proxies),
                    options.header_timeout or None, options.body_timeout or None,

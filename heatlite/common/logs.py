@@ -108,8 +108,9 @@ class LineFormatter(logging.Formatter):
         values.update(record.__dict__)
         values.update(known)
         values.update(about)
-        values['message'] = message(record)
-        if about.get('stack_id') and about['stack_id'] not in values['message']:
+        values['message'] = text = message(record)
+        stack_id = about.get('stack_id')
+        if stack_id and stack_id not in text:
             values['instance'] = f"[stack {values['stack_id']}] "
         values['asctime'] = self.formatTime(record, self.datefmt)
         for name in JOURNAL:                    # the journal's handler reads them from the record
@@ -148,13 +149,13 @@ def traceback_of(exc_info: ExcInfo) -> str:
         return indented(f'{exc_info[0]} that cannot be printed: {type(error).__name__}')
 
 
-class _Values(dict[str, Any]):
+class _Values(dict[str, object]):
     """Values for a format. Unknown or empty ones are written as "-"; ids and names of the context are one word each."""
 
     def __missing__(self, key: str) -> str:
         return '-'
 
-    def __getitem__(self, key: str) -> Any:
+    def __getitem__(self, key: str) -> object:
         found = super().__getitem__(key)
         if found is None or (found == '' and key not in _MAY_BE_EMPTY):
             return '-'

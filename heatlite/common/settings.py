@@ -48,7 +48,7 @@ class Assignments(_environment.EnvironmentConfigurationSource):
     def __init__(self) -> None:
         self.values: dict[tuple[str, str], list[str]] = {}
 
-    def get(self, group_name: str | None, option_name: str, opt: cfg.Opt) -> tuple[Any, Any]:
+    def get(self, group_name: str | None, option_name: str, opt: cfg.Opt) -> tuple[object, Any]:
         names = [(group_name or DEFAULT, option_name)]
         names += [(old.group or group_name or DEFAULT, (old.name or option_name).replace('-', '_'))
                   for old in opt.deprecated_opts]

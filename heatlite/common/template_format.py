@@ -13,8 +13,8 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Mapping
-from typing import Any, Final, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import yaml
 
@@ -42,6 +42,19 @@ class DocumentError(ValueError):
         super().__init__(text)
 
 
+class EventParser(Protocol):
+    """A parser of PyYAML, as far as its events are used."""
+
+    def check_event(self, *kinds: type) -> bool: ...
+
+    def get_event(self) -> yaml.Event: ...
+
+    def dispose(self) -> None: ...
+
+
+Value = TypeVar('Value')
+
+
 class _TextDates:
     """Resolver tables without timestamps."""
 
@@ -58,12 +71,12 @@ class _Unfit(ValueError):
     """A number or text that JSON cannot carry."""
 
 
-def _bounded(construct: Any) -> Any:
+def _bounded(construct: Callable[[yaml.ScalarNode], float]) -> Callable[[yaml.ScalarNode], float]:
     """Wraps `construct`, which converts a scalar to a number, to refuse numbers that JSON cannot represent.
 
     Converting digits, base 60 above all, takes time quadratic in their number.
     """
-    def made(node: Any) -> object:
+    def made(node: yaml.ScalarNode) -> float:
         if len(node.value) > MOST_DIGITS:
             raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
         try:
@@ -73,7 +86,7 @@ def _bounded(construct: Any) -> Any:
         if type(number) is float:
             if not math.isfinite(number):
                 raise _Unfit(_('"%s" is not a finite number (quote it if it is text)') % node.value[:100])
-        elif is_too_long(number):
+        elif isinstance(number, int) and is_too_long(number):
             raise _Unfit(_('a number has more than %d digits') % MOST_DIGITS)
         return number
     return made
@@ -86,7 +99,7 @@ _integer, _float = _bounded(_scalars.construct_yaml_int), _bounded(_scalars.cons
 yaml_loader.add_constructor(_PREFIX + 'timestamp', yaml.SafeLoader.construct_yaml_str)
 yaml_loader.add_constructor(_PREFIX + 'int', lambda _loader, node: _integer(node))
 yaml_loader.add_constructor(_PREFIX + 'float', lambda _loader, node: _float(node))
-_CONSTRUCT: dict[str, Any] = {
+_CONSTRUCT: dict[str, Callable[[yaml.ScalarNode], object]] = {
     _PREFIX + 'null': _scalars.construct_yaml_null, _PREFIX + 'bool': _scalars.construct_yaml_bool,
     _PREFIX + 'int': _integer, _PREFIX + 'float': _float,
     _PREFIX + 'str': _scalars.construct_yaml_str, _PREFIX + 'binary': _scalars.construct_yaml_binary,
@@ -187,7 +200,7 @@ def read_yaml(text: str, source: str, limits: Bounds) -> object:
     raise _document_error(source, error)
 
 
-def readers(text: str) -> list[Any]:
+def readers(text: str) -> list[Callable[[str], EventParser]]:
     """PyYAML's readers, in the order to try them.
 
     The slow one accepts some texts that the fast one does not, such as `{get_attr:[server, name]}`, as Heat and its
@@ -237,11 +250,11 @@ class _Builder:
         self.limits = limits
         self.steps = 1                          # of `turns`, for one event
         self.merged = 0                         # entries copied by `<<`
-        self.plain: dict[str, Any] = {}         # text of a plain scalar -> its value, as a cache
-        self.anchors: dict[str, Any] = {}
+        self.plain: dict[str, object] = {}      # text of a plain scalar -> its value, as a cache
+        self.anchors: dict[str, object] = {}
         self.open_anchors: set[str] = set()
 
-    def build(self, text: str, reader: Any) -> object:
+    def build(self, text: str, reader: Callable[[str], EventParser]) -> object:
         parser = reader(text)
         self.steps = 1 if reader is yaml.CSafeLoader else SLOW_STEPS
         try:
@@ -258,7 +271,7 @@ class _Builder:
         finally:
             parser.dispose()
 
-    def _document(self, next_event: Any) -> object:
+    def _document(self, next_event: Callable[[], yaml.Event]) -> object:
         # A frame is [container, key, whether the key is set, anchor, merged maps]; lists have only the first and the
         # anchor.
         stack: list[list[Any]] = []
@@ -309,7 +322,7 @@ class _Builder:
             raise _Refused(_('found duplicate anchor %r') % name)
         self.anchors[name] = value
 
-    def _scalar(self, event: Any) -> object:
+    def _scalar(self, event: yaml.ScalarEvent) -> object:
         value: str = event.value
         tag = event.tag
         try:
@@ -348,7 +361,7 @@ class _Builder:
         if type(container) is list:
             return container
         if frame[4] is not None:
-            merged: dict[Any, Any] = {}
+            merged: dict[object, object] = {}
             for value in frame[4]:
                 for mapping in reversed(value) if isinstance(value, list) else [value]:
                     if not isinstance(mapping, dict):
@@ -411,7 +424,7 @@ def clean(value: object) -> object:
     return value
 
 
-def check_size(value: object, limits: Bounds) -> Any:
+def check_size(value: Value, limits: Bounds) -> Value:
     """Returns `value` itself, or refuses it.
 
     Raises RequestLimitExceeded if it nests too deeply or its aliases expand too far, HTTPBadRequest if it contains what
@@ -525,7 +538,7 @@ class yaml_dumper(yaml.SafeDumper):  # type: ignore[misc]
     """Writes texts of several lines as blocks."""
 
 
-def _text_block(dumper: Any, text: str) -> object:
+def _text_block(dumper: yaml.SafeDumper, text: str) -> object:
     style = '|' if '\n' in text else None
     return dumper.represent_scalar('tag:yaml.org,2002:str', text, style=style)
 

@@ -198,7 +198,7 @@ def _credentials(parts: SplitResult) -> dict[str, str]:
 def _content(answer: http.client.HTTPResponse, limit: int) -> bytes:
     """The unpacked content: a small answer may be a very long document."""
     coding = (answer.headers['Content-Encoding'] or 'identity').strip().lower()
-    source: Any = answer
+    source: http.client.HTTPResponse | gzip.GzipFile = answer
     if coding in ('gzip', 'x-gzip'):
         source = gzip.GzipFile(fileobj=answer)
     elif coding != 'identity':

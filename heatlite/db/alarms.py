@@ -33,7 +33,7 @@ class Alarm:
     actions_enabled: bool
     state: str                              # planning.alarms.STATES
     reason: str
-    reason_data: Mapping[str, Any] | None
+    reason_data: Mapping[str, object] | None
     state_at: datetime
     updated_at: datetime                    # of the rule
     version: int                            # grows with each change that is no evaluation
@@ -54,7 +54,7 @@ class Entry:
     name: str
     kind: str
     summary: str
-    data: Mapping[str, Any] | None
+    data: Mapping[str, object] | None
     created_at: datetime
     id: int | None = None
 
@@ -68,7 +68,7 @@ class Webhook:
     project_id: str
     name: str
     url: str
-    body: Mapping[str, Any]
+    body: Mapping[str, object]
     attempts: int
 
 
@@ -180,7 +180,7 @@ def of_stack(tx: sa.Connection, stack_id: str) -> list[Alarm]:
 
 def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
     """The metrics of all alarms that are resources of stacks. Index: (project_id, name)."""
-    found: dict[str, Any] = {}
+    found: dict[str, str] = {}
     for digest, rule in tx.execute(sa.select(alarm.c.digest, alarm.c.rule).where(
             alarm.c.project_id == project_id, alarm.c.stack_id.is_not(None))):
         found.setdefault(digest, rule)

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 
@@ -44,7 +44,7 @@ class Texts:
     def __init__(self, dialect: str) -> None:
         self.dialect = 'mysql' if dialect == 'mariadb' else dialect
         self.mark = '?' if dialect == 'sqlite' else '%s'
-        self._made: dict[tuple[Any, ...], tuple[str, str]] = {}
+        self._made: dict[tuple[object, ...], tuple[str, str]] = {}
 
     def quoted(self, name: str) -> str:
         """Quotes a name that is a reserved word in some dialect."""
@@ -53,11 +53,11 @@ class Texts:
     def marks(self, count: int) -> str:
         return ', '.join([self.mark] * count)
 
-    def run(self, tx: sa.Connection, text: str, values: tuple[object, ...]) -> Any:
+    def run(self, tx: sa.Connection, text: str, values: tuple[object, ...]) -> sa.CursorResult[tuple[object, ...]]:
         return tx.exec_driver_sql(text, values)
 
     def select(self, tx: sa.Connection, columns: str, table: str, key: str, values: Sequence[object],
-               lock: bool = False) -> Iterable[Any]:
+               lock: bool = False) -> Iterable[sa.Row[tuple[object, ...]]]:
         """Selects rows in the order of `key`, so that all transactions lock several rows in the same order."""
         locking = ' FOR UPDATE' if lock and self.dialect != 'sqlite' else ''
         return tx.exec_driver_sql(f'SELECT {columns} FROM {table} WHERE {key} IN ({self.marks(len(values))}) '
@@ -77,7 +77,7 @@ class Texts:
         self._many(tx, text, rows)
 
     def upsert(self, tx: sa.Connection, table: str, columns: tuple[str, ...], primary_key: Sequence[str],
-               rows: list[tuple[Any, ...]], kept: Collection[str] = (), counted: str = '') -> None:
+               rows: list[tuple[object, ...]], kept: Collection[str] = (), counted: str = '') -> None:
         """Inserts rows, or overwrites all columns but the key and `kept`; then the column `counted` grows by one.
 
         No two rows may have the same key.

@@ -80,10 +80,10 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
 class _Gathered:
     """The rows that the changes of a batch result in."""
 
-    def __init__(self, encode: Callable[[Any], str]) -> None:
+    def __init__(self, encode: Callable[[object], str]) -> None:
         self.encode = encode
         self.rows: dict[tuple[str, int], ResourceState] = {}
-        self.columns: dict[tuple[str, int], dict[str, Any]] = {}
+        self.columns: dict[tuple[str, int], dict[str, object]] = {}
         self.created: dict[tuple[str, int], datetime | None] = {}   # for rows without a time of their own
         self.data: dict[tuple[str, int], dict[str, Datum]] = {}
         self.removed: dict[str, list[int]] = {}
@@ -240,7 +240,8 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
 
 
 def _write_data(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None:
-    kept, gone = [], []
+    kept: list[tuple[object, ...]] = []
+    gone = []
     seal = tx.get_execution_options().get('seal') or str
     data = [((*row, key), datum) for row, entries in gathered.data.items() for key, datum in entries.items()]
     for (stack_id, number, key), datum in sorted(data):

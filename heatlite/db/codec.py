@@ -39,7 +39,7 @@ def _plain(value: object) -> object:
 
 
 # ASCII only: every database accepts it, whatever lone surrogates or NULs a value contains.
-encode: Callable[[Any], str] = json.JSONEncoder(separators=(',', ':'), default=_plain).encode
+encode: Callable[[object], str] = json.JSONEncoder(separators=(',', ':'), default=_plain).encode
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Encoded:
     text: str
 
 
-class Undecoded(Mapping[str, Any]):
+class Undecoded(Mapping[str, object]):
     """A document as JSON text, decoded when it is first read: that of a large stack or plan takes as long as a tenth of
     its update, which often does not need it."""
 
@@ -61,7 +61,7 @@ class Undecoded(Mapping[str, Any]):
         found: Mapping[str, object] = decode(self._text)
         return found
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> object:
         return self._decoded[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -89,11 +89,11 @@ def clear(text: str) -> str:
     return crypt.unseal(text) if crypt.is_sealed(text) else text
 
 
-def encode_or_null(value: object, encode: Callable[[Any], str] = encode) -> str | None:
+def encode_or_null(value: object, encode: Callable[[object], str] = encode) -> str | None:
     return None if value is None else encode(value)
 
 
-def encoder(tx: sa.Connection) -> Callable[[Any], str]:
+def encoder(tx: sa.Connection) -> Callable[[object], str]:
     """The encoder for the columns of tables.SEALED in `tx`."""
     seal = tx.get_execution_options().get('seal')
     if seal is None:
@@ -121,7 +121,7 @@ def once(encode: Callable[[object], str]) -> Callable[[object], str]:
     return encoded
 
 
-def source_encoder(tx: sa.Connection) -> Callable[[Any], str]:
+def source_encoder(tx: sa.Connection) -> Callable[[object], str]:
     """The encoder for the columns of tables.WRITTEN_BY_USERS in `tx`."""
     return encoder(tx) if tx.get_execution_options().get('seal_sources') else encode
 
@@ -137,17 +137,17 @@ def source_sealed(tx: sa.Connection, text: str) -> str:
     return sealed(tx, text) if tx.get_execution_options().get('seal_sources') else text
 
 
-def columns(table: sa.Table, cls: type) -> list[sa.Column[Any]]:
+def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
     """The columns that the fields of `cls` are named after, in the order of the fields."""
     return [table.c[field.name] for field in dataclasses.fields(cls)]
 
 
-def reader(cls: type[T], *json_columns: str) -> Callable[[Any], T]:
+def reader(cls: type[T], *json_columns: str) -> Callable[[Iterable[Any]], T]:
     """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded."""
     places = [number for number, field in enumerate(dataclasses.fields(cls))    # type: ignore[arg-type]
               if field.name in json_columns]
 
-    def read(row: Any) -> T:
+    def read(row: Iterable[Any]) -> T:
         values = list(row)
         for place in places:
             if values[place] is not None:

@@ -6,7 +6,6 @@ import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -33,7 +32,7 @@ class Shown:
     status: str
     reason: str
     created_at: datetime
-    properties: Mapping[str, Any] | None = None
+    properties: Mapping[str, object] | None = None
 
 
 LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')
@@ -49,7 +48,7 @@ def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
     bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
-def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[Any], str]) -> tuple[object, ...]:
+def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[object], str]) -> tuple[object, ...]:
     """The values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
@@ -90,7 +89,8 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Show
 
 
 @functools.lru_cache(maxsize=128)
-def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None, is_limited: bool) -> sa.Select[Any]:
+def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
+             is_limited: bool) -> sa.Select[tuple[object, ...]]:
     """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `stack_id`
     (`is_one`) or `stack_ids`, `limit` (`is_limited`)."""
     keys, ascending = _order(is_one, sort_keys, sort_dir)
@@ -122,7 +122,7 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
     return replace(Shown(*row[:-1]), properties=codec.decode(properties))
 
 
-def _properties_before(tx: sa.Connection, stack_id: str, row: Any) -> object:
+def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[object, ...]]) -> str | None:
     """The encoded properties in force before this event; None for events of the stack itself."""
     if row.resource_id is None:
         return None
@@ -138,7 +138,7 @@ def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> li
     """
     rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    found, in_force = list[Shown](), dict[int | None, Any]()
+    found, in_force = list[Shown](), dict[int | None, str | None]()
     for row in rows:
         if row.properties is not None:
             in_force[row.resource_id] = row.properties

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
-Keys = Sequence[sa.ColumnElement[Any]]       # what a list is sorted by
+Keys = Sequence[sa.ColumnElement[object]]       # what a list is sorted by
 Row = TypeVar('Row', bound=tuple[object, ...])
 
 
@@ -27,7 +27,7 @@ class Page(Protocol):
     def sort_dir(self) -> str | None: ...
 
     @property
-    def filters(self) -> Mapping[str, Sequence[Any]]: ...
+    def filters(self) -> Mapping[str, Sequence[object]]: ...
 
 
 def ordered(query: sa.Select[Row], keys: Keys, ascending: bool, is_limited: bool) -> sa.Select[Row]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
+from heatlite.common.service_answers import ServiceAnswer
 from heatlite.db import codec
 from heatlite.db.connection import clock
 from heatlite.db.shards import PREFIX
@@ -96,6 +96,6 @@ def _waits(tx: sa.Connection, wanted: sa.ColumnElement[bool]) -> list[Waits]:
             for service, of in sorted(found.items())]
 
 
-def _is_failure(answer: Mapping[str, Any]) -> bool:
+def _is_failure(answer: ServiceAnswer) -> bool:
     """Whether the service has answered with an error of its own, or not at all."""
     return answer['status'] is None or int(answer['status']) >= 500

@@ -12,7 +12,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import pymysql
 from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
@@ -21,7 +21,7 @@ MOST: Final = 4096              # descriptions of some hundred bytes: more than 
 MOST_CONTEXTS: Final = 16       # more than there are databases and renewals of their certificates at one time
 
 described = functools.lru_cache(MOST)(FieldDescriptorPacket)       # results only read them
-_contexts: dict[tuple[Any, ...], Any] = {}
+_contexts: dict[tuple[object, ...], object] = {}
 
 
 class Connection(pymysql.connections.Connection):       # type: ignore[misc]

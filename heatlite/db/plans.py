@@ -40,7 +40,7 @@ class StoredPlan:
     approver: str | None
     summary: Mapping[str, int]
     document: Mapping[str, Any]
-    request: Mapping[str, Any]
+    request: Mapping[str, object]
     created_at: datetime
     expires_at: datetime
     approved_at: datetime | None
@@ -155,7 +155,7 @@ def remove_of_stacks(tx: sa.Connection, stack_ids: list[str]) -> int:
     return _remove(tx, tx.execute(sa.select(plan.c.id).where(plan.c.stack_id.in_(stack_ids))).scalars().all())
 
 
-def _remove(tx: sa.Connection, ids: Any) -> int:
+def _remove(tx: sa.Connection, ids: Sequence[str]) -> int:
     if not ids:
         return 0
     tx.execute(plan_permission.delete().where(plan_permission.c.plan_id.in_(ids)))

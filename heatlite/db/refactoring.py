@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -28,7 +27,7 @@ class RowMove:
     source: tuple[str, int]
     stack: str
     row: ResourceState
-    large: Mapping[str, Any]
+    large: Mapping[str, object]
 
 
 def move(tx: sa.Connection, moves: Sequence[RowMove]) -> None:

@@ -51,9 +51,9 @@ class Shown:
     template_id: str | None
     created_at: datetime
     updated_at: datetime | None
-    definition: Mapping[str, Any] | None = None
-    attributes: Mapping[str, Any] | None = None
-    metadata: Mapping[str, Any] | None = None
+    definition: Mapping[str, object] | None = None
+    attributes: Mapping[str, object] | None = None
+    metadata: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def of_names(tx: sa.Connection, stack_id: str, names: Iterable[str]) -> list[Res
         sa.select(*LIGHT).where(resource.c.stack_id == stack_id, resource.c.name.in_(chunk)))]
 
 
-def _state(row: Any) -> ResourceState:
+def _state(row: sa.Row[tuple[object, ...]]) -> ResourceState:
     (number, name, uuid, kind, action, status, reason, physical_id, requires, replaces, replaced_by, template_id,
      fingerprint, handle, created_at, updated_at) = row
     return ResourceState(
@@ -181,20 +181,20 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
 
 
 def kept_values(tx: sa.Connection, stack_id: str,
-                numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, Any]]:
+                numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, object]]:
     """The stored attribute cache of these rows, None: of all rows of the stack: row number -> {key: value}."""
     found = columns(tx, stack_id, numbers, ('attributes',))
     return {number: each['attributes'] for number, each in found.items() if each['attributes']}
 
 
 def stored(tx: sa.Connection, stack_id: str, first: int,
-           end: int) -> dict[int, tuple[dict[str, Any], list[StoredDatum]]]:
+           end: int) -> dict[int, tuple[dict[str, object], list[StoredDatum]]]:
     """(properties, definition, metadata and cause, data) of the rows from `first` up to, not including, `end`.
 
     Two SELECTs, each one range of a primary key.
     """
     names = ('properties', 'definition', 'metadata', 'cause')
-    found: dict[int, tuple[dict[str, Any], list[StoredDatum]]] = {
+    found: dict[int, tuple[dict[str, object], list[StoredDatum]]] = {
         number: (dict(zip(names, map(codec.decode, values), strict=True)), [])
         for number, *values in tx.execute(sa.select(resource.c.id, *(resource.c[name] for name in names)).where(
             resource.c.stack_id == stack_id, resource.c.id >= first, resource.c.id < end))}
@@ -218,7 +218,7 @@ def insert_many(tx: sa.Connection, stack_id: str, rows: Iterable[ResourceState],
 
 
 def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: datetime | None,
-               encode: Callable[[Any], str]) -> tuple[Any, ...]:
+               encode: Callable[[object], str]) -> tuple[object, ...]:
     """The values of the columns ROW for one row. `encode`: codec.encoder."""
     handle = row.handle
     return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
@@ -347,7 +347,7 @@ def owners(tx: sa.Connection, physical_ids: Iterable[str]) -> dict[str, set[str]
 
 
 def _having(tx: sa.Connection, physical_ids: Iterable[str], columns: Sequence[sa.Column[object]],
-            *conditions: sa.ColumnElement[bool]) -> Iterator[Any]:
+            *conditions: sa.ColumnElement[bool]) -> Iterator[sa.Row[tuple[object, ...]]]:
     """(physical id, columns) of the resources of live stacks that have these objects.
 
     One SELECT for each 500 ids. Index: (physical_id)."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -32,7 +31,7 @@ class StoredRevision:
     plan_id: str | None
     template_id: str
     digest: str | None
-    parameters: Mapping[str, Any] | None
+    parameters: Mapping[str, object] | None
     created_at: datetime
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -131,7 +130,7 @@ class Rewriting:
             return clear
         return text if is_current else crypt.seal(clear, self.keys.key)
 
-    def _with_method(self, stored: Mapping[str, Any]) -> dict[str, object]:
+    def _with_method(self, stored: Mapping[str, str | None]) -> dict[str, str | None]:
         """The values of a row with method. A value with a method remains encrypted: its author called it secret."""
         wanted, method = dict(stored), stored['method']
         if method is None:
@@ -154,8 +153,8 @@ class Rewriting:
 
 @dataclass(frozen=True)
 class _Row:
-    key: Sequence[Any]
-    stored: Mapping[str, Any]               # COLUMNS by name
+    key: Sequence[object]
+    stored: Mapping[str, str | None]        # COLUMNS by name
     is_nested: bool                         # a template of a nested stack
 
 
@@ -172,14 +171,14 @@ def _batches(database: Database, table: sa.Table, at_once: int) -> Iterator[list
         yield rows
 
 
-def _select(table: sa.Table) -> sa.Select[Any]:
-    nested: sa.ColumnElement[Any] = sa.literal(value=False)
+def _select(table: sa.Table) -> sa.Select[tuple[object, ...]]:
+    nested: sa.ColumnElement[bool] = sa.literal(value=False)
     if table is template:
         nested = sa.exists().where(stack.c.id == template.c.stack_id, stack.c.owner_id.is_not(None))
     return sa.select(*table.primary_key, *(table.c[name] for name in COLUMNS[table]), nested)
 
 
-def _rows(tx: sa.Connection, table: sa.Table, query: sa.Select[Any]) -> list[_Row]:
+def _rows(tx: sa.Connection, table: sa.Table, query: sa.Select[tuple[object, ...]]) -> list[_Row]:
     width, names = len(table.primary_key), COLUMNS[table]
     return [_Row(row[:width], dict(zip(names, row[width:-1], strict=True)), bool(row[-1])) for row in tx.execute(query)]
 
@@ -190,7 +189,7 @@ def _one_of(keys: Sequence[sa.Column[object]], values: Sequence[Sequence[object]
     return sa.tuple_(*keys).in_([tuple(value) for value in values])
 
 
-def _encrypted(table: sa.Table, stored: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _encrypted(table: sa.Table, stored: Mapping[str, str | None]) -> Iterator[tuple[str, str]]:
     """(method, text) of each encrypted value of a row."""
     method = stored.get('method') if table in WITH_METHOD else None
     for name, value in stored.items():

@@ -19,9 +19,9 @@ class Signal:
     id: int
     stack_id: str
     resource_name: str
-    details: Any                        # JSON value; None: there were none
+    details: object                     # JSON value; None: there were none
     created_at: datetime
-    request: Mapping[str, Any] | None = None    # ids of the request that sent it
+    request: Mapping[str, object] | None = None    # ids of the request that sent it
 
     @property
     def mark(self) -> str:

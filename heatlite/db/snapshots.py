@@ -56,7 +56,7 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
-              data: Mapping[str, object] | None = None) -> bool:
+              data: Mapping[str, Any] | None = None) -> bool:
     """Writes the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
     values: dict[str, object] = {'status': str(status), 'reason': None if reason is None else codec.clean(reason)}
     if action is not None:

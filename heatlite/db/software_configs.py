@@ -21,7 +21,7 @@ class Config:
     project_id: str
     name: str | None
     group: str | None
-    config: Mapping[str, Any]           # {config, inputs, outputs, options}; empty in lists
+    config: Mapping[str, Any]              # {config, inputs, outputs, options}; empty in lists
     created_at: datetime
 
 

@@ -24,8 +24,8 @@ class Deployment:
     action: str | None
     status: str | None
     status_reason: str | None
-    input_values: Mapping[str, Any] | None
-    output_values: Mapping[str, Any] | None
+    input_values: Mapping[str, object] | None
+    output_values: Mapping[str, object] | None
     created_at: datetime
     updated_at: datetime | None
 

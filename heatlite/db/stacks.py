@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypedDict, Unpack
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -46,7 +46,7 @@ class Stack:
     credentials_id: str | None
     user_project_id: str | None
     tags: Sequence[str] | None
-    parameters: Mapping[str, Any] | None
+    parameters: Mapping[str, object] | None
     outputs: Sequence[Mapping[str, Any]] | None
     request: Mapping[str, Any] | None
     created_at: datetime
@@ -154,10 +154,40 @@ _LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
 _stack = codec.reader(Stack, *JSON)
 _summary = codec.reader(Summary, 'tags')
 
-# The columns that a request may change besides the state.
-REQUESTED = frozenset({'template_id', 'previous_template_id', 'request', 'timeout_mins', 'disable_rollback', 'converge',
-                       'tags', 'parameters', 'outputs', 'description', 'credentials_id', 'user_project_id', 'username',
-                       'acts_by_token'})
+
+
+class Described(TypedDict, total=False):
+    """The columns that follow from a template and an environment."""
+
+    parameters: Mapping[str, object] | None
+    description: str
+
+
+class Requested(Described, total=False):
+    """The columns that a request may change besides the state."""
+
+    template_id: str
+    previous_template_id: str | None
+    request: Mapping[str, object] | None
+    timeout_mins: int | None
+    disable_rollback: bool
+    converge: bool
+    tags: Sequence[str] | None
+    outputs: Sequence[Mapping[str, object]] | None
+    credentials_id: str | None
+    user_project_id: str | None
+    username: str | None
+    acts_by_token: bool | None
+
+
+class Revised(TypedDict, total=False):
+    """The columns about the revision that a request changes."""
+
+    revision: int | None
+    outcome: str | None
+
+
+REQUESTED = frozenset(Requested.__annotations__)
 ACCEPTED = ('action', 'status', 'reason', 'updated_at', 'started_at', 'generation', 'revision', 'outcome')
 SELECTED_AT_ONCE = 500                              # values in one IN list
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
@@ -276,7 +306,7 @@ def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags:
 
 @functools.lru_cache(maxsize=128)
 def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
-             is_limited: bool) -> sa.Select[Any]:
+             is_limited: bool) -> sa.Select[tuple[object, ...]]:
     """The statement of `page` without filters, built once: that costs more than executing it. Parameters: `project`
     (`is_within`), `limit` (`is_limited`)."""
     keys, ascending = _order(sort_keys, sort_dir)
@@ -515,7 +545,7 @@ def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]
 # --- changes -----------------------------------------------------------------------------------------------
 
 def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
-           status: str = Status.IN_PROGRESS, keeps_revision: bool = False, **requested: Any) -> Stack:
+           status: str = Status.IN_PROGRESS, keeps_revision: bool = False, **requested: Unpack[Requested]) -> Stack:
     """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
     `requested`: the columns that the request changes, any of REQUESTED; all others stay. `keeps_revision`: a
@@ -552,7 +582,7 @@ def next_revision(before: Stack) -> int | None:
     return None if before.owner_id is not None else (before.revision or 1) + 1
 
 
-def _revised(before: Stack, has_definition: bool, keeps_revision: bool) -> dict[str, Any]:
+def _revised(before: Stack, has_definition: bool, keeps_revision: bool) -> Revised:
     """The columns `revision` and `outcome` when a request is accepted."""
     if has_definition:
         return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}

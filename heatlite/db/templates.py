@@ -24,7 +24,7 @@ from heatlite.db.tables import resource, revision, stack, template
 @dataclass(frozen=True)
 class Template:
     id: str
-    document: Mapping[str, Any]
+    document: Mapping[str, object]
     environment: Mapping[str, Any]
     files: Files                        # empty if not requested
     is_sealed: bool = False             # the environment is stored encrypted
@@ -41,9 +41,9 @@ _FILES = sa.select(files_table.c.content).join(template, template.c.files_id == 
 _HELD = sa.select(files_table.c.id).where(files_table.c.id == sa.bindparam('files_id')).with_for_update(read=True)
 
 
-def insert(tx: sa.Connection, template_id: str, document: Mapping[str, Any] | Encoded, environment: Mapping[str, Any],
-           files: Mapping[str, str] | None, now: datetime, *, stack_id: str | None = None,
-           is_nested: bool = False) -> str:
+def insert(tx: sa.Connection, template_id: str, document: Mapping[str, object] | Encoded,
+           environment: Mapping[str, object], files: Mapping[str, str] | None, now: datetime, *,
+           stack_id: str | None = None, is_nested: bool = False) -> str:
     """Inserts a template and returns `template_id`. Files that have no row yet get one with the template's id.
 
     `is_nested`: the template of a nested stack, whose documents hold values that its parents received or computed.
@@ -90,7 +90,7 @@ def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Templ
     return {row.id: _template(row, Files()) for row in tx.execute(query)}
 
 
-def environment(tx: sa.Connection, template_id: str) -> Mapping[str, Any] | None:
+def environment(tx: sa.Connection, template_id: str) -> Mapping[str, object] | None:
     """The environment of a template alone; None if there is no such template."""
     found = tx.execute(_ENVIRONMENT, {'template_id': template_id}).scalar_one_or_none()
     return None if found is None else codec.decode(found)
@@ -100,7 +100,7 @@ def files(tx: sa.Connection, template_id: str) -> Mapping[str, str]:
     return codec.decode(tx.execute(_FILES, {'template_id': template_id}).scalar()) or {}
 
 
-def _row(tx: sa.Connection, template_id: str) -> Any:
+def _row(tx: sa.Connection, template_id: str) -> sa.Row[tuple[object, ...]]:
     row = tx.execute(_ONE, {'template_id': template_id}).first()
     if row is None:
         raise LookupError(f'There is no template {template_id}')
@@ -150,6 +150,7 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
     return int(removed)
 
 
-def _template(row: Any, content: Files, decode: Callable[[str], Mapping[str, Any]] = codec.decode) -> Template:
+def _template(row: sa.Row[tuple[object, ...]], content: Files,
+              decode: Callable[[str], Mapping[str, object]] = codec.decode) -> Template:
     return Template(row.id, decode(row.document), codec.decode(row.environment), content,
                     crypt.is_sealed(row.environment))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -59,7 +58,7 @@ def remove_tree(tx: sa.Connection, root_id: str) -> int:
         stack.c.root_id == root_id)).all())
 
 
-def _remove(tx: sa.Connection, found: Sequence[sa.Row[Any]]) -> int:
+def _remove(tx: sa.Connection, found: Sequence[sa.Row[tuple[object, ...]]]) -> int:
     """Removes stacks; `found`: their id, template_id, previous_template_id and credentials_id."""
     if not found:
         return 0

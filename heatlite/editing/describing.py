@@ -5,13 +5,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import yaml
 
 from heatlite.authoring import explaining
 from heatlite.common.i18n import _
 from heatlite.editing.outline import PARAMETER, Outline
+from heatlite.editing.tree import Node
 from heatlite.engine.resources import packed
 from heatlite.language.schema import Schema
 
@@ -49,7 +49,7 @@ def of_policy(schema: Schema, name: str) -> str:
                                      *explaining.constraints(schema))))
 
 
-def of_attribute(name: str, body: Mapping[str, Any]) -> str:
+def of_attribute(name: str, body: packed.AttributeFacts) -> str:
     return '\n\n'.join(filter(None, (f'**{name}** ({_("attribute")})', body.get('description'),
                                      f'{_("Type")}: {body.get("type") or _("any")}')))
 
@@ -77,7 +77,7 @@ def of_declared(outline: Outline, kind: str, name: str) -> str:
     return f'{title}\n\n```yaml\n{shown(outline, node)}\n```'
 
 
-def shown(outline: Outline, node: Any) -> str:
+def shown(outline: Outline, node: Node) -> str:
     """The text of a node, shortened."""
     text: str = outline.text[node.start:node.end]
     return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]} ...'

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from heatlite.authoring import explaining
 from heatlite.authoring.checking import OPERATOR
@@ -168,7 +168,7 @@ def _property(outline: Outline, path: Path, begin: int, type_name: str | None, i
         return Meaning(VALUE, type_name=type_name, schemas=schemas)
     schema = explaining.find(schemas, names)
     for _part in _items(path):
-        schema = schema.schema if schema is not None and schema.type == Schema.LIST else schema
+        schema = schema.of_items if schema is not None and schema.type == Schema.LIST else schema
     return Meaning(VALUE, names[-1], type_name=type_name, path=tuple(names), schema=schema, may_call=True)
 
 
@@ -233,10 +233,9 @@ def _argument(outline: Outline, path: Path, place: int, name: str, is_key: bool)
     return Meaning(VALUE, may_call=True, is_condition=is_condition)
 
 
-def attributes(outline: Outline, resource: str) -> Mapping[str, Mapping[str, Any]]:
+def attributes(outline: Outline, resource: str) -> Mapping[str, packed.AttributeFacts]:
     """Name -> facts of the attributes of a resource; empty if its type is not built in."""
     type_name = built_in(outline.type_of(resource))
-    found: Mapping[str, Mapping[str, Any]] = packed.facts(type_name).get('attributes', {}) if type_name else {}
-    return found
+    return packed.facts(type_name).get('attributes', {}) if type_name else {}
 
 

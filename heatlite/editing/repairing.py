@@ -32,7 +32,8 @@ def repairs(outline: Outline, text: Text, diagnostic: Diagnostic) -> list[Repair
     """The repairs for a finding in this document; those for other files are offered there."""
     if diagnostic.elsewhere is not None:
         return []
-    found = [*_missing(outline, diagnostic.finding.path)] if diagnostic.finding.rule == rules.MISSING_PROPERTY else []
+    path = tuple([part for part in diagnostic.finding.path if isinstance(part, str | int)])
+    found = [*_missing(outline, path)] if diagnostic.finding.rule == rules.MISSING_PROPERTY else []
     return [*found, *_comments(outline, text, diagnostic)]
 
 

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Protocol
 from urllib.parse import unquote, urlparse
 
 from lsprotocol import types
@@ -197,7 +197,19 @@ def _documents(server: Server) -> None:
 Position = tuple[Document, Outline, int]
 
 
-def _at(server: Server, params: Any) -> Position | None:
+class _OfDocument(Protocol):
+    """The parameters of a request about a document."""
+
+    text_document: types.TextDocumentIdentifier
+
+
+class _OfPlace(_OfDocument, Protocol):
+    """The parameters of a request about a place in a document."""
+
+    position: types.Position
+
+
+def _at(server: Server, params: _OfPlace) -> Position | None:
     """The document, its outline and the offset that a request is about; None for an unknown or too large document."""
     document = server.read(params.text_document.uri)
     if document is None or document.outline is None:
@@ -205,7 +217,7 @@ def _at(server: Server, params: Any) -> Position | None:
     return document, document.outline, document.text.offset(params.position.line, params.position.character)
 
 
-def _whole(server: Server, params: Any) -> tuple[Document, Outline] | None:
+def _whole(server: Server, params: _OfDocument) -> tuple[Document, Outline] | None:
     document = server.read(params.text_document.uri)
     return None if document is None or document.outline is None else (document, document.outline)
 

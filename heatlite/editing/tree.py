@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from heatlite.common import turns
 from heatlite.editing.text import Span
-from heatlite.language.document import readers
+from heatlite.language.document import EventParser, readers
 
 MAP, LIST, SCALAR, ALIAS = 'map', 'list', 'scalar', 'alias'
 BLOCK_STYLES: Final = frozenset({'|', '>'})
@@ -84,7 +84,7 @@ class Tree:
         if best is not None:
             self.root, self.anchors = best
 
-    def _read(self, parser: Any) -> None:
+    def _read(self, parser: EventParser) -> None:
         stack: list[tuple[Node, Node | None]] = []          # open maps and lists, with the key that waits for a value
         try:
             for count, event in enumerate(iter(parser.get_event, None)):
@@ -107,7 +107,7 @@ class Tree:
                 self._close(stack, None)
             parser.dispose()
 
-    def _node(self, event: Any, kind: str) -> Node:
+    def _node(self, event: yaml.Event, kind: str) -> Node:
         start, end = event.start_mark.index + self._shift, event.end_mark.index + self._shift
         if kind == ALIAS:
             return Node(ALIAS, start, end, event.anchor)
@@ -130,7 +130,7 @@ class Tree:
             around.entries.append((key, node))
             stack[-1] = (around, None)
 
-    def _close(self, stack: list[tuple[Node, Node | None]], event: Any) -> None:
+    def _close(self, stack: list[tuple[Node, Node | None]], event: yaml.Event) -> None:
         """Ends the innermost open map or list: at its bracket, else after the last value in it."""
         node, key = stack.pop()
         if key is not None:                         # the text breaks off before its value

@@ -114,7 +114,7 @@ class Range(Constraint):
     name = 'range'
     valid_kinds = frozenset({NUMBER, INTEGER})
 
-    def __init__(self, min: Any = None, max: object = None, description: str | None = None) -> None:
+    def __init__(self, min: float | None = None, max: float | None = None, description: str | None = None) -> None:
         super().__init__(description)
         if min is None and max is None:
             raise exception.InvalidSchemaError(
@@ -142,14 +142,13 @@ class Length(Constraint):
     name = 'length'
     valid_kinds = frozenset({STRING, LIST, MAP})
 
-    def __init__(self, min: Any = None, max: Any = None, description: str | None = None) -> None:
+    def __init__(self, min: object = None, max: object = None, description: str | None = None) -> None:
         super().__init__(description)
         if min is None and max is None:
             raise exception.InvalidSchemaError(
                 _('A length constraint must have a min value and/or a max value specified.'))
-        for bound in (min, max):
-            if not isinstance(bound, int | None):
-                raise exception.InvalidSchemaError(_('min/max length must be integral'))
+        if not isinstance(min, int | None) or not isinstance(max, int | None):
+            raise exception.InvalidSchemaError(_('min/max length must be integral'))
         self.min, self.max = min, max
 
     def is_valid(self, value: object, schema: Typed | None) -> bool:

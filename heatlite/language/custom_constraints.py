@@ -38,7 +38,7 @@ class PureConstraint(BaseCustomConstraint):
     def __init__(self, check: Check) -> None:
         self.check = check
 
-    def validate(self, value: Any, context: object = None) -> bool:
+    def validate(self, value: object, context: object = None) -> bool:
         try:
             self.check(value)
         except (ValueError, TypeError) as error:
@@ -136,11 +136,10 @@ def rel_dns_name(value: object) -> None:
                          % {'name': value, 'limit': LONGEST_NAME - 3})
 
 
-def dns_domain(value: Any) -> None:
+def dns_domain(value: object) -> None:
     if not value:
         return
-    _named(value)
-    if not value.endswith('.'):
+    if not _named(value).endswith('.'):
         raise ValueError(_("'%s' must end with '.'.") % value)
 
 

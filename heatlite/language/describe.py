@@ -86,6 +86,7 @@ def parameter(parameters: Parameters, schema: ParameterSchema) -> dict[str, obje
 
 
 def _constraint(constraint: object) -> Mapping[str, object]:
+    keys: dict[str, object] = {}
     match constraint:
         case Range():
             keys = {'MinValue': constraint.min, 'MaxValue': constraint.max}
@@ -99,8 +100,6 @@ def _constraint(constraint: object) -> Mapping[str, object]:
             keys = {'AllowedPattern': constraint.pattern}
         case CustomConstraint():
             keys = {'CustomConstraint': constraint.constraint_name}
-        case _:
-            keys = {}
     return {key: value for key, value in keys.items() if value is not None}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -24,7 +23,7 @@ class Diagnostic:
     """One problem of a template. `path` is its path in the document of `file`; `line`, `column` count from 1."""
 
     error: exception.HeatException
-    path: tuple[Any, ...] = ()
+    path: tuple[object, ...] = ()
     file: str = ROOT
     line: int | None = None
     column: int | None = None
@@ -46,7 +45,7 @@ class Advice:
 
     rule: str
     text: str
-    path: tuple[Any, ...]
+    path: tuple[object, ...]
     line: int | None = None
     column: int | None = None
     hint: str | None = None

@@ -2,6 +2,7 @@
 
 from heatlite.common.template_format import (
     DocumentError,
+    EventParser,
     check_size,
     clean,
     key_text,
@@ -13,5 +14,5 @@ from heatlite.common.template_format import (
     text_keys,
 )
 
-__all__ = ['DocumentError', 'check_size', 'clean', 'key_text', 'measure', 'plain_value', 'read', 'read_yaml', 'readers',
-           'text_keys']
+__all__ = ['DocumentError', 'EventParser', 'check_size', 'clean', 'key_text', 'measure', 'plain_value', 'read',
+           'read_yaml', 'readers', 'text_keys']

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TypedDict
 
 from heatlite.common import exception, turns
 from heatlite.common.template_format import ROOT, VERSION_KEYS
@@ -248,7 +248,15 @@ class DocumentChecks:
             return                              # the section is not a map, which was reported
 
 
-def _near_key(error: exception.HeatException, definition: object, edition: versions.Edition) -> dict[str, Any]:
+class _Near(TypedDict, total=False):
+    """The parts of a diagnostic about a word: what was found, what is known, and which known word is similar."""
+
+    found: object
+    expected: tuple[str, ...]
+    hint: str | None
+
+
+def _near_key(error: exception.HeatException, definition: object, edition: versions.Edition) -> _Near:
     if not isinstance(definition, Mapping):
         return {}
     known = parameter_definitions.HOT_DEFINITION if edition.is_hot else parameter_definitions.CFN_DEFINITION

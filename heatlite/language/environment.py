@@ -32,7 +32,7 @@ class EnvironmentError_(ValueError):
         super().__init__(text)
 
 
-def read(source: str | Mapping[str, object] | None, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+def read(source: object, limits: Limits = NO_LIMITS) -> dict[str, Any]:
     """The sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
     if source is None or source == '':
         return {}

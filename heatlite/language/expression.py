@@ -247,7 +247,7 @@ class Requirement:
 
     __slots__ = ('attribute', 'resource')
 
-    def __init__(self, resource: Any, attribute: tuple[object, ...] | None = None) -> None:
+    def __init__(self, resource: object, attribute: tuple[object, ...] | None = None) -> None:
         self.resource = resource
         self.attribute = attribute
 
@@ -256,7 +256,7 @@ STEPS_OF_CALL = 3           # of the budget
 CALLS_A_TURN = 64
 
 
-FunctionTable = Mapping[str, Callable[[str, Any, EvaluationContext], object]]
+FunctionTable = Mapping[str, Callable[[str, object, EvaluationContext], object]]
 
 
 class Parser:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from heatlite.common import exception
 from heatlite.language.constraints import CustomLookup
@@ -19,9 +19,9 @@ SNAPSHOTS = frozenset({'Delete', 'Retain', 'Snapshot'})
 NO_SNAPSHOTS = frozenset({'Delete', 'Retain'})
 
 OwnCheck = Callable[['ResourceDefinition', Mapping[str, object]], Iterable[exception.HeatException]]
-Rules = Callable[['ResourceDefinition', Mapping[str, Any]], Sequence[TranslationRule]]
-Nested = Callable[['ResourceDefinition', Mapping[str, Any]], 'Mapping[str, Any] | None']
-NestedAt = Callable[['ResourceDefinition', Mapping[str, Any]], 'tuple[str, Mapping[str, Any]] | None']
+Rules = Callable[['ResourceDefinition', Mapping[str, object]], Sequence[TranslationRule]]
+Nested = Callable[['ResourceDefinition', Mapping[str, object]], 'Mapping[str, object] | None']
+NestedAt = Callable[['ResourceDefinition', Mapping[str, object]], 'tuple[str, Mapping[str, object]] | None']
 
 
 class NotAtHand(exception.StackValidationFailed):

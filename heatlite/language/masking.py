@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, overload
 
 from heatlite.language.hiding import HIDDEN_TEXT as TEXT
 
@@ -37,7 +37,22 @@ class Mask:
     def __or__(self, other: Mask) -> Mask:
         return Mask([*self._whole, *other._whole]) if self and other else self or other
 
-    def __call__(self, value: object) -> Any:
+    @overload
+    def __call__(self, value: str) -> str: ...
+
+    @overload
+    def __call__(self, value: Mapping[str, object]) -> Mapping[str, object]: ...
+
+    @overload
+    def __call__(self, value: Mapping[str, object] | None) -> Mapping[str, object] | None: ...
+
+    @overload
+    def __call__(self, value: list[object] | tuple[object, ...]) -> list[object]: ...
+
+    @overload
+    def __call__(self, value: object) -> object: ...
+
+    def __call__(self, value: object) -> object:
         if not self:
             return value
         seen = '\n'.join(_texts(value, whole=True))
@@ -46,7 +61,7 @@ class Mask:
 
     def text(self, text: str) -> str:
         """Masks a text."""
-        return str(self(text))
+        return self(text)
 
     def within(self, value: object) -> list[str]:
         """Hidden texts that occur in `value`, sorted."""

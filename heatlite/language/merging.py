@@ -108,8 +108,8 @@ class _Values:
         return value
 
 
-def _items(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else str(value).split(',') if value != '' else []
+def _items(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else str(value).split(',') if value != '' else ()
 
 
 def _merged_maps(old: Mapping[str, object], new: Mapping[str, object], *, deep: bool) -> dict[str, object]:

@@ -63,7 +63,7 @@ class Parameters(Mapping[str, Any]):
             return self.given[name]
         return self.default(name)
 
-    def default(self, name: str) -> Any:
+    def default(self, name: str) -> object:
         """The effective default: that of `parameter_defaults`, else the template's."""
         if self.defaults.get(name) is not None:
             return self.defaults[name]
@@ -129,7 +129,7 @@ class Parameters(Mapping[str, Any]):
         `values` False omits the values, as validation without them does. Yields (name, error).
         """
         for unknown in self.unknown():
-            yield unknown.kwargs['key'], unknown
+            yield str(unknown.kwargs['key']), unknown
         for name, schema in self.schemas.items():
             turns.spend(STEPS)
             try:

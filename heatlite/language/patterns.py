@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from re import _constants as opcodes  # type: ignore[attr-defined]
 from re import _parser as parser  # type: ignore[attr-defined]
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 import regex
 
@@ -29,9 +29,8 @@ MOST_TURNS: Final = 20_000              # size of a pattern with its mandatory r
 LONGEST, LONGEST_LAZY = 40_000, 20_000
 WIDE: Final = 50_000                    # characters of ranges that `re` folds one by one to ignore case
 
-Found = Any
-"""A match object of `re` or `regex`."""
-
+Match: TypeAlias = 're.Match[str] | regex.Match[str]'
+Result = TypeVar('Result')
 
 
 class State(Protocol):
@@ -66,7 +65,7 @@ class Pattern:
     def groups(self) -> int:
         return int(self._tree.state.groups) - 1
 
-    def match(self, text: str) -> Found | None:
+    def match(self, text: str) -> Match | None:
         """Matches at the start of `text`.
 
         Raises ValueError when it takes too long, RequestLimitExceeded when all patterns of the evaluation together do.
@@ -75,17 +74,17 @@ class Pattern:
             return _compiled(self.pattern, self.flags).match(text)
         return self._timed(text, lambda timeout: self._slow.match(text, timeout=timeout))
 
-    def search(self, text: str) -> Found | None:
+    def search(self, text: str) -> Match | None:
         """Searches anywhere in `text`. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return _compiled(self.pattern, self.flags).search(text)
         return self._timed(text, lambda timeout: self._slow.search(text, timeout=timeout))
 
-    def all(self, text: str) -> list[Found]:
+    def all(self, text: str) -> list[Match]:
         """Finds all matches that do not overlap. Raises as `match`."""
         if self._is_cheap(len(text), len(text) + 1):
             return list(_compiled(self.pattern, self.flags).finditer(text))
-        return list(self._timed(text, lambda timeout: list(self._slow.finditer(text, timeout=timeout))))
+        return self._timed(text, lambda timeout: list[Match](self._slow.finditer(text, timeout=timeout)))
 
     def split(self, text: str, most: int = 0) -> Iterator[str | None]:
         """Yields the texts between all matches, and those of their groups; `most`: splits, 0 for any number."""
@@ -98,7 +97,7 @@ class Pattern:
             end = found.end()
         yield text[end:]
 
-    def replaced(self, text: str, by: Callable[[Found], str], most: int = 0) -> Iterator[str]:
+    def replaced(self, text: str, by: Callable[[Match], str], most: int = 0) -> Iterator[str]:
         """Yields the pieces of `text` with every match replaced; `most`: replacements, 0 for any number."""
         end = 0
         for place, found in enumerate(self.all(text)):
@@ -121,7 +120,7 @@ class Pattern:
     def _slow(self) -> regex.Pattern[str]:
         return _slow(self.pattern, self.flags)
 
-    def _timed(self, text: str, match: Callable[[float], object]) -> Any:
+    def _timed(self, text: str, match: Callable[[float], Result]) -> Result:
         longest = LONGEST_LAZY if _is_lazy(self._tree) else LONGEST
         if len(text) > longest:
             raise ValueError(_('The pattern "%(pattern)s" is for texts of at most %(limit)d characters')

@@ -7,7 +7,6 @@ definition: a function may use what has changed, and a type may ask a service.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any
 
 from heatlite.common import turns
 from heatlite.language import constraints
@@ -61,7 +60,7 @@ def _is_pure(schema: Schema) -> bool:
         inside is None or (_is_pure(inside) if isinstance(inside, Schema) else all(map(_is_pure, inside.values()))))
 
 
-def _are_known(names: Any, snippets: Mapping[str, object]) -> bool:
+def _are_known(names: Iterable[str], snippets: Mapping[str, object]) -> bool:
     """Whether all resources that `depends_on` names are there."""
     return all(name in snippets for name in ((names,) if isinstance(names, str) else names))
 

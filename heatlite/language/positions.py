@@ -5,12 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 import yaml
 
 from heatlite.common import turns
-from heatlite.language.document import key_text, plain_value, readers
+from heatlite.language.document import EventParser, key_text, plain_value, readers
 
 Place = tuple[int, int]
 EVENTS_A_TURN = 100
@@ -59,7 +58,7 @@ class Positions:
             node = below
         return node.place
 
-    def _scan(self, parser: Any) -> None:
+    def _scan(self, parser: EventParser) -> None:
         try:
             self._document(iter(parser.get_event, None))
         finally:

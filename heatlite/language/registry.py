@@ -143,7 +143,7 @@ class Registry:
             keys = sorted([*keys, name])
         for key in keys:
             target = self.entries[key]
-            if key == name or not key.endswith('*'):
+            if key == name or not key.endswith('*') or not isinstance(target, str):
                 yield (key,), target
                 continue
             mapped = target[:-1] + name[len(key) - 1:] if target.endswith('*') else target
@@ -162,7 +162,7 @@ class Registry:
             level = level.behind
 
 
-def _without_removed(entries: Mapping[str, object]) -> dict[str, Any]:
+def _without_removed(entries: Mapping[str, object]) -> dict[str, object]:
     kept: dict[str, object] = {}
     for key, value in entries.items():
         if value is not None:
@@ -238,7 +238,7 @@ def _check_words(value: object, known: tuple[str, ...], error: exception.HeatExc
         raise error
 
 
-def entries_of(entries: Mapping[str, object], resource_name: str) -> Iterator[Mapping[str, Any]]:
+def entries_of(entries: Mapping[str, object], resource_name: str) -> Iterator[Mapping[str, object]]:
     """Entries of the `resources` section whose name or pattern matches, in order."""
     for _pattern, entry in _matching(entries, resource_name):
         yield entry
@@ -260,7 +260,7 @@ def words_of(entries: Mapping[str, object], resource_name: str, key: str) -> lis
     for entry in entries_of(entries, resource_name):
         value = entry.get(key)
         if value is not None:
-            found.update(value if isinstance(value, list) else [value])
+            found.update(value if isinstance(value, list) else [str(value)])
     return sorted(found)
 
 
@@ -307,9 +307,9 @@ def _of_type(policies: Mapping[str, str], type_name: str) -> Iterator[tuple[bool
             yield pattern == type_name, len(pattern), word
 
 
-def _drift(entries: Mapping[str, Any]) -> Mapping[str, str]:
+def _drift(entries: Mapping[str, object]) -> Mapping[str, str]:
     found = entries.get(DRIFT)
-    return found if isinstance(found, Mapping) else {} if found is None else {EVERY: found}
+    return found if isinstance(found, Mapping) else {} if found is None else {EVERY: str(found)}
 
 
 def for_child(entries: Mapping[str, object], resource_name: str, used: tuple[str, ...]) -> dict[str, object]:

@@ -48,7 +48,7 @@ class Reference:
     requirement: Requirement
 
     @property
-    def resource(self) -> Any:
+    def resource(self) -> object:
         return self.requirement.resource
 
     def path(self) -> tuple[object, ...]:
@@ -187,7 +187,7 @@ class ResourceDefinition:
             return {}
         with shared(self.owner.limits):
             found = resolve(self.parsed.update_policy, scope)
-            return {} if found is None else check_size(found, self.owner.limits)
+            return check_size(found, self.owner.limits) if isinstance(found, dict) else {}
 
     def external_id(self, scope: Scope = PLACEHOLDERS) -> object:
         return resolve(self.parsed.external_id, scope)

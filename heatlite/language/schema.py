@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -22,6 +22,9 @@ KINDS = {'String': 'string', 'Integer': 'integer', 'Number': 'number', 'Boolean'
          'Map': 'map', 'Any': 'any'}
 EMPTY: dict[str, Callable[[], object]] = {
     'String': str, 'Integer': int, 'Number': int, 'Boolean': bool, 'List': list, 'Map': dict, 'Any': lambda: None}
+Inside: TypeAlias = 'Schema | Mapping[str, Schema] | None'
+"""What is inside a value: for a Map the schemas of its children by name, for a List the one schema of its items."""
+
 LEGACY = ('Type', 'Required', 'Implemented', 'Default', 'Schema', 'AllowedPattern', 'MinValue', 'MaxValue',
           'AllowedValues', 'MinLength', 'MaxLength', 'Description', 'UpdateAllowed', 'Immutable')
 
@@ -39,7 +42,7 @@ class Schema(Mapping[str, object]):
         'Integer', 'String', 'Number', 'Boolean', 'Map', 'List', 'Any')
     INTEGER, STRING, NUMBER, BOOLEAN, MAP, LIST, ANY = TYPES
 
-    def __init__(self, data_type: str, description: str | None = None, default: Any = None, schema: Any = None,
+    def __init__(self, data_type: str, description: str | None = None, default: object = None, schema: Inside = None,
                  required: bool = False, constraints: Sequence[Constraint] | None = None, implemented: bool = True,
                  update_allowed: bool = False, immutable: bool = False,
                  support_status: support.SupportStatus | str | None = None, allow_conversion: bool = False) -> None:
@@ -78,7 +81,7 @@ class Schema(Mapping[str, object]):
 
     # --- values -------------------------------------------------------------------------------------------
 
-    def coerce(self, value: object) -> Any:
+    def coerce(self, value: object) -> object:
         """Converts `value` to this type, at its own level only. Raises ValueError or TypeError with the reason."""
         return COERCE[self.type](self, value)
 
@@ -108,6 +111,16 @@ class Schema(Mapping[str, object]):
     @staticmethod
     def str_to_num(value: object) -> float:
         return constraint_kinds.to_number(value)
+
+    @property
+    def of_items(self) -> Schema | None:
+        """The schema of the items of a List; None if they may be anything, and for other types."""
+        return self.schema if isinstance(self.schema, Schema) else None
+
+    @property
+    def of_children(self) -> Mapping[str, Schema]:
+        """The schemas of the children of a Map; empty if they may be anything, and for other types."""
+        return {} if self.schema is None or isinstance(self.schema, Schema) else self.schema
 
     @property
     def needs_service(self) -> bool:
@@ -147,10 +160,10 @@ class Schema(Mapping[str, object]):
         match key:
             case 'constraints' if self.constraints:
                 return [dict(constraint) for constraint in self.constraints]
-            case 'schema' if isinstance(self.schema, Schema):
-                return {'*': dict(self.schema)}
             case 'schema' if self.schema is not None:
-                return {name: dict(child) for name, child in self.schema.items()}
+                inside = self.schema
+                return ({'*': dict(inside)} if isinstance(inside, Schema)
+                        else {name: dict(child) for name, child in inside.items()})
             case 'type' | 'required' | 'update_allowed' | 'immutable':
                 return getattr(self, key).lower() if key == 'type' else getattr(self, key)
             case 'description' | 'default' if getattr(self, key) is not None:
@@ -333,12 +346,14 @@ class Reader:
             return None
         if not whole:
             return coerced
-        if schema.schema is not None:
-            if schema.type == Schema.MAP and isinstance(coerced, Mapping):
-                coerced = self.read(schema.schema, coerced, path)
-            elif schema.type == Schema.LIST:
-                coerced = [None if item is ERASED else self.value(schema.schema, item, (*path, place))
-                           for place, item in enumerate(coerced)]
+        inside = schema.schema
+        if inside is not None:
+            if isinstance(inside, Schema):
+                if isinstance(coerced, list | tuple):
+                    coerced = [None if item is ERASED else self.value(inside, item, (*path, place))
+                               for place, item in enumerate(coerced)]
+            elif isinstance(coerced, Mapping):
+                coerced = self.read(inside, coerced, path)
         if schema.constraints and self.constraints and is_known(coerced):
             try:
                 schema.validate_constraints(coerced, self.context, lookup=self.lookup)

@@ -109,7 +109,7 @@ class Template:
             self._positions = Positions(self.text)
         return self._positions.find(path)
 
-    def child(self, document: dict[str, Any], source: str, text: str | None = None) -> Template:
+    def child(self, document: dict[str, object], source: str, text: str | None = None) -> Template:
         return Template(document, source=source, text=text)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 from heatlite.common.i18n import _
 from heatlite.language import definition as definitions
@@ -22,7 +22,7 @@ ALWAYS: Final = _('The condition "%s" is true for all parameter values: it has n
 NEVER: Final = _('The condition "%s" is false for all parameter values: what depends on it is never created')
 
 
-def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], Mapping[object, Any]]]:
+def maps(value: object, path: tuple[object, ...]) -> Iterator[tuple[tuple[object, ...], Mapping[str, object]]]:
     """Yields all maps inside a value with their paths, outer ones first."""
     if isinstance(value, Mapping):
         yield path, value

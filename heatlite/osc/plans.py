@@ -27,7 +27,7 @@ class Api:
         self._http = self.heat.http_client
 
     def get(self, path: str) -> dict[str, Any]:
-        found: dict[str, Any] = self._http.get(path).json()
+        found: dict[str, object] = self._http.get(path).json()
         return found
 
     def post(self, path: str, body: Mapping[str, object] | None = None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import yaml
 from heatclient.common import http, template_utils
@@ -85,7 +85,18 @@ def _name(place: Mapping[str, str]) -> str:
     return f"{place['stack']}/{place['resource']}"
 
 
-def _detail(difference: Mapping[str, Any]) -> str:
+class Difference(TypedDict):
+    """Why a refactor is refused: what it would do to a resource, and the value that differs, if it is one."""
+
+    path: list[str]
+    action: str
+    reason: str | None
+    property: list[object] | None
+    before: object
+    after: object
+
+
+def _detail(difference: Difference) -> str:
     values = '' if difference['property'] is None else (
         f" {'.'.join(map(str, difference['property']))}: {difference['before']!r} -> {difference['after']!r}")
     return values + (f" ({difference['reason']})" if difference['reason'] else '')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import yaml
 from osc_lib.command import command
@@ -77,6 +77,27 @@ class DiffRevisions(_OfRevision, Document):
         self.print(chosen, found, lines(found))
 
 
+class Value(TypedDict):
+    """A value that differs. `hidden`: so does its hidden part."""
+
+    path: list[object]
+    before: object
+    after: object
+    hidden: NotRequired[bool]
+
+
+class Entry(TypedDict):
+    """A part of a stack that differs. `values`: of all but files, which have `diff` and `truncated`."""
+
+    name: str
+    change: str
+    type: NotRequired[str | None]
+    hidden: NotRequired[bool]
+    values: list[Value]
+    diff: NotRequired[str | None]
+    truncated: NotRequired[bool]
+
+
 def lines(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a comparison."""
     if found['is_empty']:
@@ -90,7 +111,7 @@ def lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield 'There are more differences.'
 
 
-def _values(entry: Mapping[str, Any]) -> Iterator[str]:
+def _values(entry: Entry) -> Iterator[str]:
     """Yield the lines of the values of one entry; the type of a resource is in its heading."""
     for value in entry['values']:
         path = '.'.join(map(str, value['path']))
@@ -100,7 +121,7 @@ def _values(entry: Mapping[str, Any]) -> Iterator[str]:
             yield f"{path or 'value'}: {shown}{_note(value)}"
 
 
-def _file(entry: Mapping[str, Any]) -> Iterator[str]:
+def _file(entry: Entry) -> Iterator[str]:
     yield from (entry['diff'] or '').splitlines()
     if entry['truncated']:
         yield '(more lines differ)'

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
 from urllib.parse import quote
 
 from heatclient.common import http, template_utils
@@ -55,7 +55,7 @@ def _overrides(given: Iterable[str]) -> dict[str, dict[str, str]]:
 
 def _query(chosen: argparse.Namespace) -> dict[str, object] | None:
     """Return the query for members that the options say, or None."""
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     if chosen.all_regions:
         found |= {'regions': 'all', 'except': chosen.except_region or []}
     projects = {'domain_id': chosen.project_domain, 'parent_id': chosen.project_parent, 'tags': chosen.project_tag}
@@ -152,7 +152,16 @@ class PreviewStackSet(_WithSettings, Document):
         return DIFFERS if set(found['summary']) - {'none'} else 0
 
 
-def _lines(members: Iterable[Mapping[str, Any]]) -> list[str]:
+class PreviewedMember(TypedDict):
+    """`changes`: how many resources each action is about; None if they are not known."""
+
+    name: str
+    action: str
+    reason: str | None
+    changes: dict[str, int] | None
+
+
+def _lines(members: Iterable[PreviewedMember]) -> list[str]:
     """Return a preview as text for people."""
     found = []
     for each in members:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Any
+from typing import TypedDict
 
 from heatlite.planning.protection import Denial
 
@@ -221,14 +221,44 @@ def _word(value: object) -> str:
 
 # --- storage -------------------------------------------------------------------------------------------------
 
-def to_json(found: Report) -> dict[str, object]:
+class ValueDocument(TypedDict):
+    path: list[object]
+    expected: object
+    actual: object
+    noticed_at: str
+    noticed_by: str
+
+
+class ResourceDocument(TypedDict):
+    path: list[str]
+    type: str
+    finding: str
+    policy: str
+    physical_resource_id: str | None
+    reason: str | None
+    noticed_at: str
+    noticed_by: str
+    properties: list[ValueDocument]
+
+
+class ReportDocument(TypedDict):
+    """A report as it is stored and as clients see it."""
+
+    looked_at: str
+    looked_by: str
+    is_drifted: bool
+    summary: dict[str, int]
+    resources: list[ResourceDocument]
+
+
+def to_json(found: Report) -> ReportDocument:
     """Return a report as it is stored and as clients see it."""
     return {
         'looked_at': found.looked_at, 'looked_by': found.looked_by, 'is_drifted': bool(found.drifted),
         'summary': dict(found.counts), 'resources': [_resource(each) for each in found.resources]}
 
 
-def _resource(each: ResourceDrift) -> dict[str, object]:
+def _resource(each: ResourceDrift) -> ResourceDocument:
     return {
         'path': list(each.path), 'type': each.type, 'finding': str(each.finding), 'policy': str(each.policy),
         'physical_resource_id': each.physical_id, 'reason': each.reason or None,
@@ -237,7 +267,7 @@ def _resource(each: ResourceDrift) -> dict[str, object]:
              'noticed_at': value.noticed_at, 'noticed_by': value.noticed_by} for value in each.properties]}
 
 
-def from_json(stored: Mapping[str, Any]) -> Report:
+def from_json(stored: ReportDocument) -> Report:
     return Report(stored['looked_at'], stored['looked_by'], stored['summary'], tuple(
         ResourceDrift(
             tuple(each['path']), each['type'], Finding(each['finding']), Policy(each['policy']),

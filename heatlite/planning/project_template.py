@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import Any
 
 from heatlite.common import turns
 
@@ -125,7 +124,7 @@ def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
         properties = writer.written(each, number)
         written[resources[each.kind, each.id]] = {
             'type': each.type, **({'properties': properties} if properties else {})}
-    template: dict[str, Any] = {
+    template: dict[str, object] = {
         'heat_template_version': VERSION, 'description': 'Objects of a project, as they were found.'}
     if writer.parameters:
         template['parameters'] = dict(sorted(writer.parameters.items()))
@@ -175,7 +174,7 @@ class _Writer:
         self._label = label
         self._names = _Names()
         self._named: dict[Ref, str] = {}
-        self.parameters: dict[str, Any] = {}
+        self.parameters: dict[str, object] = {}
 
     def written(self, found: Found, place: int) -> dict[str, object]:
         """Return the properties as a template has them. `place`: of the object in the template."""

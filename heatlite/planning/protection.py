@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from heatlite.common import turns
 from heatlite.planning import text
@@ -53,7 +53,7 @@ class Protection:
         return {'path': '/'.join(self.path), 'deny': sorted(map(str, self.deny)), 'reason': self.reason}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Protection:
+    def from_json(cls, stored: ProtectionDocument) -> Protection:
         return cls(parsed(stored['path']), frozenset(Denial(each) for each in stored['deny']), stored['reason'])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import TypedDict
 
 MOST_REASONS = 20                       # of one ruling
 REASON = 500                            # characters of a reason
@@ -42,9 +42,11 @@ class Ruling:
         return cls(stored['policy'], Effect(stored['effect']), tuple(stored['reasons']))
 
 
-def answered(policy: str, answer: Any) -> Ruling:
+def answered(policy: str, answer: object) -> Ruling:
     """Return the ruling in the answer of a policy server: {effect, reasons}. Raises ValueError for any other."""
-    effect = answer.get('effect') if isinstance(answer, dict) else None
+    if not isinstance(answer, dict):
+        raise ValueError('the answer has no ruling')
+    effect = answer.get('effect')
     if not isinstance(effect, str) or effect not in set(Effect):
         raise ValueError('the answer has no ruling')
     reasons = answer.get('reasons', [])

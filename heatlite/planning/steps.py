@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from heatlite.common import turns
 from heatlite.planning import graph, text
@@ -77,6 +77,19 @@ class Ranked(Protocol):
 R = TypeVar('R', bound=Ranked)
 
 
+class Defined(Protocol):
+    """The columns of a stack's row that say which templates its resources have."""
+
+    @property
+    def action(self) -> str: ...
+
+    @property
+    def template_id(self) -> str: ...
+
+    @property
+    def previous_template_id(self) -> str | None: ...
+
+
 def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template_id: str | None) -> dict[str, int]:
     """Return for each name the number of its current row. A row being deleted is none.
 
@@ -86,8 +99,8 @@ def current_rows(rows: Iterable[ResourceState], template_id: str, avoid_template
     return {name: row.id for name, row in highest(live, template_id, avoid_template_id).items()}
 
 
-def current_rows_of(stack: Any, rows: Iterable[ResourceState]) -> dict[str, int]:
-    """As `current_rows`; `stack` has the columns action, template_id and previous_template_id."""
+def current_rows_of(stack: Defined, rows: Iterable[ResourceState]) -> dict[str, int]:
+    """As `current_rows`, for the row of a stack."""
     return current_rows(rows, stack.template_id, avoided_template(stack.action, stack.previous_template_id))
 
 

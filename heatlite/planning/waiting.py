@@ -6,16 +6,26 @@ otherwise: a stack of many resources that are soon ready writes nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TypedDict
 
+from heatlite.common.service_answers import ServiceAnswer
 from heatlite.planning.states import ResourceState
 
 LONG = timedelta(seconds=10)            # an action that lasts longer is noted
 AGAIN = timedelta(seconds=60)           # until a note is written again though the service says the same
 SHORTEST = timedelta(seconds=5)         # until it is though the service says something else
+
+
+class WaitDocument(TypedDict):
+    """A wait as stored; times in ISO 8601."""
+
+    call: str
+    every: float
+    at: str
+    answer: ServiceAnswer | None
+    row_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +38,7 @@ class Wait:
     every: float
     at: datetime
     row_at: datetime | None
-    answer: Mapping[str, Any] | None = None
+    answer: ServiceAnswer | None = None
 
     def is_news(self, noted: Wait) -> bool:
         """Whether it is to be noted after `noted`, of the same action."""
@@ -45,16 +55,15 @@ class Wait:
         passed = max((now - self.at).total_seconds(), 0.0)
         return now + timedelta(seconds=every - passed % every)
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> WaitDocument:
         return {'call': self.call, 'every': self.every, 'at': self.at.isoformat(), 'answer': self.answer,
                 'row_at': None if self.row_at is None else self.row_at.isoformat()}
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> Wait:
-        at, row_at = (None if stored[name] is None else datetime.fromisoformat(stored[name])
-                      for name in ('at', 'row_at'))
-        assert at is not None
-        return cls(stored['call'], stored['every'], at, row_at, stored['answer'])
+    def from_json(cls, stored: WaitDocument) -> Wait:
+        row_at = stored['row_at']
+        return cls(stored['call'], stored['every'], datetime.fromisoformat(stored['at']),
+                   None if row_at is None else datetime.fromisoformat(row_at), stored['answer'])
 
 
 def may_be_noted(now: datetime, first: datetime, noted: Wait | None) -> bool:

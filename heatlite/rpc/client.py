@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
@@ -38,14 +38,14 @@ LOOK_SECONDS = 1.0                  # between two looks whether it does
 
 
 class EngineClient(Protocol):
-    def call(self, context: RequestContext, message: messages.Message) -> Any:
+    def call(self, context: RequestContext, message: messages.Message) -> object:
         """Returns an engine's answer to `message`."""
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
         """Asks one engine, or any, to look at a stack. Never raises: a lost message costs a sweep interval."""
 
 
-def _opened(found: WireAnswer) -> Any:
+def _opened(found: WireAnswer) -> object:
     """The answer in an envelope; raises the error in it."""
     if 'error' in found:
         raise errors.from_wire(found['error'])
@@ -134,7 +134,7 @@ class BrokerClient:
             outages.away(outages.BROKER, error)
             raise
 
-    def call(self, context: RequestContext, message: messages.Message) -> Any:
+    def call(self, context: RequestContext, message: messages.Message) -> object:
         with metrics.rpc_waiting.track_inprogress():
             return _opened(self._send(context, message))
 
@@ -265,7 +265,7 @@ class InProcessClient:
         self._endpoint = endpoint
         self._timeout = timeout
 
-    def call(self, context: RequestContext, message: messages.Message) -> Any:
+    def call(self, context: RequestContext, message: messages.Message) -> object:
         seconds = _timeout_of(message, self._timeout)
         request = json.dumps([_sent_context(context, self._runtime, seconds), message.method(), message.sent()])
         done = self._runtime.flag()

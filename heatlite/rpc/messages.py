@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Self
 
 from heatlite.common import documents, exception
 from heatlite.common.i18n import _
+from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
 DEADLINE = 'deadline'
@@ -24,7 +25,7 @@ TRACE = 'trace'
 READ_TIMEOUT = 15.0
 
 
-def default(each: Field[Any]) -> Any:
+def default(each: Field[Any]) -> object:
     """The default of a field; MISSING without one."""
     return each.default if each.default_factory is MISSING else each.default_factory()
 
@@ -72,13 +73,13 @@ class Source(Message):
     imported into it, as the environment says it (`language.registry.import_of`), over what the environment says.
     """
 
-    template: Mapping[str, Any] | None = None
+    template: Mapping[str, object] | None = None
     environment: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
     environment_files: tuple[str, ...] = ()
     files_container: str | None = None
     template_text: str | None = None        # as sent, for errors with line and column
-    imports: Mapping[str, Any] = field(default_factory=dict)
+    imports: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class CreateStack(Source):
     timeout_mins: int | None = None
     disable_rollback: bool = True
     tags: tuple[str, ...] | None = None
-    adopt: Mapping[str, Any] | None = None
+    adopt: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class SetProtections(Message):
     """Replaces the protections of a stack: planning.protection.Protection.to_json."""
 
     stack_id: str
-    protections: tuple[Mapping[str, Any], ...] = ()
+    protections: tuple[ProtectionDocument, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,7 @@ class ChangeProtections(Message):
     """Sets the protections of some paths, and removes those of others; all else stays. Answer: all of them."""
 
     stack_id: str
-    protections: tuple[Mapping[str, Any], ...] = ()
+    protections: tuple[ProtectionDocument, ...] = ()
     remove: tuple[str, ...] = ()        # paths
 
 
@@ -250,7 +251,7 @@ class Refactor(Message):
 
     answer: ClassVar[str] = 'stacks: [{id, stack_name, is_new}]; moves; differences, which a refactor has none of'
     stacks: tuple[Mapping[str, Any], ...]
-    moves: tuple[Mapping[str, Any], ...] = ()
+    moves: tuple[Mapping[str, Mapping[str, str]], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -289,9 +290,9 @@ class PreviewStackSet(Message):
     answer: ClassVar[str] = '[{name, changes, reason}]'
     stack_name: str
     template: str
-    members: tuple[Mapping[str, Any], ...]
+    members: tuple[Mapping[str, object], ...]
     files: Mapping[str, str] = field(default_factory=dict)
-    registry: Mapping[str, Any] = field(default_factory=dict)
+    registry: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -300,7 +301,7 @@ class StackSetDrift(Message):
     `look`: the objects are compared now."""
 
     answer: ClassVar[str] = '[{name, is_drifted, summary, looked_at, reason}]'
-    members: tuple[Mapping[str, Any], ...]
+    members: tuple[Mapping[str, object], ...]
     look: bool = False
 
 
@@ -378,7 +379,7 @@ class SignalResource(Message):
     answer = 'metadata, or None'
     stack_id: str
     resource_name: str
-    details: Any = None
+    details: object = None
     wait: bool = False
 
 
@@ -454,10 +455,10 @@ class CreateSoftwareConfig(Message):
     answer = 'docs/spec/rest.rst, "Objects of software"'
     name: str | None = None
     group: str | None = None
-    config: Any = None
-    inputs: tuple[Mapping[str, Any], ...] = ()
-    outputs: tuple[Mapping[str, Any], ...] = ()
-    options: Mapping[str, Any] = field(default_factory=dict)
+    config: object = None
+    inputs: tuple[Mapping[str, object], ...] = ()
+    outputs: tuple[Mapping[str, object], ...] = ()
+    options: Mapping[str, object] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -470,7 +471,7 @@ class CreateSoftwareDeployment(Message):
     answer = 'docs/spec/rest.rst, "Objects of software"'
     config_id: str = ''
     server_id: str = ''
-    input_values: Mapping[str, Any] = field(default_factory=dict)
+    input_values: Mapping[str, object] = field(default_factory=dict)
     action: str | None = None
     status: str | None = None
     status_reason: str | None = None
@@ -482,8 +483,8 @@ class UpdateSoftwareDeployment(Message):
     answer = 'docs/spec/rest.rst, "Objects of software"'
     deployment_id: str = ''
     config_id: str | None = None
-    input_values: Mapping[str, Any] | None = None
-    output_values: Mapping[str, Any] | None = None
+    input_values: Mapping[str, object] | None = None
+    output_values: Mapping[str, object] | None = None
     action: str | None = None
     status: str | None = None
     status_reason: str | None = None
@@ -500,7 +501,7 @@ class PutMetricData(Message):
     unit, samples, total, smallest, largest, high_resolution}. All are stored when it is answered, or none."""
 
     namespace: str
-    data: tuple[Mapping[str, Any], ...]
+    data: tuple[Mapping[str, object], ...]
 
 
 @dataclass(frozen=True)
@@ -508,7 +509,7 @@ class PutAlarm(Message):
     """Creates an alarm, or changes its rule. `rule`: planning.alarms.Rule.to_json. `actions_enabled` None: as it is."""
 
     name: str
-    rule: Mapping[str, Any]
+    rule: Mapping[str, object]
     actions_enabled: bool | None = None
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.engine.interfaces import DBAPIConnection
@@ -263,15 +263,15 @@ def secrets(tx: sa.Connection, limit: int) -> list[tuple[str, str]]:
 
 # --- statements --------------------------------------------------------------------------------------------
 
-def _select(cls: type[Any], table: sa.Table) -> sa.Select[Any]:
+def _select(cls: type, table: sa.Table) -> sa.Select[tuple[object, ...]]:
     return sa.select(*(table.c[field.name] for field in fields(cls)))
 
 
-def _all(tx: sa.Connection, cls: type[T], query: sa.Select[Any]) -> list[T]:
+def _all(tx: sa.Connection, cls: type[T], query: sa.Select[tuple[object, ...]]) -> list[T]:
     return [cls(*row) for row in tx.execute(query)]
 
 
-def _where(tx: sa.Connection, cls: type[T], query: sa.Select[Any], column: sa.ColumnElement[object],
+def _where(tx: sa.Connection, cls: type[T], query: sa.Select[tuple[object, ...]], column: sa.ColumnElement[object],
            values: Iterable[object]) -> list[T]:
     return [each for chunk in _chunks(values) for each in _all(tx, cls, query.where(column.in_(chunk)))]
 

@@ -116,8 +116,8 @@ def _lists(name: str, schema: Schema, now: object, named: Named) -> Iterator[lis
 
 
 def _maps(schema: Schema, now: object, named: Named) -> Iterator[dict[str, object]]:
-    inner, before = schema.schema, now if isinstance(now, Mapping) else {}
-    if not isinstance(inner, Mapping) or not inner:
+    inner, before = schema.of_children, now if isinstance(now, Mapping) else {}
+    if not inner:
         yield {**before, 'another': 'b'}
         return
     given = dict(before)

@@ -11,10 +11,9 @@ import os
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-_Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+_Application = Callable[[dict[str, object], Callable[..., object]], Iterable[bytes]]
 
 
 class Lazy:

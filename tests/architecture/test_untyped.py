@@ -17,14 +17,13 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 73, 'authoring': 17, 'cmd': 35, 'common': 83, 'db': 131, 'editing': 13, 'engine': 33,
-    'engine.clients': 46, 'engine.compat': 2, 'engine.durability': 8,
-    'engine.observe': 2, 'engine.reconcile': 72, 'engine.requests': 49, 'engine.resources': 56,
-    'engine.types': 7, 'language': 140, 'osc': 25, 'planning': 34, 'rpc': 33, 'takeover': 15, 'testing': 23,
-    'wsgi': 3,
+    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 44, 'db': 35, 'engine': 33, 'engine.clients': 46,
+    'engine.compat': 2, 'engine.durability': 6, 'engine.observe': 2, 'engine.reconcile': 27,
+    'engine.requests': 24, 'engine.resources': 56, 'engine.types': 7, 'language': 84, 'osc': 18, 'planning': 20,
+    'rpc': 8, 'takeover': 10, 'testing': 23,
 }
 HIDDEN = 79                 # casts and ignored errors of the product
-ALIASES = {'heatlite.language.patterns': ['Found']}
+ALIASES: dict[str, list[str]] = {}
 
 
 def package(module):

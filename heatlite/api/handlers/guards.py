@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db import guards
 from heatlite.db.guards import Guards
 from heatlite.db.stacks import Identity
-from heatlite.planning.protection import Denial
+from heatlite.planning.protection import Denial, ProtectionDocument
 from heatlite.rpc import messages
 
 View = dict[str, object]
@@ -85,14 +85,14 @@ def _lock(found: Guards) -> View:
         'reason': kept.reason, 'owner': kept.owner, 'creation_time': kept.locked_at}}
 
 
-def _protections(body: Mapping[str, object]) -> tuple[View, ...]:
+def _protections(body: Mapping[str, object]) -> tuple[ProtectionDocument, ...]:
     """Parses the body. Raises HTTPBadRequest, naming the field."""
     given = body.get('protections')
     if not isinstance(given, list):
         raise messages.wrong('protections', _('a list'), type(given).__name__)
     if len(given) > limits.MOST_PROTECTIONS:
         raise messages.wrong('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
-    found: dict[object, View] = {}
+    found: dict[str, ProtectionDocument] = {}
     for number, each in enumerate(given):
         at = f'protections.{number}'
         protection = _protection(at, each)
@@ -109,7 +109,7 @@ def _removed(body: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(_path(f'remove.{number}', each) for number, each in enumerate(given))
 
 
-def _protection(at: str, given: object) -> View:
+def _protection(at: str, given: object) -> ProtectionDocument:
     if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
         raise messages.wrong(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
     path = _path(f'{at}.path', given.get('path'))

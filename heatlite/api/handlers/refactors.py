@@ -36,7 +36,7 @@ def _answered(req: Request, message: messages.Refactor) -> View:
     return {'refactor': found}
 
 
-def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, object], ...]]:
+def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mapping[str, Mapping[str, str]], ...]]:
     """The stacks and the moves of the body, with ids for the names of stacks that exist. Raises HTTPBadRequest,
     EntityNotFound."""
     body = req.require_json()

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
 from heatlite.api import finding, links, stack_set_bodies, stack_set_views, views
 from heatlite.api.query import Query, natural
+from heatlite.api.stack_set_bodies import Settings
 from heatlite.api.stack_set_queries import Places
 from heatlite.api.stack_set_views import Inside
 from heatlite.api.wsgi import Created, Request
@@ -26,7 +26,7 @@ from heatlite.language import environment as environments
 from heatlite.planning.states import Status
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 # --- reading ---------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def preview(req: Request, stack_set: str) -> View:
 
 
 def _previewed(req: Request, name: str, stored: Mapping[str, object], message: messages.Source,
-               files: Mapping[str, str], inside: Inside, before: Mapping[str, object] | None = None,
+               files: Mapping[str, str], inside: Inside, before: Settings | None = None,
                registry: Mapping[str, object] | None = None) -> View:
     after = stack_set_bodies.merged(stored, message)
     if before is not None:
@@ -208,7 +208,7 @@ def _parameters(stored: templates.Template) -> Mapping[str, object]:
     return stored.environment.get(environments.PARAMETERS) or {}
 
 
-def _settings(stored: templates.Template) -> View:
+def _settings(stored: templates.Template) -> Settings:
     return stack_set_bodies.settings(_parameters(stored))
 
 
@@ -231,7 +231,7 @@ def _idle(req: Request, text: str) -> tuple[Stack, templates.Template]:
     return found, stored
 
 
-def _check_removals(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def _check_removals(before: Settings, after: Settings) -> None:
     """Raises HTTPBadRequest for an update that removes members and says only now what becomes of their stacks."""
     staying = {stack_set_bodies.named(each) for each in after['members']}
     gone = sorted(name for name in map(stack_set_bodies.named, before['members']) if name not in staying)

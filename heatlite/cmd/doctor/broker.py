@@ -6,13 +6,18 @@ import ssl
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.database import not_sqlite
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import messaging
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from amqp import Channel
+    from oslo_config.cfg import ConfigOpts
+    from oslo_messaging import TransportHost
 
 
 def unused(site: Site) -> str:
@@ -41,7 +46,7 @@ def reachable(site: Site) -> Iterator[Finding]:
 
 # --- the login --------------------------------------------------------------------------------------------
 
-def tls(given: Any, hostname: str) -> Mapping[str, object] | bool:
+def tls(given: ConfigOpts.GroupAttr, hostname: str) -> Mapping[str, object] | bool:
     """What the messaging library passes for [oslo_messaging_rabbit]; False: no TLS."""
     if not given.ssl:
         return False
@@ -55,7 +60,7 @@ def tls(given: Any, hostname: str) -> Mapping[str, object] | bool:
 
 
 @contextmanager
-def channel(site: Site, host: Any, virtual_host: str) -> Iterator[Any]:
+def channel(site: Site, host: TransportHost, virtual_host: str) -> Iterator[Channel]:
     """A channel to one host. Raises what the AMQP library raises, OSError."""
     import kombu
     given = site.conf[messaging.RABBIT]
@@ -69,7 +74,7 @@ def channel(site: Site, host: Any, virtual_host: str) -> Iterator[Any]:
         yield connection.channel()
 
 
-def first(site: Site) -> tuple[Any, str]:
+def first(site: Site) -> tuple[TransportHost, str]:
     """(host, virtual host): the first host that accepts connections. Raises OSError."""
     url, hosts = messaging.peers(site.conf)
     for host in hosts:
@@ -135,7 +140,7 @@ def rights(site: Site) -> Iterator[Finding]:
                       f'rabbitmqctl set_permissions -p {virtual_host} {host.username or "guest"} ".*" ".*" ".*"')
 
 
-def arguments(given: Any) -> tuple[bool, dict[str, object]]:
+def arguments(given: ConfigOpts.GroupAttr) -> tuple[bool, dict[str, object]]:
     """(durable, arguments) with which the messaging library declares the queue of the engines."""
     found: dict[str, object] = {}
     if given.rabbit_ha_queues:

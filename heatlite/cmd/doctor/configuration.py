@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from heatlite.cmd import check_config
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
@@ -52,7 +52,7 @@ def _longest_plan(conf: ConfigOpts) -> float:
     return float(conf.plans.check_timeout) + (conf.plan_policies.timeout if conf.plan_policies.servers else 0.0)
 
 
-Rule = tuple[Callable[[Any], bool], str, Callable[[Any], str], str]
+Rule: TypeAlias = 'tuple[Callable[[ConfigOpts], bool], str, Callable[[ConfigOpts], str], str]'
 """(whether it is broken, what is expected, what was found, the fix)"""
 
 RULES: tuple[Rule, ...] = (

@@ -17,6 +17,7 @@ from heatlite.common import exception, netutils
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from openstack.config.cloud_region import CloudRegion
     from oslo_config.cfg import ConfigOpts
 
 COMMAND = 'setup'
@@ -102,7 +103,7 @@ def run(conf: ConfigOpts) -> int:
     return 1 if any(outcome == identity.DIFFERS for outcome, _what in setup.done) else 0
 
 
-def _cloud(name: str | None) -> Any:
+def _cloud(name: str | None) -> CloudRegion:
     from keystoneauth1 import exceptions as login_errors
     from openstack import config as cloud_config
     from openstack import exceptions
@@ -116,7 +117,7 @@ def _cloud(name: str | None) -> Any:
 class Keystone:
     """Keystone, asked by its administrator. Methods raise keystoneauth1's errors."""
 
-    def __init__(self, cloud: Any) -> None:
+    def __init__(self, cloud: CloudRegion) -> None:
         self._session = cloud.get_session()
         self._session.timeout = TIMEOUT
         url = str(getattr(self._session.auth, 'auth_url', '') or '')

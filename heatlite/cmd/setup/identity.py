@@ -13,7 +13,7 @@ from urllib.parse import quote
 Sections = dict[str, dict[str, str]]
 """A configuration: section -> option -> value."""
 
-Call = Callable[[str, str, Any], Any]
+Call = Callable[[str, str, object], Any]
 """(method, path below /v3, body or None) -> the JSON of the answer, or None. Raises for every error of Keystone."""
 
 LogIn = Callable[[str, str, str], bool]

@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING
+
+from heatlite.common.service_answers import ServiceAnswer
 
 if TYPE_CHECKING:
     from requests import Response
 
 LONGEST = 300                           # characters of a path, and of what was said
 STATES = ('status', 'provisioning_status', 'stack_status', 'state')     # fields of an object that say how it is
-
-
-class Stored(TypedDict):
-    """An answer as stored."""
-
-    service: str
-    method: str
-    path: str
-    status: int | None
-    said: str
-    request_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,7 @@ class Answer:
     response: Response | None = None
     error: str = ''
 
-    def to_json(self) -> Stored:
+    def to_json(self) -> ServiceAnswer:
         """Return it as stored: what the service said is the state of the object that it answered with, or its error.
         Nothing else of the object is, as it may hold secrets."""
         response = self.response

@@ -15,6 +15,8 @@ from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from sqlalchemy import Connection
+
 from heatlite.common import exception, metrics, outages
 from heatlite.common.runtime import Runtime, Thread
 from heatlite.db import engines, leases
@@ -194,7 +196,7 @@ class LeaseManager:
         self._deadline = began + self._ttl
         return ended <= self._deadline
 
-    def _clock_was_set(self, tx: Any) -> bool:
+    def _clock_was_set(self, tx: Connection) -> bool:
         """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
         until they have renewed."""
         deadline = self._deadline                   # read first: the heartbeat may change both meanwhile

@@ -22,7 +22,7 @@ TRACE = 'trace'                         # key of the span that asked for the act
 
 
 def stored(context: RequestContext, request: Mapping[str, object] | None,
-           plan: Mapping[str, object] | None = None) -> dict[str, Any]:
+           plan: Mapping[str, object] | None = None) -> dict[str, object]:
     """Return the column `request` of a stack: `request` with the ids of `context`, and the plan that is applied.
 
     The plan of a former request does not hold for this one.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.states import ResourceState
@@ -26,7 +25,7 @@ def attribute_of(name: str) -> str:
     return str(json.loads(name)[0]) if name.startswith('[') else name
 
 
-def shown(values: Mapping[str, object]) -> dict[str, Any]:
+def shown(values: Mapping[str, object]) -> dict[str, object]:
     """Return those cached values that are whole attributes."""
     return {name: value for name, value in values.items() if name != REFERENCE and not name.startswith('[')}
 
@@ -40,8 +39,8 @@ class StackScope:
     """
 
     def __init__(self, current: Callable[[str], ResourceState | None],
-                 kept: Callable[[ResourceState], Mapping[str, Any]],
-                 ask: Callable[[ResourceState, str, tuple[Any, ...]], Any],
+                 kept: Callable[[ResourceState], Mapping[str, object]],
+                 ask: Callable[[ResourceState, str, tuple[object, ...]], object],
                  future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False,
                  unmade: Callable[[str], str] = str) -> None:
         self._current = current
@@ -50,7 +49,7 @@ class StackScope:
         self._future = future
         self._unmade = unmade
 
-    def reference(self, resource_name: str) -> Any:
+    def reference(self, resource_name: str) -> object:
         row = self._current(resource_name)
         if row is None or not row.exists:
             return self._unmade(resource_name)
@@ -61,7 +60,7 @@ class StackScope:
             return kept[REFERENCE]
         return row.physical_id if row.physical_id is not None else self._unmade(row.name)
 
-    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...] = ()) -> Any:
+    def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...] = ()) -> object:
         row = self._current(resource_name)
         if row is None or not row.exists:
             return None
@@ -71,9 +70,10 @@ class StackScope:
         name = key(attribute, path)
         if name not in kept:
             return self._ask(row, attribute, path)
-        if isinstance(kept[name], Exception):       # raised now, not when it was cached
-            raise kept[name]
-        return kept[name]
+        value = kept[name]
+        if isinstance(value, Exception):            # raised now, not when it was cached
+            raise value
+        return value
 
     def all_attributes(self, resource_name: str) -> object:
         row = self._current(resource_name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.common import exception
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.reconcile import attribute_cache
@@ -19,7 +17,7 @@ class AttributeReader:
         self._leased = leased
         self._objects = objects
 
-    def read(self, resource: Resource, name: str) -> dict[str, Any]:
+    def read(self, resource: Resource, name: str) -> dict[str, object]:
         """Read the reference and the attributes that the template or the API will need: cache key -> value, or the
         error of reading it."""
         kept: dict[str, object] = {attribute_cache.REFERENCE: resource.get_reference_id()}

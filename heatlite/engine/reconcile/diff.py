@@ -139,7 +139,7 @@ class PropertyChange:
     old: Any
     new: Any
     forces_replacement: bool
-    live: Any = NOT_READ
+    live: object = NOT_READ
 
 
 def property_changes(resource: Resource, wanted: ResourceDefinition, observed: Observed | None = None,

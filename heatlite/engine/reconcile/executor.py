@@ -9,10 +9,10 @@ import json
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
 
 from heatlite.common import defects, exception, repeats
 from heatlite.common.runtime import Runtime
+from heatlite.common.service_answers import ServiceAnswer
 from heatlite.db.leases import Lease
 from heatlite.engine.clients import answers
 from heatlite.engine.clients.answers import Answer
@@ -50,7 +50,8 @@ AWAY_TURNS = 5                      # poll intervals until a check is repeated w
 class StepExecutor:
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: Registry,
                  facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
-                 observe: bool = False, saved: Callable[[], Mapping[str, Any]] = dict, interval: float = 1.0) -> None:
+                 observe: bool = False, saved: Callable[[], Mapping[str, object]] = dict,
+                 interval: float = 1.0) -> None:
         """`facade(objects)`: makes the stack as its types see it; `records`: the stored resources; `may_act(lease)`:
         returns once the lease is certainly valid; `observe`: compare with the state that the services report;
         `saved()`: the data of the snapshot that is being restored; `interval`: seconds between two checks.
@@ -314,7 +315,7 @@ class StepExecutor:
             self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=current,
                                         columns={'waits': found.to_json()}))
 
-    def _masked(self, answer: Answer | None) -> Mapping[str, object] | None:
+    def _masked(self, answer: Answer | None) -> ServiceAnswer | None:
         if answer is None:
             return None
         found, mask = answer.to_json(), self._leased.definition.mask

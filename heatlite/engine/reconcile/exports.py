@@ -16,7 +16,7 @@ from heatlite.planning.steps import current_rows_of
 REDACTED = 'redacted'               # key of the names of secret data; the API removes these entries from answers
 
 
-def document(tx: Connection, stack_id: str) -> dict[str, Any]:
+def document(tx: Connection, stack_id: str) -> dict[str, object]:
     """Export the whole tree: a resource with a nested stack is that stack's document. Raises EntityNotFound."""
     row = stacks.get(tx, stack_id)
     if row is None:

@@ -45,6 +45,14 @@ def was_begun_before(row: StackRow) -> bool:
     return row.restored_from is not None and (row.started_at or row.created_at) <= row.restored_from
 
 
+class Clients(Protocol):
+    """The clients of services that types use (`engine.clients.OpenStackClients`)."""
+
+    def client(self, name: str, version: str | None = None) -> object: ...
+
+    def client_plugin(self, name: str) -> Any: ...
+
+
 class Nested(Protocol):
     """The part of `engine.reconcile.nesting.Nesting` that this facade and the executor use."""
 
@@ -67,8 +75,9 @@ class Stack(Mapping[str, Resource]):
     convergence = True
     thread_group_mgr = None
 
-    def __init__(self, leased: LeasedStack, make: Callable[[str], Resource], clients: Callable[[RequestContext], Any],
-                 runtime: Runtime, *, scope: StackScope, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
+    def __init__(self, leased: LeasedStack, make: Callable[[str], Resource],
+                 clients: Callable[[RequestContext], Clients], runtime: Runtime, *,
+                 scope: StackScope, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
                  project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
         """`make(name)`: the object for a resource of that name; `scope`: the values of its resources for the template
@@ -81,7 +90,7 @@ class Stack(Mapping[str, Resource]):
         self._make = make
         self._clients = clients
         self._project = project
-        self._client_cache: Any = None
+        self._client_cache: Clients | None = None
         self.resizing: set[str] = set()             # groups that a signal is resizing
         self.software = software
         self.alarms = alarms
@@ -107,7 +116,7 @@ class Stack(Mapping[str, Resource]):
         return self._leased.context
 
     @property
-    def clients(self) -> Any:
+    def clients(self) -> Clients:
         if self._client_cache is None:
             self._client_cache = self._clients(self.context)
         return self._client_cache
@@ -221,7 +230,7 @@ class Stack(Mapping[str, Resource]):
     def outputs(self) -> Mapping[str, OutputDefinition]:
         return self._leased.definition.outputs
 
-    def output_value(self, name: str) -> Any:
+    def output_value(self, name: str) -> object:
         """Resolve an output now. Errors of its functions pass through."""
         return self.outputs[name].resolve(self.scope)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.engine.clients import OpenStackClients
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import catalog, registry
 from heatlite.engine.types.draft import Draft
@@ -54,10 +55,10 @@ class _OfflineDraft(Draft):
 
 
 class _NoClients:
-    def __init__(self, known: Any) -> None:
+    def __init__(self, known: OpenStackClients) -> None:
         self.client_plugin = known.client_plugin
 
-    def client(self, name: str, version: str | None = None) -> Any:
+    def client(self, name: str, version: str | None = None) -> object:
         raise exception.ClientNotAvailable(client_name=name)
 
 

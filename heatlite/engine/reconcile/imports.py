@@ -7,7 +7,6 @@ has no effect on a resource that has an object.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -87,7 +86,7 @@ def is_undone(resource: Resource, row: Stack) -> bool:
     return IMPORTED in resource.data() and _is_undoing(row)
 
 
-def following(request: Mapping[str, object], parent: Stack) -> dict[str, Any]:
+def following(request: Mapping[str, object], parent: Stack) -> dict[str, object]:
     """Return the request of a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
     """
     kept = {name: value for name, value in request.items() if name not in UNDOING}

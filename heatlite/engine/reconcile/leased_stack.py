@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
@@ -30,7 +29,7 @@ class LeasedStack:
         self.context = context
         self.traversal = traversal
         self.secrets: set[str] = set()                          # data stored as secret by its types in this process
-        self.kept: dict[int, Mapping[str, Any]] = {}            # row -> its cached values, see `attribute_cache`
+        self.kept: dict[int, Mapping[str, object]] = {}            # row -> its cached values, see `attribute_cache`
         self.traced = 0                                         # generation whose action has ended for traces
         self.signalled = 0                                      # generation in which the last signal was handled
         self.unread: UnreadRows | None = None                   # of an update that may leave most rows unread

@@ -8,7 +8,7 @@ parent's engine drives the child unless it has no room; then it wakes up other e
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.files import Files
@@ -21,6 +21,7 @@ from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import TOLERANCE, WAITING, SettledStacks
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import Cookie
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
 from heatlite.language.definition import Facade, StackDefinition, StackIdentity
@@ -28,7 +29,6 @@ from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.planning.states import Action, ResourceState, Status
 
-Cookie = Mapping[str, Any]
 Found = TypeVar('Found', stacks.Stack, stacks.Identity)
 
 
@@ -306,7 +306,7 @@ class Nesting:
             raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % self._max_depth)
 
 
-def facade_parts(definition: ResourceDefinition) -> dict[str, Any]:
+def facade_parts(definition: ResourceDefinition) -> dict[str, object]:
     """Return what is stored of a resource with its nested stack, for `resource_facade`."""
     return {'metadata': definition.metadata(), 'deletion_policy': definition.deletion_policy(),
             'update_policy': dict(definition['UpdatePolicy']) if 'UpdatePolicy' in list(definition) else {}}
@@ -316,11 +316,11 @@ class StoredFacade(Facade):
     """The parent resource as `resource_facade` shows it, stored with the nested stack. `parent`: the definition of the
     stack around it, where it is known."""
 
-    def __init__(self, parts: Mapping[str, Any], parent: StackDefinition | None = None) -> None:
+    def __init__(self, parts: Mapping[str, object], parent: StackDefinition | None = None) -> None:
         self._parts = parts
         self._parent = parent
 
-    def part(self, name: str) -> Any:
+    def part(self, name: str) -> object:
         return self._parts.get(name)
 
     def masked(self, text: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.language.definition import StackDefinition
@@ -39,7 +38,7 @@ def resolve(definition: StackDefinition, scope: Scope,
     return found
 
 
-def unknown(definition: StackDefinition) -> list[dict[str, Any]]:
+def unknown(definition: StackDefinition) -> list[dict[str, object]]:
     """Return all outputs of a stack without resources, with null values."""
     return [_unknown(name, output) for name, output in definition.outputs.items()]
 

@@ -7,9 +7,8 @@ after.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 
 from sqlalchemy import Connection
 
@@ -21,8 +20,14 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning.plan import EVERYTHING, Path, Permissions
 from heatlite.planning.states import Action, Status
 
-Reference = Mapping[str, Any]
-"""{id, path, is_open, is_rolled_back} of the plan, as stored with a request."""
+
+class Reference(TypedDict):
+    """The plan of an action, as stored with its request. `path`: of the stack, in the plan."""
+
+    id: str
+    path: list[str]
+    is_open: bool
+    is_rolled_back: bool
 
 
 def reference(plan_id: str, path: Path = (), *, is_open: bool = False, is_rolled_back: bool = False) -> Reference:

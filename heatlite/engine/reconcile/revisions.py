@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from sqlalchemy import Connection
 
@@ -26,7 +26,7 @@ class Content:
     """What a definition consists of, as it is stored. Make it before the transaction: large templates take a while."""
 
     document: Encoded
-    environment: Mapping[str, Any]
+    environment: Mapping[str, object]
     files: Mapping[str, str]
 
     @classmethod

@@ -305,7 +305,7 @@ class SignalWriter:
     def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
         self._leased = leased
         self._runtime = runtime
-        self.columns: dict[str, Any] = {}
+        self.columns: dict[str, object] = {}
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -54,7 +54,7 @@ class StackReader:
         executor = runner.executor if runner is not None else self._executors.reading(leased)
         return executor.objects.stored(row)
 
-    def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, Any]]:
+    def outputs(self, stack_id: str, context: RequestContext) -> list[dict[str, object]]:
         """Return a stack's outputs, resolved now for the caller; each with an error if the stack is given up for ending
         engines. Raises EntityNotFound."""
         try:

@@ -29,7 +29,7 @@ class StepContext:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
         self.as_stored = False                          # `definition` is the stored one
         self.fingerprint = ''                           # of `definition`
-        self.columns: dict[str, Any] = {}               # large columns to store with the intent or the completion
+        self.columns: dict[str, Any] = {}                  # large columns to store with the intent or the completion
         self.resource: Resource | None = None
         self.error: Exception | None = None             # why the definition could not be resolved
         self.data: list[Datum] = []                     # data of the type that are not in a change yet
@@ -77,7 +77,7 @@ def as_it_is(part: object) -> object:
     return part
 
 
-def plain(handle: object) -> Any:
+def plain(handle: object) -> object:
     """Return `handle` if JSON stores it unchanged; else NO_HANDLE, and the handler is called again after a crash."""
     try:
         return handle if json.loads(json.dumps(handle)) == handle else NO_HANDLE

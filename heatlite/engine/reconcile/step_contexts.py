@@ -19,7 +19,8 @@ from heatlite.planning.steps import Kind, Step
 class StepContexts:
     """A step is worked on by one thread at a time; different steps may be by different threads."""
 
-    def __init__(self, leased: LeasedStack, objects: ResourceObjects, saved: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, leased: LeasedStack, objects: ResourceObjects,
+                 saved: Callable[[], Mapping[str, object]]) -> None:
         """`saved()`: the data of the snapshot that is being restored."""
         self._leased = leased
         self._objects = objects

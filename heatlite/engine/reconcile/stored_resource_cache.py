@@ -36,7 +36,7 @@ class StoredResourceCache:
         self._blocks: dict[int, dict[int, StoredResource]] = {}
         self._reading: dict[int, Flag] = {}       # block being read -> set when it is there
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
-        self._environments: dict[str, Mapping[str, Any] | None] = {}    # by template id; templates never change
+        self._environments: dict[str, Mapping[str, object] | None] = {}    # by template id; templates never change
 
     def get(self, state: ResourceState) -> StoredResource:
         """Return the stored resource of a row, with `state`, which may be newer than the row."""
@@ -55,7 +55,7 @@ class StoredResourceCache:
         found.state = state
         return found
 
-    def environment(self, template_id: str) -> Mapping[str, Any] | None:
+    def environment(self, template_id: str) -> Mapping[str, object] | None:
         """Return the environment of a template of this stack; None if the template is gone. Reads it once."""
         if template_id not in self._environments:
             self._environments[template_id] = self._database.retry_until_available(

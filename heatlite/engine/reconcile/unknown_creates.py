@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from heatlite.common import defects, exception
 from heatlite.engine.reconcile.facade import was_begun_before
@@ -19,8 +18,8 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 
 
-def create(leased: LeasedStack, resource: Resource, handler: Callable[[], Any], is_again: bool,
-           holders: Holders) -> Any:
+def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object], is_again: bool,
+           holders: Holders) -> object:
     """Call handle_create and return its handle. If it fails without an id, look for an object that it may have
     created. `is_again`: an earlier call has failed. In a restored stack, an object that was made after the backup is
     taken over instead."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -18,7 +18,7 @@ class UnreadRows:
     """The stored rows of a stack that this engine has leased, which alone writes them. Waits for the database."""
 
     def __init__(self, database: Database, stack_id: str) -> None:
-        self.kept: dict[int, Mapping[str, Any]] = {}    # the attribute cache of the stack (`LeasedStack.kept`)
+        self.kept: dict[int, Mapping[str, object]] = {}    # the attribute cache of the stack (`LeasedStack.kept`)
         self._database = database
         self._stack_id = stack_id
         self._known: set[int] = set()               # rows that were read, whose cached values may have changed since

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -348,7 +349,7 @@ def _check_length(what: str, text: object, most: int) -> None:
                                        % {'what': what, 'most': most})
 
 
-def _configured(alarm: Alarm, summary: str, kind: str, at: Any) -> Entry:
+def _configured(alarm: Alarm, summary: str, kind: str, at: datetime) -> Entry:
     """An entry of the history for a change of the rule. `kind`: Create, Update or Delete."""
     rule: Mapping[str, object] = {name: value for name, value in alarm.rule.to_json().items()
                                if not name.endswith('_actions')}

@@ -65,7 +65,7 @@ class Drift:
         self._sinks = sinks
         self._settings = settings
 
-    def look(self, context: RequestContext, message: messages.LookForDrift) -> dict[str, object]:
+    def look(self, context: RequestContext, message: messages.LookForDrift) -> drift.ReportDocument:
         """Compare a stack with reality, and keep the report; repair nothing. Returns the report.
 
         Raises EntityNotFound, ActionInProgress, Conflict if an action began meanwhile, TooLate.

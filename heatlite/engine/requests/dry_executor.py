@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
@@ -33,7 +32,7 @@ class DryExecutor(StepExecutor):
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know
         self.causes: dict[str, ReplacementCause] = {}   # of replacements that no changed property requires
-        self.stored: dict[str, Mapping[str, Any]] = {}  # properties of the resources in `causes`
+        self.stored: dict[str, Mapping[str, object]] = {}  # properties of the resources in `causes`
         self.settled: set[str] = set()                  # resources whose nested stacks the update would not visit
 
     def import_object(self, step: Step, row: ResourceState) -> tuple[str, dict[str, diff.PropertyChange]] | None:

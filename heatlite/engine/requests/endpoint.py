@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any
 
 from keystoneauth1 import exceptions as services
 
@@ -17,7 +16,7 @@ LOG = logging.getLogger(__name__)
 
 BRING_WORK = messages.CreateStack, messages.UpdateStack
 
-UseCase = Callable[[RequestContext, Any], Any]
+UseCase = Callable[[RequestContext, object], object]
 
 
 class Endpoint:

@@ -9,7 +9,7 @@ owners lose the leases.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
 from typing import Final
@@ -59,7 +59,7 @@ class ForcedDeletes:
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
         renew = self._actions.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             _check_root(row)
             forced_deletes.begin(tx, row.id, due_at)
             renew(tx, row)
@@ -72,7 +72,7 @@ class ForcedDeletes:
         is in progress: its requests may have been sent."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             _check_root(row)
             if (row.action, row.status) == (Action.DELETE, Status.IN_PROGRESS):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
@@ -105,7 +105,7 @@ class ForcedDeletes:
 
     def _leave(self, stack_id: str) -> None:
         """Delete a stack without its objects."""
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             known = forced_deletes.show(tx, row.id)
             if known is None or row.action != Action.DELETE:
                 raise exception.EntityNotFound(entity='Forced delete', name=row.id)

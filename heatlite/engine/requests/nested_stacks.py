@@ -149,7 +149,7 @@ class NestedStacks:
         """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks
         what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
         unless the stack has changed just now."""
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             guarding.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)

@@ -9,7 +9,7 @@ import functools
 import logging
 from collections.abc import Container, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -122,7 +122,7 @@ def _offline_context() -> Any:
         asked = False
 
         @property
-        def keystone_session(self) -> Any:
+        def keystone_session(self) -> NoReturn:
             made.asked = True
             raise exception.ClientNotAvailable(client_name='keystone')
 

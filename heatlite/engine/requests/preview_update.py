@@ -77,7 +77,7 @@ class Previewed:
     references: Mapping[int, object] = field(default_factory=dict)     # of rows that were renamed
     fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
     # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
-    applied: Mapping[str, Any] = field(default_factory=dict)
+    applied: Mapping[str, object] = field(default_factory=dict)
     fingerprint: str = ''
     facade: Mapping[str, object] = field(default_factory=dict)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -40,7 +39,7 @@ class Places:
     after: dict[Place, tuple[str, Path]] = field(default_factory=dict)
 
 
-def find(tx: Connection, moves: Sequence[Mapping[str, Any]], roots: Mapping[str, str],
+def find(tx: Connection, moves: Sequence[Mapping[str, Mapping[str, str]]], roots: Mapping[str, str],
          names: Mapping[str, str]) -> Places:
     """Return the places of the moves. `roots`: how a move may name a root stack -> its id; `names`: id -> name.
 
@@ -52,7 +51,7 @@ def find(tx: Connection, moves: Sequence[Mapping[str, Any]], roots: Mapping[str,
     return _Finder(tx, roots, names).find(moves)
 
 
-def renames(moves: Sequence[Mapping[str, Any]], root: str) -> dict[str, str]:
+def renames(moves: Sequence[Mapping[str, Mapping[str, str]]], root: str) -> dict[str, str]:
     """Return the moves within a root stack itself: old name -> new one. `root`: how moves name it."""
     return {move['from']['resource']: move['to']['resource'] for move in moves
             if move['from']['stack'] == move['to']['stack'] == root
@@ -69,7 +68,7 @@ class _Finder:
         self._problems: dict[str, None] = {}
         self._became: dict[Place, Place] = {}       # target -> source, of the moves found so far
 
-    def find(self, moves: Sequence[Mapping[str, Any]]) -> Places:
+    def find(self, moves: Sequence[Mapping[str, Mapping[str, str]]]) -> Places:
         sources = [self._place(move['from'], is_target=False) for move in moves]
         targets: list[Place | None] = [None] * len(moves)
         # A target may be inside a nested stack whose resource is moved as well: the outer ones come first.
@@ -85,7 +84,7 @@ class _Finder:
         self._found.nested = [nested for move in self._found.moves if (nested := self._nested(move)) is not None]
         return self._found
 
-    def _place(self, given: Mapping[str, Any], is_target: bool) -> Place | None:
+    def _place(self, given: Mapping[str, str], is_target: bool) -> Place | None:
         root_id = self._roots[given['stack']]
         *around, name = given['resource'].split(SEPARATOR)
         at, path = root_id, list[str]()

@@ -349,23 +349,24 @@ class Refactors:
         template_id = self._runtime.uuid()
         content = replace(each.content, environment=each.definition.environment.document())
         shown = refactor_checks.outputs_of(each.found)
-        columns: dict[str, Any] = {'outputs': shown, 'request': request_ids.stored(context, None),
-                                   'acts_by_token': self._authority.needs_token(each.definition)
-                                   or each.row.acts_by_token}
+        columns: stacks.Requested = {
+            'template_id': template_id, 'outputs': shown, 'request': request_ids.stored(context, None),
+            'acts_by_token': self._authority.needs_token(each.definition) or each.row.acts_by_token}
         if authority is not None:
             columns['credentials_id'] = authority.id
         if current is None:
-            row = replace(each.row, template_id=template_id, **columns)
+            row = replace(each.row, **columns)
             leases.insert(tx, row.id, None, wanted=False)
             stacks.insert(tx, row)
         else:
             if each.is_renamed:
                 refactoring.rename(tx, current.id, each.row.name)
+            columns['previous_template_id'] = None
+            columns['description'] = str(each.definition.description)
+            columns['parameters'] = each.definition.parameters.shown()
             row = stacks.accept(
                 tx, current.id, action=Action.UPDATE, status=Status.COMPLETE, reason=text.completed(Action.UPDATE),
-                now=now, template_id=template_id, previous_template_id=None,
-                keeps_revision=self._recorder.is_present(tx, current, content),
-                description=str(each.definition.description), parameters=each.definition.parameters.shown(), **columns)
+                now=now, keeps_revision=self._recorder.is_present(tx, current, content), **columns)
         templates.insert(tx, template_id, content.document, content.environment, content.files, now, stack_id=row.id)
         self._recorder.record(tx, current, row, content, context)
         return row

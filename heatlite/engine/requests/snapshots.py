@@ -48,7 +48,7 @@ class Snapshots:
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             check_idle(row)
             if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
                 raise exception.RequestLimitExceeded(
@@ -65,7 +65,7 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
@@ -75,9 +75,10 @@ class Snapshots:
             template_id = templates.insert(tx, self._runtime.uuid(), found.data['template'], found.data['environment'],
                                            found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
                                            is_nested=row.owner_id is not None)
+            shown = self._actions.as_shown(templates.get(tx, template_id), row)
             return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
                     'request': {'restore': found.id},
-                    **self._actions.as_shown(templates.get(tx, template_id), row)}
+                    'parameters': shown['parameters'], 'description': shown['description']}
 
         def target(tx: Connection, row: stacks.Stack) -> templates.Template | None:
             data = self._found(tx, row, message.snapshot_id).data

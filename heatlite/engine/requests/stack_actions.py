@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -59,7 +58,7 @@ class StackActions:
         `plan`: the plan that the request applies."""
         renew = self.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
             renew(tx, row)
@@ -163,13 +162,13 @@ class StackActions:
 
         self._acceptance.commit(accept)
 
-    def as_shown(self, stored: templates.Template, row: stacks.Stack) -> Mapping[str, Any]:
+    def as_shown(self, stored: templates.Template, row: stacks.Stack) -> stacks.Described:
         """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
         definition = self._stored.definition(row, stored)
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
     def begin(self, stack_id: str, action: Action,
-              store: Callable[[Connection, stacks.Stack], Mapping[str, Any]] = lambda tx, row: {},
+              store: Callable[[Connection, stacks.Stack], stacks.Requested] = lambda tx, row: {},
               context: RequestContext | None = None, asked_by: RequestContext | None = None,
               plan: Reference | None = None, by: LeasedStack | None = None) -> stacks.Stack:
         """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
@@ -191,7 +190,7 @@ class StackActions:
             row = self._stored.current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:
                 guarding.check_lock(tx, row)
-            requested = dict(store(tx, row))
+            requested: stacks.Requested = {**store(tx, row)}
             caller = context or asked_by
             if caller is not None:
                 requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
@@ -255,9 +254,9 @@ class Unneeded(Exception):
     """The stack is in the requested state already."""
 
 
-def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], Mapping[str, object]]:
+def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], stacks.Requested]:
     """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
-    def check(tx: Connection, row: stacks.Stack) -> Mapping[str, object]:
+    def check(tx: Connection, row: stacks.Stack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
         if row.action == Action.DELETE:

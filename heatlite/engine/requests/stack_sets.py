@@ -32,7 +32,7 @@ SERVICE = 'orchestration'
 CHANGES = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
 
 Member = Mapping[str, Any]
-Answer = dict[str, Any]
+Answer = dict[str, object]
 
 
 class StackSets:

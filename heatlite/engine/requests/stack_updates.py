@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -70,7 +69,7 @@ class StackUpdates:
                                          self._runtime.now())
 
         def requested(tx: Connection, current: stacks.Stack,
-                      renewed: credentials.Credentials | None = renewed) -> dict[str, Any]:
+                      renewed: credentials.Credentials | None = renewed) -> stacks.Requested:
             """Check the request again, store what belongs to it, and return the columns that it changes."""
             context.check_in_time(self._runtime.now())
             guarding.check_lock(tx, current)
@@ -116,9 +115,9 @@ class StackUpdates:
                 definition.as_applied = NOTHING_SHARED
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
+            columns['template_id'], columns['previous_template_id'] = template_id, rollback.last_good(current)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
-                template_id=template_id, previous_template_id=rollback.last_good(current),
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
             self._recorder.record(tx, current, accepted, applied, context, id_of(plan))
             event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -64,7 +63,7 @@ class MovedRows(StoredRows):
         """`rows`: without what follows from the definitions; `former`: stack -> its present name; `renamed`: stacks
         that get another one."""
         self.rows: dict[str, list[Arranged]] = {stack: list(each) for stack, each in rows.items()}
-        self.definitions: dict[str, dict[int, dict[str, Any] | None]] = {stack: {} for stack in rows}
+        self.definitions: dict[str, dict[int, dict[str, object] | None]] = {stack: {} for stack in rows}
         self._numbered: dict[str, dict[int, Arranged]] = {}
         self._former = former
         self._renamed = renamed

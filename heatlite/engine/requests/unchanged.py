@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -62,7 +61,7 @@ class UnchangedUpdates:
                 return NOTHING_SHARED
         return definition.shared_with(before)
 
-    def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], dict[str, Any]],
+    def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], stacks.Requested],
                ) -> stacks.Stack | None:
         """Accept and end an update of a stack; None if something has happened to it meanwhile, then nothing is stored.
 

@@ -80,9 +80,10 @@ def without_hidden_values(definition: StackDefinition) -> Iterator[None]:
     except exception.HeatException as error:
         if definition.mask:
             for name, value in vars(error).items():
-                if isinstance(value, str | dict | list | tuple):
-                    shown = definition.mask(value)
-                    setattr(error, name, tuple(shown) if isinstance(value, tuple) else shown)
+                if isinstance(value, tuple):
+                    setattr(error, name, tuple(definition.mask(value)))
+                elif isinstance(value, str | dict | list):
+                    setattr(error, name, definition.mask(value))
             error.args = tuple(definition.mask(each) for each in error.args)
             raise error from None               # its cause has the value, too
         raise

@@ -67,6 +67,8 @@ class ConstraintFacts(TypedDict):
 
 
 class AttributeFacts(TypedDict, total=False):
+    """What the catalogue says about an attribute. `type`: absent if it may be anything."""
+
     type: str | None
     cache_mode: str
     description: str | None

@@ -103,7 +103,8 @@ def _bounds(what: str, limit: Length | Range) -> dict[str, object]:
 def _default(schema: Schema) -> object:
     """Return the default; a list of plain values as comma-delimited text."""
     default = schema.default
-    if schema.type == Schema.LIST and all(isinstance(item, str | int | float) for item in default):
+    if schema.type == Schema.LIST and isinstance(default, list | tuple) and all(
+            isinstance(item, str | int | float) for item in default):
         return ','.join(str(item) for item in default)
     return default
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.common.i18n import _
 from heatlite.language import budget as budgets
@@ -76,7 +76,7 @@ class Not(Call):
         if self.args is None:
             raise InvalidCall(_('Argument to "%s" must be a condition') % self.name)
 
-    def result(self, args: object, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return not self.home.condition(args)
 
 
@@ -90,7 +90,7 @@ class CfnNot(Not):
         if items is None or len(items) != 1:
             raise InvalidCall(_('Arguments to "%s" must be of the form: [condition]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         return not self.home.condition(args[0])
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from heatlite.common.i18n import _
 from heatlite.language.expression import Call, InvalidCall, Scope
 from heatlite.language.functions.texts import syntax
+
+if TYPE_CHECKING:
+    from heatlite.language.functions.query_bounds import Statement
 
 
 class Yaql(Call):
@@ -33,7 +37,7 @@ class Yaql(Call):
         except ValueError as error:
             raise InvalidCall(str(error)) from None
 
-    def _parsed(self, expression: str) -> object:
+    def _parsed(self, expression: str) -> Statement:
         from yaql.language import exceptions
 
         from heatlite.language.functions import query_bounds

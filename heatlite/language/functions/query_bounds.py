@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any, Final, Protocol, TypeAlias
 
 import yaql
 from yaql.language import contexts, exceptions, specs, utils, yaqltypes
@@ -19,7 +19,7 @@ from yaql.standard_library import math as arithmetic
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS, exceeded, is_too_long
 from heatlite.language import budget as budgets
-from heatlite.language.patterns import Found, Pattern
+from heatlite.language.patterns import Match, Pattern
 
 LONGEST_KEPT: Final = 2000          # characters of an expression whose parsed form is cached
 MOST_TOKENS: Final = 800            # words and operators of an expression: parsing one takes 60 microseconds
@@ -30,12 +30,33 @@ STEPS_OF_CALL: Final = 90           # of the budget, for one function call
 FUNCTION: Final = 'yaql'
 
 
+class Statement(Protocol):
+    """A parsed expression of yaql."""
+
+    engine: object
+
+    def evaluate(self, *, data: object, context: object) -> object: ...
+
+
+class Context(Protocol):
+    """A context of yaql, in which the values of names are looked up."""
+
+    def create_child_context(self) -> Context: ...
+
+    def __setitem__(self, name: str, value: object, /) -> None: ...
+
+
+Selector: TypeAlias = Callable[[Context], object]
+"""A lambda of an expression."""
+
+
 @functools.lru_cache(maxsize=8)
-def engine(iterators: int, memory: int) -> Any:
+def engine(iterators: int, memory: int) -> Callable[[str], Statement]:
     """The parser of expressions. `iterators`: elements, `memory`: bytes."""
-    return yaql.YaqlFactory().create(options={
+    made: Callable[[str], Statement] = yaql.YaqlFactory().create(options={
         'yaql.limitIterators': iterators, 'yaql.memoryQuota': memory, 'yaql.convertInputData': False,
         'yaql.convertOutputData': False})
+    return made
 
 
 @functools.lru_cache(maxsize=1)
@@ -74,7 +95,7 @@ class Account:
         elif isinstance(value, int) and is_too_long(value):
             raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
 
-    def weight(self, value: Any) -> int:
+    def weight(self, value: Collection[object]) -> int:
         known = self._weights.get(id(value))
         if known is not None:
             return known[1]
@@ -95,7 +116,7 @@ CONTAINERS: Final = (tuple, list, set, frozenset, dict, utils.FrozenDict)
 class Counting(contexts.Context):  # type: ignore[misc]
     """A context that counts calls and results, with all its child contexts."""
 
-    def __init__(self, parent: Any = None, account: Account | None = None, **kwargs: Any) -> None:
+    def __init__(self, parent: Any = None, account: Account | None = None, **kwargs: object) -> None:
         self.account = account if account is not None else parent.account
         self.account.budget.work(FUNCTION, 1)           # each iteration of a lambda has its own context
         super().__init__(parent, **kwargs)
@@ -115,11 +136,11 @@ class Counting(contexts.Context):  # type: ignore[misc]
 
 
 @functools.lru_cache(maxsize=256)
-def _parsed_before(expression: str, iterators: int, memory: int) -> object:
+def _parsed_before(expression: str, iterators: int, memory: int) -> Statement:
     return engine(iterators, memory)(expression)
 
 
-def parsed(expression: str, iterators: int, memory: int) -> object:
+def parsed(expression: str, iterators: int, memory: int) -> Statement:
     """The parsed expression, which can be evaluated any number of times.
 
     Raises YaqlException, ValueError for one that is too long to be parsed without interruption.
@@ -135,7 +156,7 @@ def parsed(expression: str, iterators: int, memory: int) -> object:
 TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
 
 
-def evaluate(statement: Any, data: object, calls: int) -> object:
+def evaluate(statement: Statement, data: object, calls: int) -> object:
     """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
@@ -201,7 +222,7 @@ def _misses_text(string: str, pattern: str) -> bool:
     return Pattern(pattern).search(string) is None
 
 
-def _published(context: Any, found: Found) -> object:
+def _published(context: Context, found: Match) -> Context:
     """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
@@ -213,14 +234,14 @@ def _published(context: Any, found: Found) -> object:
     return inner
 
 
-def _search(context: object, regexp: Pattern, string: str, selector: Any = None) -> object:
+def _search(context: Context, regexp: Pattern, string: str, selector: Selector | None = None) -> object:
     found = regexp.search(string)
     if found is None:
         return None
     return found.group() if selector is None else selector(_published(context, found))
 
 
-def _search_all(context: object, regexp: Pattern, string: str, selector: Any = None) -> Iterator[object]:
+def _search_all(context: Context, regexp: Pattern, string: str, selector: Selector | None = None) -> Iterator[object]:
     for found in regexp.all(string):
         yield found.group() if selector is None else selector(_published(context, found))
 
@@ -256,11 +277,11 @@ def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count
     return _replace(regexp, string, repl, engine, count)
 
 
-def _replace_by(context: object, regexp: Pattern, string: str, repl: Any, engine: object, count: int = 0) -> str:
+def _replace_by(context: Context, regexp: Pattern, string: str, repl: Selector, engine: object, count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: object, string: str, regexp: Pattern, repl: object, engine: object,
+def _replace_by_text(context: Context, string: str, regexp: Pattern, repl: Selector, engine: object,
                      count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 
@@ -277,7 +298,8 @@ def _replace_plain(string: str, old: str, new: str, engine: object, count: int =
     return string.replace(old, new, count)
 
 
-def _replace_plain_all(string: str, str_func: Any, replacements: Any, engine: Any, count: int = -1) -> str:
+def _replace_plain_all(string: str, str_func: Callable[[object], str],
+                       replacements: Mapping[object, object], engine: object, count: int = -1) -> str:
     for key, value in replacements.items():
         string = _replace_plain(string, str_func(key), str_func(value), engine, count)
     return string
@@ -312,7 +334,7 @@ def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[
 
 TEXT, NUMBER, COUNT = yaqltypes.String(), yaqltypes.Number(), yaqltypes.Integer()
 PATTERN, SELECTOR = yaqltypes.PythonType(Pattern, False), yaqltypes.Lambda(with_context=True)
-FUNCTIONS: tuple[tuple[Callable[..., object], Callable[[Any], object]], ...] = (
+FUNCTIONS: tuple[tuple[Callable[..., object], Callable[[object], object]], ...] = (
     (_regex, _declared('regex', pattern=TEXT)),
     (_matches, _declared('matches', method=True, regexp=PATTERN, string=TEXT)),
     (_matches_text, _declared('matches', method=True, string=TEXT, regexp=TEXT)),

@@ -174,7 +174,7 @@ class GetAtt(GetAttr):
             raise InvalidCall(_('Arguments to "%s" must be of the form [resource_name, attribute]') % self.name)
 
 
-def select(value: Any, path: tuple[Any, ...]) -> object:
+def select(value: object, path: tuple[object, ...]) -> object:
     """The part of an attribute's value at `path`: keys of maps, integers in lists and texts.
 
     Null if there is no such part, UNKNOWN below UNKNOWN.
@@ -183,7 +183,10 @@ def select(value: Any, path: tuple[Any, ...]) -> object:
         if value is UNKNOWN:
             return UNKNOWN
         try:
-            if not isinstance(value, Mapping) and not (isinstance(value, str | list | tuple) and isinstance(part, int)):
+            if isinstance(value, Mapping):
+                value = value[part]
+                continue
+            if not isinstance(value, str | list | tuple) or not isinstance(part, int):
                 return None
             value = value[part]
         except (KeyError, IndexError, TypeError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import Any, ClassVar
 
 from heatlite.common.i18n import _
@@ -199,13 +199,13 @@ class Contains(Call):
         if len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form: [value1, [value1, value2]]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> bool:
+    def result(self, args: Sequence[object], scope: Scope) -> bool:
         value, sequence = args
         if not isinstance(sequence, list | str):
             raise TypeError(_('Second argument to "%s" should be a sequence.') % self.name)
-        if isinstance(sequence, str) and not isinstance(value, str):
-            raise TypeError(_('"%s" finds only text in a text') % self.name)
         if isinstance(sequence, str):
+            if not isinstance(value, str):
+                raise TypeError(_('"%s" finds only text in a text') % self.name)
             budgets.work(self.name, 1 + len(sequence) // 100)
             return value in sequence
         if isinstance(value, list | dict):
@@ -303,7 +303,7 @@ class _Budget:
         self.spend(len(text))
         self.evaluation.make(self.function, budgets.text_size(text))
 
-    def items(self, value: Any) -> None:
+    def items(self, value: Sized) -> None:
         self.spend(len(value))
         self.evaluation.make(self.function, ITEM * (1 + len(value)))
 
@@ -353,7 +353,7 @@ class Select(Call):
         if items is None or len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: Sequence[Any], scope: Scope) -> object:
         index, collection = args
         if collection is None or collection == '':
             return ''

@@ -1,10 +1,11 @@
 """Metrics and alarms. Engines of the previous release do not read these tables."""
 
-from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
+
+from heatlite.db.migrations.mysql_tables import MYSQL
 
 revision = '0006'
 down_revision = '0005'
@@ -12,7 +13,6 @@ down_revision = '0005'
 TEXT = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
 TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
 BIG_ID = sa.BigInteger().with_variant(sa.Integer(), 'sqlite')
-MYSQL: dict[str, Any] = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4', 'mysql_collate': 'utf8mb4_bin'}
 
 
 def upgrade() -> None:

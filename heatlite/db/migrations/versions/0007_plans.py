@@ -1,17 +1,17 @@
 """Stores plans. Engines of the previous release do not read these tables, and apply no plan."""
 
-from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
+
+from heatlite.db.migrations.mysql_tables import MYSQL
 
 revision = '0007'
 down_revision = '0006'
 
 TEXT = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
 TIME = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')
-MYSQL: dict[str, Any] = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4', 'mysql_collate': 'utf8mb4_bin'}
 
 
 def upgrade() -> None:

@@ -1,16 +1,16 @@
 """Stores protections and locks of stacks. Engines of the previous release do not read them, and hold to none."""
 
-from typing import Any
 
 import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects import mysql
 
+from heatlite.db.migrations.mysql_tables import MYSQL
+
 revision = '0009'
 down_revision = '0008'
 
 TEXT = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
-MYSQL: dict[str, Any] = {'mysql_engine': 'InnoDB', 'mysql_charset': 'utf8mb4', 'mysql_collate': 'utf8mb4_bin'}
 
 
 def upgrade() -> None:
