@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
 from heatlite.common import exception
@@ -114,6 +116,9 @@ def test_short_ids_are_the_random_bits_of_the_uuid():
     assert short_id.get_id('11111111-1111-4111-bfff-ffffffffffff') == 'ceirceirceir'
     assert short_id.get_id('ffffffff-ffff-4fff-bfff-ffffffffffff') == '777777777777'
     assert short_id.get_id('00000000-0000-4000-bfff-ffffffffffff') == 'aaaaaaaaaaaa'
+    text = 'f00dfeed-1234-4abc-9fff-ffffffffffff'
+    assert {short_id.get_id(each) for each in (text, text.upper(), text.replace('-', ''), uuid.UUID(text))} == {
+        'vpasgtya37xn'}
     assert len(short_id.generate_id()) == 12
     with pytest.raises(ValueError, match=r'Invalid UUID version \(1\)'):
         short_id.get_id('f81d4fae-7dec-11d0-a765-00a0c91e6bf6')

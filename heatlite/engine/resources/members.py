@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
@@ -18,9 +18,6 @@ from heatlite.engine import attributes, rsrc_defn
 from heatlite.engine.resources.stack_resource import Cookie, StackResource
 from heatlite.language.template import Template
 from heatlite.planning import scaling
-
-if TYPE_CHECKING:
-    pass
 
 REFS, REFS_MAP = 'refs', 'refs_map'
 RESOURCE = 'resource.'

@@ -6,16 +6,13 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heatlite.common import grouputils
 from heatlite.common.i18n import _
 from heatlite.common.timeutils import parse_isoduration
 from heatlite.engine.resources import balanced, catalogue, members
 from heatlite.language.template import Template
-
-if TYPE_CHECKING:
-    pass
 
 NAME = 'OS::Heat::InstanceGroup'
 MEMBER = 'OS::Heat::ScaledResource'     # the type of members; environments say what that is
