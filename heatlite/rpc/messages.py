@@ -251,7 +251,7 @@ class Refactor(Message):
 
     answer: ClassVar[str] = 'stacks: [{id, stack_name, is_new}]; moves; differences, which a refactor has none of'
     stacks: tuple[Mapping[str, Any], ...]
-    moves: tuple[Mapping[str, Mapping[str, str]], ...] = ()
+    moves: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tests.simulation import openstack
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
 
 INTERVAL = 20.0
+TWO_LOOKS = 3.5 * INTERVAL              # at most, with the random parts of the pauses between two searches
 EVERY = {'drift.interval': INTERVAL, 'drift.repair_interval': 0.0}
 UNLISTED = {'server_groups'}             # Nova shows them for a single server only
 LISTED = {
@@ -70,7 +71,7 @@ def test_drift_is_reported_and_left_alone(place):
     looks, changed = counted('looks_total', by='schedule', outcome='drifted'), counted(
         'resources_total', finding='changed')
     spoil(place)
-    wait(place, COUNTED + 2 * INTERVAL)
+    wait(place, COUNTED + TWO_LOOKS)
     looks = counted('looks_total', by='schedule', outcome='drifted') - looks
     assert looks > 0 and counted('resources_total', finding='changed') - changed == 3 * looks
     assert counted('stacks') == 1
@@ -88,7 +89,7 @@ def test_what_policies_want_repaired_is_repaired_and_nothing_else(place, policie
     stack_id = made(place, policies)
     made_before = len(place.cloud.made)
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['drifted'] * left + ['v'] * (3 - left)
     assert len(place.cloud.made) == made_before             # in place
@@ -99,7 +100,7 @@ def test_what_policies_want_repaired_is_repaired_and_nothing_else(place, policie
 def test_what_is_to_be_replaced_is_made_anew(place):
     stack_id = made(place, {'drift': {'*': 'replace'}})
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['v'] * 3 and len(place.cloud.made) == 6
 
@@ -107,7 +108,7 @@ def test_what_is_to_be_replaced_is_made_anew(place):
 def test_what_is_gone_is_made_again(place):
     stack_id = made(place, {'drift': {'*': 'repair'}})
     place.cloud.objects.clear()
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['v'] * 3
 
@@ -117,7 +118,7 @@ def test_a_protection_is_held_to(place):
     place.ask(messages.SetProtections(stack_id, ({'path': 'a', 'deny': ['update'], 'reason': 'ours'},
                                                  {'path': 'group/0', 'deny': ['replace'], 'reason': ''})))
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['drifted', 'v', 'v']
     assert report(place, stack_id) == {'a': ('changed', 'a: update is denied by the protection of a (ours)')}
@@ -127,7 +128,7 @@ def test_a_nested_stack_that_must_not_be_updated_prevents_repairs_inside_it_only
     stack_id = made(place, {'drift': {'*': 'repair'}})
     place.ask(messages.SetProtections(stack_id, ({'path': 'group', 'deny': ['update'], 'reason': ''},)))
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['drifted', 'v', 'v']
     assert report(place, stack_id) == {'group/0': ('changed', 'group/0: update is denied by the protection of group')}
@@ -137,7 +138,7 @@ def test_a_lock_is_held_to(place):
     stack_id = made(place, {'drift': {'*': 'repair'}})
     place.ask(messages.LockStack(stack_id, 'maintenance'))
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     assert values(place) == ['drifted'] * 3
     assert report(place, stack_id)['a'] == ('changed', 'The stack is locked.')
 
@@ -150,7 +151,7 @@ def test_nothing_is_repaired_where_plans_are_required():
         stack_id = place.ask(messages.ApplyPlan(made['id']))['stack_id']
         done(place, stack_id, 'CREATE')
         spoil(place)
-        wait(place, 2 * INTERVAL)
+        wait(place, TWO_LOOKS)
         done(place, stack_id, 'CREATE')
         assert set(report(place, stack_id).values()) == {('changed', 'Stacks are updated only by plans.')}
         assert not any('repaired' in reason for _name, _action, _status, reason in place.events(stack_id))
@@ -159,7 +160,7 @@ def test_nothing_is_repaired_where_plans_are_required():
 def test_a_restricted_action_is_not_done(place):
     stack_id = made(place, {'drift': {'*': 'repair'}, 'resources': {'a': {'restricted_actions': 'update'}}})
     spoil(place)
-    wait(place, 2 * INTERVAL)
+    wait(place, TWO_LOOKS)
     done(place, stack_id, 'UPDATE')
     assert values(place) == ['drifted', 'v', 'v']
     assert report(place, stack_id) == {'a': ('changed', 'update is restricted.')}
@@ -170,7 +171,7 @@ def test_a_stack_is_repaired_once_in_a_while():
         stack_id = made(place, {'drift': {'*': 'repair'}})
         for repaired in (True, False):
             spoil(place)
-            wait(place, 2 * INTERVAL)
+            wait(place, TWO_LOOKS)
             done(place, stack_id, 'UPDATE')
             assert (values(place) == ['v'] * 3) == repaired
         assert report(place, stack_id)['a'][1].startswith('The last repair of the stack was at ')
@@ -198,16 +199,16 @@ def test_engines_share_the_stacks_and_each_is_looked_at_once_in_an_interval():
             done(place, stack_id, 'CREATE')
         place.cloud.chaos.counts.clear()
         place.cloud.chaos.enabled = True
-        wait(place, 3.5 * INTERVAL)
+        wait(place, 5.25 * INTERVAL)
         shown = place.cloud.chaos.counts['show']
-        assert 3 * len(ids) <= shown <= 4 * len(ids)
+        assert 3 * len(ids) <= shown <= 6 * len(ids)
 
 
 def test_repairs_survive_engines_that_die_at_any_point():
     def life(place):
         stack_id = made(place, {'drift': {'*': 'repair'}})
         spoil(place)
-        wait(place, 3 * INTERVAL)
+        wait(place, TWO_LOOKS)
         place.ask(messages.UpdateStack(stack_id=stack_id, existing=True))
         row = place.settle(stack_id)
         assert row.status == 'COMPLETE', row.reason
@@ -222,7 +223,7 @@ def test_stacks_of_one_project_share_lists():
             stack_id = it.cluster.create(f's{number}', openstack.template({
                 f'n{each}': ('OS::Neutron::Net', {'name': f'n{each}'}) for each in range(3)}))
             done(it.cluster, stack_id, 'CREATE')
-        wait(it.cluster, 2 * INTERVAL)              # all are looked at together from now on
+        wait(it.cluster, TWO_LOOKS)              # all are looked at together from now on
         before = it.requests()
         wait(it.cluster, 4 * INTERVAL)
         sent = it.requests()[len(before):]

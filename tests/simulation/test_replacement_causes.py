@@ -181,7 +181,7 @@ def test_what_a_scheduled_look_has_found(policy, spoiled, kind, what):
             cluster.cloud.objects.clear()
         else:
             next(iter(cluster.cloud.objects.values()))['value'] = 'x'
-        wait(cluster, 2 * INTERVAL)
+        wait(cluster, 3.5 * INTERVAL)            # two looks, with the random parts of the pauses between them
         done(cluster, stack_id, 'UPDATE')
         causes, text = replaced(cluster, stack_id)
         assert causes == {'a': (kind, what)} and ' at 2' in text

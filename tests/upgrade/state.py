@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
+import typing
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -55,6 +57,15 @@ def _table(table: sa.Table) -> State:
                         for each in sorted(table.indexes, key=lambda index: str(index.name))}}
 
 
+def _as_sent(annotation: str) -> str:
+    """The type of a field as it is sent. What is any value, and which keys a mapping has, is for type checkers only."""
+    def sent(name: re.Match[str]) -> str:
+        if name[0] == 'object':
+            return 'Any'
+        return 'Mapping[str, Any]' if typing.is_typeddict(vars(messages).get(name[0])) else name[0]
+    return re.sub(r'\w+', sent, annotation)
+
+
 def wire() -> State:
     """{calls: {method: {fields: {name: {type, default}}, reads, answer}}, errors: {name: {code, bases}}}. A field
     without a default is required. Errors are those which the package defines: the names that foreign plug-ins may ask
@@ -64,7 +75,7 @@ def wire() -> State:
         fields = {}
         for each in dataclasses.fields(message):
             default = messages.default(each)
-            fields[each.name] = {'type': str(each.type), 'required': default is dataclasses.MISSING,
+            fields[each.name] = {'type': _as_sent(str(each.type)), 'required': default is dataclasses.MISSING,
                                  'default': None if default is dataclasses.MISSING else _plain(default)}
         found[method] = {'fields': fields, 'reads': message.reads, 'answer': message.answer}
     errors = {name: {'code': kind.http_code, 'bases': [
