@@ -60,6 +60,12 @@ SWEEPS = (
     'tests/system/test_poison.py::test_a_stop_reaches', 'tests/system/test_restore.py::test_a_restore_takes_over',
     'tests/system/test_take_over.py::test_', 'tests/system/test_two_regions.py::test_a_service_that_fails',
     'tests/takeover/test_transfer.py::test_rows_that_make')
+# Tests in a few deployments, each of seconds. With HEATLITE_TEST_SHARE each of them is executed in one of these, and in
+# another one with another share.
+DEPLOYMENTS = (
+    'tests/system/test_canaries.py::test_answers', 'tests/system/test_commands.py::test_',
+    'tests/system/test_doors.py::test_any_server', 'tests/system/test_failover.py::test_',
+    'tests/system/test_poison.py::test_a_lone_service_gives_up', 'tests/system/test_production.py::test_the_profile')
 SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/'))
 
 
@@ -91,16 +97,30 @@ def pytest_collection_modifyitems(config, items):
 
 
 def not_of_share(items):
-    """The tests of sweeps that another share executes. It follows from their names alone, whatever their order.
+    """The tests of sweeps, and those in other deployments, that another share executes. It follows from their names
+    alone, whatever their order.
 
-    Sweeps begin with different shares: those that are shorter than there are shares would all be in the first ones."""
-    sweeps = {}
+    Sweeps begin with different shares: those that are shorter than there are shares would all be in the first ones.
+    Tests of a file are in the same deployment: some go on with what others have made there."""
+    if SHARES == 1:
+        return []
+    left_out = []
+    for (name, several), group in swept(items).items():
+        group.sort(key=lambda each: each.nodeid)
+        shares, beginning = (len(group), name.partition('::')[0]) if several else (SHARES, name)
+        left_out += [item for number, item in enumerate(group, zlib.crc32(beginning.encode()))
+                     if number % shares != (SHARE - 1) % shares]
+    return left_out
+
+
+def swept(items):
+    """{(name without parameters, whether it is one of DEPLOYMENTS): its items}"""
+    found = {}
     for item in items:
-        if item.nodeid.startswith(SWEEPS):
-            sweeps.setdefault((item.path, item.originalname), []).append(item)
-    return [item for (_path, name), sweep in sweeps.items()
-            for number, item in enumerate(sorted(sweep, key=lambda each: each.nodeid), zlib.crc32(name.encode()))
-            if number % SHARES != SHARE - 1]
+        several = item.nodeid.startswith(DEPLOYMENTS)
+        if several or item.nodeid.startswith(SWEEPS):
+            found.setdefault((item.nodeid.partition('[')[0], several), []).append(item)
+    return found
 
 
 def shared(item):
