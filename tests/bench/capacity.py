@@ -172,30 +172,30 @@ def simulated(engines: int, stacks: int, resources: int, projects: int, seconds:
     found: Figures = {'engines': engines, 'stacks': stacks, 'resources': resources, 'projects': projects}
     began = time.monotonic()
 
-    def told(what: str) -> None:
+    def report(what: str) -> None:
         say(f'{engines} engines: {what} ({time.monotonic() - began:.0f} s so far)')
 
     with Installation(seed, engines, resources, projects) as place:
-        told(f'{resources} resources are there; all engines start at once')
+        report(f'{resources} resources are there; all engines start at once')
         took = place.until(place.all_answer, 60.0)
         found['start'] = _of(place, took)
         place.pass_time(3.0)
         place.counts.reset()
-        told('without work')
+        report('without work')
         place.pass_time(seconds)
         found['idle'] = _of(place, seconds)
-        told(f'{stacks} stacks of {PER_STACK}')
+        report(f'{stacks} stacks of {PER_STACK}')
         took = place.offer(stacks, rate or stacks / 10.0, template(PER_STACK, WAITING))
         took += place.until(lambda: len(place.driven()) == stacks, 60.0)
         found['load'] = _of(place, took)
         place.pass_time(SETTLED + place.POLL)
         place.counts.reset()
-        told('the stacks wait')
+        report('the stacks wait')
         place.pass_time(seconds)
         found['in_flight'] = _of(place, seconds)
         dead = max(1, engines // 20) if engines > 1 else 0
         if dead:
-            told(f'{dead} are killed')
+            report(f'{dead} are killed')
             before = place.leases()
             lost = place.kill(dead)
             took = until_driven(place, lost, 60.0)
@@ -208,7 +208,7 @@ def simulated(engines: int, stacks: int, resources: int, projects: int, seconds:
             place.until(place.all_answer, 60.0)
             place.counts.reset()
         if at_once:
-            told(f'a new release, {at_once} at a time')
+            report(f'a new release, {at_once} at a time')
             before = place.leases()
             took = place.deploy(at_once)
             until_driven(place, before, 60.0)
@@ -216,7 +216,7 @@ def simulated(engines: int, stacks: int, resources: int, projects: int, seconds:
             found['deployed'] = {
                 **_of(place, took), 'at_once': at_once, 'most_on_one': max(place.loads()),
                 'moves_of_a_stack': sum(after[each][1] - before[each][1] for each in before) / len(before)}
-        told('the end')
+        report('the end')
     return found
 
 
