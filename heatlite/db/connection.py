@@ -356,14 +356,10 @@ def _postgresql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa
     options = {name: value for name, value in options.items() if not name.startswith('mysql_')}
     url = url.update_query_dict({'target_session_attrs': WRITABLE, **url.query})
     engine: sa.Engine = oslo_engines.create_engine(with_pooling(url), thread_checkin=False, **options)
-    connector = postgresql_connections.Connector()
+    postgresql_connections.use(engine)
     if _is_cooperative():
         from psycopg2 import extensions
         extensions.set_wait_callback(partial(postgresql_connections.let_others_run, silence=SILENCE))
-
-    @sa.event.listens_for(engine, 'do_connect')
-    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
-        return connector(**named)
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: extensions.connection, _record: object) -> None:

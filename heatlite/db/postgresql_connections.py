@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import Final
 
 import psycopg2
+import sqlalchemy as sa
 from psycopg2 import extensions
 
 CONNECT = 5                     # seconds without a reply for each of several hosts, unless the URL has connect_timeout
@@ -69,6 +70,15 @@ class Connector:
             self._first = number
             return made
         raise psycopg2.OperationalError('; '.join(problems))
+
+
+def use(engine: sa.Engine) -> None:
+    """Makes all connections of the engine by a Connector."""
+    connector = Connector()
+
+    @sa.event.listens_for(engine, 'do_connect')
+    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
+        return connector(**named)
 
 
 def _each_host(named: dict[str, object]) -> Iterator[dict[str, object]]:

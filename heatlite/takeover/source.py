@@ -17,6 +17,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.db.bulk import chunks
 from heatlite.takeover import rows, schema
 from heatlite.takeover.rows import Tree
 
@@ -24,7 +25,6 @@ T = TypeVar('T')
 
 ROOTS_AT_ONCE = 500                         # root stacks whose marks are read together
 ROWS_AT_ONCE = 4000                         # resources and events that are read together, unless one tree has more
-SELECTED_AT_ONCE = 500                      # values in one IN list
 DEEPEST = 100                               # levels of nested stacks
 SILENCE = 2.5                               # report intervals after which an engine counts as ended
 
@@ -99,7 +99,7 @@ def orphans(tx: sa.Connection, project_id: str | None, after: str, *, deleted: b
 def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
     """Those of these stacks that are not deleted."""
     table = schema.stack
-    return {stack_id for chunk in _chunks(ids) for stack_id in tx.execute(
+    return {stack_id for chunk in chunks(ids) for stack_id in tx.execute(
         sa.select(table.c.id).where(table.c.id.in_(chunk), table.c.deleted_at.is_(None))).scalars()}
 
 
@@ -152,7 +152,7 @@ def marks(tx: sa.Connection, stacks: Sequence[rows.Stack]) -> dict[str, tuple[ob
             resource.c.stack_id)))
     found: dict[str, list[object]] = {each.id: [repr(each)] for each in stacks}
     for column, query in queries:
-        aggregates = {row[0]: tuple(str(value) for value in row[1:]) for chunk in _chunks(ids)
+        aggregates = {row[0]: tuple(str(value) for value in row[1:]) for chunk in chunks(ids)
                       for row in tx.execute(query.where(column.in_(chunk)))}
         for stack_id, values in found.items():
             values.append(aggregates.get(stack_id))
@@ -168,7 +168,7 @@ def sizes(tx: sa.Connection, found: Sequence[Tree]) -> dict[str, int]:
     root_of = {stack.id: tree.root.id for tree in found for stack in tree.stacks}
     total = {tree.root.id: 0 for tree in found}
     for table in (schema.resource, schema.event):
-        for chunk in _chunks(root_of):
+        for chunk in chunks(root_of):
             for stack_id, number in tx.execute(sa.select(table.c.stack_id, sa.func.count()).where(
                     table.c.stack_id.in_(chunk)).group_by(table.c.stack_id)):
                 total[root_of[stack_id]] += number
@@ -214,7 +214,7 @@ def filled(tx: sa.Connection, found: Sequence[Tree]) -> list[Tree]:
 def tags(tx: sa.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
     table = schema.stack_tag
     found: dict[str, list[str]] = {}
-    for chunk in _chunks(ids):
+    for chunk in chunks(ids):
         for stack_id, tag in tx.execute(sa.select(table.c.stack_id, table.c.tag).where(
                 table.c.stack_id.in_(chunk)).order_by(table.c.id)):
             found.setdefault(stack_id, []).append(tag)
@@ -273,7 +273,7 @@ def _all(tx: sa.Connection, cls: type[T], query: sa.Select[tuple[object, ...]]) 
 
 def _where(tx: sa.Connection, cls: type[T], query: sa.Select[tuple[object, ...]], column: sa.ColumnElement[object],
            values: Iterable[object]) -> list[T]:
-    return [each for chunk in _chunks(values) for each in _all(tx, cls, query.where(column.in_(chunk)))]
+    return [each for chunk in chunks(values) for each in _all(tx, cls, query.where(column.in_(chunk)))]
 
 
 def _by_id(tx: sa.Connection, cls: type[T], table: sa.Table, ids: Iterable[int | None]) -> dict[int, T]:
@@ -287,11 +287,3 @@ def _grouped(found: Iterable[T], name: str) -> dict[object, list[T]]:
     for each in found:
         groups.setdefault(getattr(each, name), []).append(each)
     return groups
-
-
-def _chunks(values: Iterable[T]) -> Iterator[list[T]]:
-    found = list(values)
-    for begin in range(0, len(found), SELECTED_AT_ONCE):
-        yield found[begin:begin + SELECTED_AT_ONCE]
-
-

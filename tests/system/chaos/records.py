@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 
-from heatlite.db.postgresql_connections import Connector
+from heatlite.db import postgresql_connections
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,7 @@ def _postgresql(url: str) -> sa.Engine:
     """Connects anew each time: a server that stands still would not answer in a connection that there is."""
     engine = sa.create_engine(url, isolation_level='AUTOCOMMIT', poolclass=sa.NullPool,
                               connect_args={'connect_timeout': 2, 'target_session_attrs': 'read-write'})
-    connector = Connector()
-
-    @sa.event.listens_for(engine, 'do_connect')
-    def _connect(_dialect: object, _record: object, _given: object, named: dict[str, object]) -> object:
-        return connector(**named)
-
+    postgresql_connections.use(engine)
     return engine
 
 
