@@ -10,7 +10,6 @@ import functools
 import os
 import random
 import time
-from collections import deque
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
@@ -19,95 +18,24 @@ import greenlet
 from eventlet import hubs, patcher
 
 from heatlite.common import activity, green_workers, turns
+from heatlite.common.fair_queue import FairQueue
 from heatlite.common.runtime import EPOCH, Flag, Thread
 
-TURN = 0.004                     # seconds that a green thread may work before the others run
+TURN = 0.004                     # seconds that green threads may work before the event loop polls
+TURN_ALONE = 0.010               # while one tree of stacks is all that works: each pause costs it some caches
+SHARED_SECONDS = 1.0             # how long another tree is expected after there was one
 STACK, MARK = activity.MARKS
+OTHERS = ('others', '', '')       # the keys of threads whose work is of no stack, or is chosen when they continue
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, by RFC 4122
 
 
 def share() -> None:
     """Makes long computations of all packages yield (`turns`). The main thread calls it once."""
-    turns.use(_rounds().pause)
-
-
-class Rounds:
-    """Shares the process fairly among green threads that seldom wait for anything.
-
-    A round is what runs between two polls of the event loop. Once a round has lasted `TURN` seconds, threads that call
-    `pause` or `turn` continue in the next one. Threads that are about to begin work queue for it: each lets only the
-    next one check, so a round that is over delays one thread, and not hundreds of them.
-    """
-
-    def __init__(self) -> None:
-        self._identify = patcher.original('threading').get_ident
-        self._thread = self._identify()
-        self._began = 0.0                       # when the current round began, as of the last check
-        self._line: deque[GreenFlag] = deque()  # of waiting threads; the one before them sleeps
-        self._has_front = False
-
-    def turn(self) -> None:
-        """Returns in a round that has time left, or in the next one. For threads that are about to begin some work.
-
-        A computation that pauses may use up each round before this thread continues: it begins all the same then.
-        """
-        if not self._is_over():
-            return
-        if self._has_front:
-            self._stand_in_line()               # returns at the front
-        self._has_front = True
-        try:
-            if self._is_over():
-                self._next()
-        finally:
-            self._pass_front()
-
-    def _stand_in_line(self) -> None:
-        place = GreenFlag()
-        self._line.append(place)
-        try:
-            place.wait()
-        except BaseException:                   # killed
-            if place in self._line:
-                self._line.remove(place)
-            else:
-                self._pass_front()
-            raise
-
-    def _pass_front(self) -> None:
-        """Gives the place at the front to the next in line. It stays taken until that thread runs: a thread that came
-        before would be a second one at the front, and all at the front wait for each round together."""
-        if self._line:
-            self._line.popleft().set()
-        else:
-            self._has_front = False
-
-    def pause(self) -> None:
-        """Returns at once, or in the next round. For threads in the middle of their work."""
-        if self._is_over():
-            self._next()
-
-    def _is_over(self) -> bool:
-        """Whether the round has lasted too long; False in other OS threads and in the event loop."""
-        if time.monotonic() - self._began < TURN:
-            return False
-        return self._identify() == self._thread and eventlet.getcurrent() is not hubs.get_hub().greenlet
-
-    def _next(self) -> None:
-        before = self._began
-        eventlet.sleep(0)
-        if self._began == before:               # the first thread to continue in this round
-            self._began = time.monotonic()
-
-
-@functools.cache
-def _rounds() -> Rounds:
-    """The rounds of this process: made in its main thread, by `patch` or by the first caller."""
-    return Rounds()
+    turns.use(_rounds().turn)
 
 
 class _Waiter:
-    """A thread that waits for a flag. `thread`: None once it goes on, for whatever reason."""
+    """A thread that waits. `thread`: None once it goes on, for whatever reason."""
 
     __slots__ = ('is_released', 'thread')
 
@@ -116,9 +44,83 @@ class _Waiter:
         self.is_released = False
 
     def wake(self) -> None:
-        """Called by the event loop."""
+        """Called by the event loop. Returns when the thread waits again."""
         if self.thread is not None:
             self.thread.switch()
+
+
+class Rounds:
+    """Shares the process fairly among green threads that seldom wait for anything.
+
+    Once they have worked for `TURN` seconds since the event loop polled, each that calls `turn` waits. After the next
+    poll the loop continues them one after the other, for `TURN` seconds again. Projects, and below each its trees,
+    take turns, as do all of them with the threads without owners: hundreds of one project delay that of another by two
+    rounds.
+    """
+
+    def __init__(self) -> None:
+        self._identify = patcher.original('threading').get_ident
+        self._thread = self._identify()
+        self._began = 0.0                       # when the current round began; idle time counts, too
+        self._waiting: FairQueue[_Waiter] = FairQueue()
+        self._is_planned = False                # the next round
+        self._owners: tuple[str, ...] = ()      # of the work that came last, and when it did
+        self._owners_at = 0.0
+        self._shared_until = 0.0                # monotonic time until which several trees are expected
+
+    def turn(self, *owners: str) -> None:
+        """Returns at once, or in one of the next rounds. `owners`: project and root stack of the work, if known.
+
+        Does not wait in other OS threads, nor in the event loop.
+        """
+        now = time.monotonic()
+        if owners:
+            self._note(owners, now)
+        if now - self._began < self._length(now) or not self._may_wait():
+            return
+        waiter = _Waiter(greenlet.getcurrent())
+        self._waiting.put(waiter, *(('of stacks', *owners) if owners else OTHERS))
+        self._plan()
+        try:
+            hubs.get_hub().switch()
+        finally:                                # the thread may have been killed
+            waiter.thread = None
+
+    def _note(self, owners: tuple[str, ...], now: float) -> None:
+        if owners != self._owners:
+            if now - self._owners_at < SHARED_SECONDS:
+                self._shared_until = now + SHARED_SECONDS
+            self._owners = owners
+        self._owners_at = now
+
+    def _length(self, now: float) -> float:
+        return TURN if now < self._shared_until else TURN_ALONE
+
+    def _may_wait(self) -> bool:
+        return self._identify() == self._thread and greenlet.getcurrent() is not hubs.get_hub().greenlet
+
+    def _plan(self) -> None:
+        if not self._is_planned:
+            self._is_planned = True
+            hubs.get_hub().schedule_call_global(0, self._round)
+
+    def _round(self) -> None:
+        """Called by the event loop after it has polled."""
+        self._is_planned = False
+        now = self._began = time.monotonic()
+        try:
+            while self._waiting and now - self._began < self._length(now):
+                self._waiting.take().wake()
+                now = time.monotonic()
+        finally:
+            if self._waiting:
+                self._plan()
+
+
+@functools.cache
+def _rounds() -> Rounds:
+    """The rounds of this process: made in its main thread, by `patch` or by the first caller."""
+    return Rounds()
 
 
 class GreenFlag:
@@ -217,8 +219,8 @@ class GreenRuntime:
         self._used += 32
         return f'{found[:8]}-{found[8:12]}-4{found[13:16]}-{VARIANT[found[16]]}{found[17:20]}-{found[20:]}'
 
-    def turn(self) -> None:
-        _rounds().turn()
+    def turn(self, *owners: str) -> None:
+        _rounds().turn(*owners)
 
     def random(self) -> float:
         return random.random()

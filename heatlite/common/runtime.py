@@ -69,10 +69,11 @@ class Runtime(Protocol):
     def uuid(self) -> str:
         """A random UUID, lower case with dashes."""
 
-    def turn(self) -> None:
+    def turn(self, *owners: str) -> None:
         """Yields to other threads if this process has been busy for long.
 
-        Call it before work of some milliseconds that many threads may have at once.
+        Call it before work of some milliseconds that many threads may have at once. `owners`: project and root stack
+        of that work, if known; they take turns.
         """
 
     def random(self) -> float:

@@ -242,7 +242,7 @@ class SimulatedRuntime:
     def uuid(self) -> str:
         return str(uuid.UUID(int=self.universe.random.getrandbits(128), version=4))
 
-    def turn(self) -> None:
+    def turn(self, *owners: str) -> None:
         """Virtual time passes in no work; threads may switch all the same."""
         self.give_way()
 

@@ -6,20 +6,22 @@ import eventlet
 import pytest
 
 from heatlite.common import green_threads
+from heatlite.common.green_threads import SHARED_SECONDS, TURN, TURN_ALONE
 
 THREADS, CALLS = 20, 10
+LARGE, OTHER_TREE, OTHER = ('project', 'large'), ('project', 'other'), ('other project', 'small')
 
 
 class Counted(green_threads.Rounds):
-    """Counts how often a thread waits for the next round."""
+    """Counts the rounds."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.waits = 0
+        self.number = 0
 
-    def _next(self) -> None:
-        self.waits += 1
-        super()._next()
+    def _round(self) -> None:
+        self.number += 1
+        super()._round()
 
 
 @pytest.fixture
@@ -27,56 +29,135 @@ def clock(clock_of):
     return clock_of(green_threads)
 
 
-def test_one_thread_at_a_time_waits_for_the_next_round(clock):
-    rounds, done = Counted(), []
+@pytest.fixture
+def rounds(clock):
+    return Counted()
+
+
+def finished(threads):
+    for thread in threads:
+        thread.wait()
+
+
+def test_threads_continue_in_the_order_in_which_they_came_and_each_round_has_its_seconds(clock, rounds):
+    done = []
 
     def work(name):
         for _ in range(CALLS):
             rounds.turn()
-            clock.seconds += green_threads.TURN           # each call takes a round
+            clock.seconds += TURN_ALONE / 4
             done.append(name)
 
-    threads = [eventlet.spawn(work, name) for name in range(THREADS)]
-    for thread in threads:
-        thread.wait()
-    assert rounds.waits <= 2 * THREADS * CALLS
-    assert len(set(done[:THREADS])) > THREADS // 2, 'some threads had no turn'
+    finished([eventlet.spawn(work, name) for name in range(THREADS)])
+    assert len(done) == THREADS * CALLS
+    assert rounds.number <= THREADS * CALLS / 4 + 1
+    assert len(set(done[:4 * THREADS])) > THREADS // 2, 'some threads had no turn'
 
 
-def test_a_long_computation_does_not_keep_those_from_work_that_are_about_to_begin_some(clock):
-    """It pauses only when it has used up the round, and continues before them in the next one."""
-    rounds, begun = Counted(), []
+def test_hundreds_of_threads_of_a_project_do_not_delay_one_of_another(clock, rounds):
+    """Each takes the whole round: the thread of the other project waits for two, and not for hundreds."""
+    done = []
+
+    def work(name, owners):
+        rounds.turn(*owners)
+        clock.seconds += TURN_ALONE
+        done.append(name)
+
+    threads = [eventlet.spawn(work, number, ('project', f'tree {number}')) for number in range(200)]
+    eventlet.sleep(0)
+    threads.append(eventlet.spawn(work, 'small', OTHER))
+    finished(threads)
+    assert done.index('small') <= 3
+
+
+def test_threads_without_owners_take_every_second_turn(clock, rounds):
+    """The pool's threads: which call is the next one is decided when they continue."""
+    done = []
+
+    def work(name, owners):
+        rounds.turn(*owners)
+        clock.seconds += TURN_ALONE
+        done.append(name)
+
+    threads = [eventlet.spawn(work, 'stack', (f'project {number}', f'tree {number}')) for number in range(50)]
+    threads += [eventlet.spawn(work, 'pool', ()) for _ in range(5)]
+    finished(threads)
+    assert done[:10].count('pool') == 5
+
+
+def test_a_long_computation_does_not_keep_those_from_work_that_are_about_to_begin_some(clock, rounds):
+    begun = []
 
     def compute():
         for _ in range(100):
-            clock.seconds += green_threads.TURN
-            rounds.pause()
+            clock.seconds += TURN_ALONE
+            rounds.turn()
+        begun.append('computed')
 
     def work(name):
-        rounds.turn()
+        rounds.turn(*OTHER)
         begun.append(name)
 
     computing = eventlet.spawn(compute)
     eventlet.sleep(0)
     threads = [eventlet.spawn(work, name) for name in range(10)]
-    computing.wait()
-    assert begun == [*range(10)]
-    for thread in threads:
-        thread.wait()
+    finished([computing, *threads])
+    assert begun == [*range(10), 'computed']
 
 
-def test_a_killed_thread_does_not_keep_the_others_waiting(clock):
-    rounds, done = Counted(), []
+def test_a_round_is_shorter_while_several_trees_work(clock, rounds):
+    def calls_in_a_round(*owners):
+        """The calls of 1 ms, one tree after the other, that are made before one waits."""
+        clock.seconds += 1
+        rounds.turn()                               # another round begins
+        number, made = rounds.number, 0
+        while rounds.number == number:
+            rounds.turn(*owners[made % len(owners)])
+            clock.seconds += 0.001
+            made += 1
+        return made
+
+    def measured():
+        clock.seconds += SHARED_SECONDS
+        alone = calls_in_a_round(LARGE)
+        assert alone == pytest.approx(TURN_ALONE / 0.001, abs=2)
+        shared = calls_in_a_round(LARGE, OTHER_TREE)
+        assert shared == pytest.approx(TURN / 0.001, abs=2)
+        clock.seconds += SHARED_SECONDS
+        assert calls_in_a_round(LARGE) == alone
+
+    eventlet.spawn(measured).wait()
+
+
+def test_a_killed_thread_does_not_keep_the_others_waiting(clock, rounds):
+    done = []
 
     def work(name):
         rounds.turn()
-        clock.seconds += green_threads.TURN
+        clock.seconds += TURN_ALONE
         done.append(name)
 
     threads = [eventlet.spawn(work, name) for name in range(5)]
-    eventlet.sleep(0)                               # the first one waits for a round, the others for the first
-    threads[1].kill()
+    eventlet.sleep(0)
+    threads[0].kill()
     threads[2].kill()
-    for thread in threads[3:]:
-        thread.wait()
-    assert {3, 4} <= set(done)
+    finished(threads[3:])
+    assert done == [1, 3, 4]
+
+
+def test_an_error_in_a_thread_does_not_end_the_rounds(clock, rounds, capsys):
+    done = []
+
+    def work(name):
+        rounds.turn()
+        clock.seconds += TURN_ALONE
+        if name == 'fails':
+            raise RuntimeError('fails')
+        done.append(name)
+
+    threads = [eventlet.spawn(work, name) for name in ('first', 'fails', 'last')]
+    eventlet.sleep(0)
+    with pytest.raises(RuntimeError):
+        threads[1].wait()
+    threads[2].wait()
+    assert done == ['first', 'last']

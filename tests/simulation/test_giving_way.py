@@ -15,9 +15,9 @@ def test_a_runner_does_so_before_each_event(monkeypatch):
     """Thousands of calls may return while it works: their events would wait one behind the other."""
     turns, turn = Counter(), SimulatedRuntime.turn
 
-    def counted(self):
+    def counted(self, *owners):
         turns[getattr(self.universe.current().function, '__func__', None)] += 1
-        turn(self)
+        turn(self, *owners)
 
     monkeypatch.setattr(SimulatedRuntime, 'turn', counted)
     cluster = Cluster()

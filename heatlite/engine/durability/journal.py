@@ -11,10 +11,10 @@ import logging
 from collections.abc import Callable, Sequence
 
 from heatlite.common import exception, metrics, outages, retries
+from heatlite.common.fair_queue import NO_OWNERS, FairQueue
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
 from heatlite.db.connection import Contention, Database
-from heatlite.engine.durability.fair_queue import FairQueue
 from heatlite.planning.states import Change
 
 LOG = logging.getLogger(__name__)
@@ -47,11 +47,10 @@ class Journal:
     def __init__(self, runtime: Runtime, database: Database, largest: int = 2000,
                  refused: Callable[[str, Exception], None] = lambda stack_id, error: None,
                  noted: Callable[[str], None] = lambda stack_id: None,
-                 owners: Callable[[str], tuple[str, str]] = lambda stack_id: ('', '')) -> None:
+                 owners: Callable[[str], tuple[str, str]] = lambda stack_id: NO_OWNERS) -> None:
         """`largest`: the most changes in one transaction; `refused(stack, error)`: called for a change that cannot be
         stored; `noted(stack)`: called when events of a stack were stored. Both run in the journal's thread.
-        `owners(stack)`: its project and its root stack, which take turns, as do the stacks of a tree; '' for both where
-        they are not known."""
+        `owners(stack)`: its project and its root stack, which take turns, as do the stacks of a tree."""
         self._largest = largest
         self._runtime = runtime
         self._database = database

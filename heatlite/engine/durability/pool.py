@@ -5,12 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from heatlite.common.fair_queue import NO_OWNERS, FairQueue
 from heatlite.common.runtime import Runtime, Thread
-from heatlite.engine.durability.fair_queue import FairQueue
 
 LOG = logging.getLogger(__name__)
-
-NO_OWNERS = ('',)
 
 
 class Pool:

@@ -40,7 +40,7 @@ class LeasedStack:
 
     @property
     def owners(self) -> tuple[str, str]:
-        """Whose work this is: project and tree take turns where work queues (`durability.fair_queue`)."""
+        """Whose work this is: project and tree take turns where work queues (`common.fair_queue`)."""
         return self.row.project_id, self.row.root_id
 
     def subject(self, resource: str | None = None) -> Subject:

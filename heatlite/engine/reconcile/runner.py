@@ -123,9 +123,11 @@ class Runner:
             if not self.is_idle:
                 self._perform(self._host.begin(self))
             while not self._inbox.is_stopped:
-                self._runtime.turn()            # thousands of events may wait
                 work = self._inbox.take()
-                if work is not None:
+                if work is None:
+                    continue
+                self._runtime.turn(*self.leased.owners)         # thousands of events may wait, of hundreds of stacks
+                if not self._inbox.is_stopped:
                     self._perform(work())
                     self._forget_ended()
         except LeaseLost:
@@ -159,7 +161,7 @@ class Runner:
             command = waiting.popleft()
             performed += 1
             if not performed % COMMANDS_AT_ONCE:
-                self._runtime.turn()
+                self._runtime.turn(*self.leased.owners)
             match command:
                 case c.Persist():
                     waiting.extend(store.persist(command))

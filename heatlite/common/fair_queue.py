@@ -8,6 +8,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 T = TypeVar('T')
 
+NO_OWNERS = ('', '')             # keys, as projects and root stacks are, of work that is of no stack
+
 # The items below a key; or below one that is not the last one, by the next key: that at the front takes its turn next.
 _Below: TypeAlias = 'OrderedDict[str, _Below[T]] | deque[T]'
 
@@ -45,6 +47,8 @@ class FairQueue(Generic[T]):
         if not self._size:
             raise KeyError('the queue is empty')
         self._size -= 1
+        if self._size and len(self._items) == 1:
+            return next(iter(self._items.values())).popleft()
         path: list[tuple[OrderedDict[str, _Below[T]], str]] = []
         below: _Below[T] = self._turns
         while isinstance(below, OrderedDict):
@@ -60,6 +64,10 @@ class FairQueue(Generic[T]):
 
     def take_many(self, most: int) -> Sequence[T]:
         """Remove and return the next items, `most` at most."""
+        if most >= self._size and len(self._items) == 1:
+            found = [*next(iter(self._items.values()))]
+            self.clear()
+            return found
         return [self.take() for _ in range(min(most, self._size))]
 
     def clear(self) -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatlite.engine.durability.fair_queue import FairQueue
+from heatlite.common.fair_queue import FairQueue
 
 ITEMS = st.lists(st.tuples(st.sampled_from('ab'), st.sampled_from('123')), max_size=40)
 
