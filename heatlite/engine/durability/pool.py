@@ -18,15 +18,27 @@ class Pool:
         self._waiting: FairQueue[Callable[[], None]] = FairQueue()
         self._idle: list[Worker] = []
         self._workers: list[Worker] = []
+        self._waking: Worker | None = None      # was woken up and has not asked for a call since
 
     def run(self, call: Callable[[], None], *owners: str) -> None:
         """Run `call` soon. It must catch its own errors; others are only logged. `owners`: whose call it is, as the
         keys of a FairQueue; all calls of a pool have them, or none has."""
         self._waiting.put(call, *(owners or NO_OWNERS))
+        self._wake()
+
+    def _wake(self) -> None:
+        """Wake up a worker if calls wait; it will wake up the next one when it takes a call.
+
+        A burst of calls that never block is executed by a few workers so, not by one for each.
+        """
+        if self._waking is not None or not self._waiting:
+            return
         if self._idle:
-            self._idle.pop().wake()
+            self._waking = self._idle.pop()
+            self._waking.wake()
         elif len(self._workers) < self._size:
-            self._workers.append(Worker(self._runtime, self))
+            self._waking = Worker(self._runtime, self)
+            self._workers.append(self._waking)
 
     @property
     def waiting(self) -> int:
@@ -47,14 +59,19 @@ class Pool:
         for worker in self._workers:
             if worker.current is call:
                 self._workers.remove(worker)
-                if self._waiting:
-                    self._workers.append(Worker(self._runtime, self))
+                self._wake()
                 worker.thread.kill()
                 return
 
-    def next(self) -> Callable[[], None] | None:
-        """Take the next call; None: there is none."""
-        return self._waiting.take() if self._waiting else None
+    def next(self, worker: Worker) -> Callable[[], None] | None:
+        """Take the next call for a worker; None: there is none."""
+        if self._waking is worker:
+            self._waking = None
+        if not self._waiting:
+            return None
+        call = self._waiting.take()
+        self._wake()
+        return call
 
     def rests(self, worker: Worker) -> None:
         """Note that a worker waits for `wake`."""
@@ -84,7 +101,7 @@ class Worker:
             # Hundreds of calls that never block must not starve other threads. Whose call is the next one is decided
             # after that wait, so that owners and not threads take turns.
             self._runtime.turn()
-            self.current = call = self._pool.next()
+            self.current = call = self._pool.next(self)
             if call is None:
                 self._pool.rests(self)
                 self._given.wait()

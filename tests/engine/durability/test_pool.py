@@ -1,7 +1,9 @@
 """The pool of threads over the simulated runtime: whose call is next is decided when a thread is free."""
 
+import eventlet
 import pytest
 
+from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine.durability.pool import Pool
 from heatlite.testing.runtime import Universe
 
@@ -60,3 +62,29 @@ def test_a_call_that_fails_ends_no_thread(universe, caplog):
     pool.run(lambda: called.append('next'))
     assert universe.run(lambda: called == ['next'])
     assert 'KeyError' in caplog.text
+
+
+class Unhurried(GreenRuntime):
+    def turn(self, *owners):
+        """The round has time left."""
+
+
+def test_a_burst_of_calls_that_do_not_block_needs_few_threads():
+    """To wake up a thread for each costs as much as a short call."""
+    pool, called = Pool(Unhurried(), 100), []
+    for number in range(50):
+        pool.run(lambda number=number: called.append(number))
+    eventlet.sleep(0)
+    pool.stop()
+    assert called == [*range(50)]
+    assert len(pool._workers) <= 2
+
+
+def test_calls_that_block_are_under_way_together(universe):
+    runtime = universe.process('engine')
+    pool, gate = Pool(runtime, 100), runtime.flag()
+    for _ in range(50):
+        pool.run(gate.wait)
+    assert universe.run(lambda: pool.running == 50)
+    gate.set()
+    assert universe.run(lambda: pool.running == 0)
