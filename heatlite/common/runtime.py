@@ -15,7 +15,7 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 EPOCH = datetime(1970, 1, 1)
-COLLECT_AFTER = 20_000, 10, 10      # new objects before garbage is collected; a list of 10 000 rows makes 200 000
+COLLECT_AFTER = 100_000, 10, 10     # new objects before garbage is collected; a list of 10 000 rows makes 200 000
 
 T = TypeVar('T')
 
