@@ -55,9 +55,10 @@ from heatlite.planning.walk import Walk
 NewUuid = Callable[[str, int | None, int], str]
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
-# Steps that have begun and whose first call has not returned: what an engine keeps for a step is then a part of the
-# stack only. Many more than calls run at once, so that none waits for the next to begin.
-MOST_UNANSWERED = 4000
+# Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none
+# waits for the next to begin; and few, so that begin and end of a short step are stored by one write of its row, and an
+# engine keeps contexts for a part of a large stack only.
+MOST_UNANSWERED = 400
 
 
 class Traversal:
