@@ -88,7 +88,7 @@ def patch() -> None:
     # The system's resolver handles /etc/hosts and IPv6 as operators expect; eventlet's costs 0.1 s to import.
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
     import eventlet
-    eventlet.monkey_patch()
+    eventlet.monkey_patch(psycopg=False)        # that imports the driver; `db.connection` does it where it is used
     from heatlite.common import green_threads
     green_threads.share()
 

@@ -430,3 +430,20 @@ def test_what_somebody_left_open_is_rolled_back_when_it_returns_to_the_pool(db):
     with db.writer() as tx:
         stacks.insert(tx, stack('s2'))
     assert ids(db) == ['s2']
+
+
+@pytest.mark.parametrize('url, driver', [
+    ('sqlite:///file.sqlite', None), ('mysql+pymysql://host/heatlite', 'pymysql'),
+    ('postgresql+psycopg2://host/heatlite', 'psycopg2'),
+])
+def test_only_the_driver_of_its_database_is_loaded_by_a_program(url, driver):
+    """Each takes some MiB of every process."""
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-c', f'''
+import sys
+from heatlite.common import runtime
+runtime.patch()
+from heatlite.db.connection import Database
+Database({url!r})
+print([name for name in ('pymysql', 'psycopg2') if name in sys.modules])
+'''], capture_output=True, text=True, check=False)
+    assert done.stdout.strip() == str([driver] if driver else []), done.stderr
