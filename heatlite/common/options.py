@@ -182,8 +182,8 @@ ENGINE: list[Opt] = [
     IntOpt('max_stacks', default=1000, min=1,
            help='Stacks an engine drives at once; what comes beyond is left for other engines.'),
     IntOpt('runner_pool_size', default=256, min=1,
-           help='Calls to plug-ins that may run at once in one engine. Of one stack, 400 resources wait at most for '
-                'the first call of them to return.'),
+           help='Calls to plug-ins that may run at once in one engine. Of one stack, at most 400 '
+                'resources wait for their first call to return.'),
     FloatOpt('poll_interval', default=1.0, min=0.0,
              help='Seconds between two checks of a resource whose type does not say.'),
     FloatOpt('force_delete_timeout', default=300.0, min=0.0,
