@@ -20,12 +20,13 @@ EVERY = 2000            # steps between two turns; one step is one event, node, 
 
 _held: ContextVar[bool] = ContextVar('turns held', default=False)
 _check: ContextVar[Callable[[], None] | None] = ContextVar('turns check', default=None)
-_turn: Callable[[], None] | None = None
+_turn: Callable[..., None] | None = None
 _spent = 0
 
 
-def use(turn: Callable[[], None] | None) -> None:
-    """Installs the function that runs after each `EVERY` steps, for the whole process."""
+def use(turn: Callable[..., None] | None) -> None:
+    """Installs the function that runs after each `EVERY` steps, for the whole process. `begin` passes it a project
+    twice: the owners of work that is of no stack."""
     global _turn
     _turn = turn
 
@@ -44,6 +45,13 @@ def spend(steps: int = 1) -> None:
             check()
         if _turn is not None and not _held.get():
             _turn()
+
+
+def begin(project_id: str | None) -> None:
+    """Lets other work run first if the process has been busy for long: projects take turns. For a thread that is about
+    to begin work for a project, such as a request; it must not have a database transaction."""
+    if _turn is not None:
+        _turn(*((project_id, project_id) if project_id else ()))
 
 
 def paced(items: Iterable[T], steps: int = 1) -> Iterator[T]:

@@ -93,6 +93,8 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
 def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, Any], method: str,
             arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
     now = runtime.current().now
+    if method != WAKE:
+        turns.begin(request.project_id)
     before = commits.begun()
     try:
         if context.get(messages.DEADLINE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import eventlet
 import pytest
 
-from heatlite.common import green_threads
+from heatlite.common import green_threads, turns
 from heatlite.common.green_threads import SHARED_SECONDS, TURN, TURN_ALONE
 
 THREADS, CALLS = 20, 10
@@ -68,6 +68,22 @@ def test_hundreds_of_threads_of_a_project_do_not_delay_one_of_another(clock, rou
     threads.append(eventlet.spawn(work, 'small', OTHER))
     finished(threads)
     assert done.index('small') <= 3
+
+
+def test_requests_of_a_project_wait_for_few_of_another(clock, rounds, monkeypatch):
+    monkeypatch.setattr(turns, '_turn', rounds.turn)
+    done = []
+
+    def request(project_id):
+        turns.begin(project_id)
+        clock.seconds += TURN_ALONE
+        done.append(project_id)
+
+    threads = [eventlet.spawn(request, project_id) for project_id in ('busy', None) for _ in range(100)]
+    eventlet.sleep(0)
+    threads.append(eventlet.spawn(request, 'quiet'))
+    finished(threads)
+    assert done.index('quiet') <= 4
 
 
 def test_threads_without_owners_take_every_second_turn(clock, rounds):

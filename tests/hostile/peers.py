@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from tests.hostile import metrics, refactors, stack_sets
+from tests.hostile import floods, metrics, refactors, stack_sets
 from tests.hostile.stages import settled
 from tests.hostile.tenants import Tenant
 
@@ -225,6 +225,7 @@ PEERS = (
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),
+    Peer('32 callers without a pause', floods.flood, frozenset({201, 204, 403, 429, 503}), quick=False),
     Peer('120 000 form fields', form, REFUSED, api=CFN),
     Peer('100 MB of form', large_form, REFUSED, api=CFN),
     Peer('15 000 parts', parts, REFUSED, api=CFN),

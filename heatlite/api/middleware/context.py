@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from heatlite.common import turns
 from heatlite.common.context import RequestContext
 from heatlite.common.policy import Policy
 
@@ -28,7 +29,8 @@ class ContextMiddleware:
         self._trust_url_header = trust_url_header
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        environ[KEY] = self._context(environ)
+        found = environ[KEY] = self._context(environ)
+        turns.begin(found.project_id)               # a project whose callers never pause must not delay all others
         return self._app(environ, start_response)
 
     def _context(self, environ: WSGIEnvironment) -> RequestContext:
