@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -137,8 +138,8 @@ def attack(campaign: Campaign, peer: Peer) -> Row:
     time.sleep(SETTLES)
     seen = campaign.neighbour.between(began, time.monotonic())
     campaign.seen += seen
-    wrong = [status for status in statuses if status not in peer.allowed]
-    diagnostics = [f'answered {statuses}'] if wrong else []
+    wrong = Counter(status for status in statuses if status not in peer.allowed)
+    diagnostics = [f'answered, beside {len(statuses) - wrong.total()} others: {dict(wrong)}'] if wrong else []
     row = campaign.measured(peer.name, 'connection', Answer(statuses[-1], str(statuses), seconds / len(statuses)),
                             None, seen, diagnostics, peer.within)
     campaign.rows.append(row)

@@ -225,7 +225,7 @@ PEERS = (
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),
-    Peer('32 callers without a pause', floods.flood, frozenset({201, 204, 403, 429, 503}), quick=False),
+    Peer('32 callers without a pause', floods.flood, frozenset({201, 204, 400, 429, 503}), quick=False),
     Peer('120 000 form fields', form, REFUSED, api=CFN),
     Peer('100 MB of form', large_form, REFUSED, api=CFN),
     Peer('15 000 parts', parts, REFUSED, api=CFN),
