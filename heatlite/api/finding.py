@@ -108,7 +108,7 @@ def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, object
     meanwhile."""
     stored = list(found.outputs or ())
     running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
-    wanted = tuple(output['output_key'] for output in stored
+    wanted = tuple(str(output['output_key']) for output in stored
                    if output.get('live') or (running and output.get('output_value') is None))
     answer = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
     anew = {output['output_key']: output for output in answer or ()}

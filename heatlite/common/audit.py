@@ -13,7 +13,6 @@ import queue
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from oslo_config import cfg
 
@@ -75,10 +74,12 @@ def document(change: Change, observer: str) -> dict[str, object]:
     for name, value in change.tags.items():
         if value:
             found.add_tag(tag.generate_name_value_tag(name, _bounded(value)))
-    made: dict[str, Any] = json.loads(json.dumps(found.as_dict()))
-    made['initiator'].update({name: value for name, value in (
-        ('project_id', _bounded(who.project_id)), ('domain_id', _bounded(who.domain_id)),
-        ('roles', [_bounded(role) for role in who.roles[:20]])) if value})
+    made: dict[str, object] = json.loads(json.dumps(found.as_dict()))
+    shown = made['initiator']
+    if isinstance(shown, dict):
+        shown.update({name: value for name, value in (
+            ('project_id', _bounded(who.project_id)), ('domain_id', _bounded(who.domain_id)),
+            ('roles', [_bounded(role) for role in who.roles[:20]])) if value})
     return made
 
 

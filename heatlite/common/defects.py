@@ -19,7 +19,7 @@ MOST_PLACES = 1000              # remembered
 DEFECTS = (AttributeError, TypeError, LookupError, NameError, ArithmeticError, AssertionError, ImportError,
            NotImplementedError, RecursionError, SyntaxError, UnboundLocalError)
 
-_reported = ExpiringCache(MOST_PLACES, AGAIN_AFTER)
+_reported: ExpiringCache[bool] = ExpiringCache(MOST_PLACES, AGAIN_AFTER)
 
 
 def is_defect(error: BaseException) -> bool:

@@ -8,12 +8,22 @@ looked up on the class, so a subclass inherits both; no other module maps errors
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 from heatlite.common.i18n import _
 
 INTERNAL_FAILURE = 'InternalFailure'
 INVALID_PARAMETER = 'InvalidParameterValue'
 LONGEST_TEXT = 10_000               # characters of one error: it may quote a value as long as a request
+
+
+class WireError(TypedDict, total=False):
+    """An error as it is sent; one of another release may have fewer fields."""
+
+    name: str
+    bases: list[str]            # names of its base classes, the nearest first, for receivers of an older release
+    message: str
+    state: dict[str, object]    # the attributes that are JSON values (path, details...)
 
 
 def shortened(text: str) -> str:

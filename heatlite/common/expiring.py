@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable
-from typing import Any
+from typing import Generic, TypeVar, overload
 
 import cachetools
 
 from heatlite.common import runtime
+
+D = TypeVar('D')
+V = TypeVar('V')
 
 
 def _now() -> float:
     return runtime.current().monotonic()
 
 
-class ExpiringCache:
+class ExpiringCache(Generic[V]):
     """Holds at most `most` values, each for `seconds`; of too many, the one that was used least recently goes.
 
     Threads of all kinds may use it.
@@ -24,19 +27,25 @@ class ExpiringCache:
     __slots__ = ('_lock', '_values')
 
     def __init__(self, most: int, seconds: float) -> None:
-        self._values: cachetools.TTLCache[Hashable, object] = cachetools.TTLCache(most, seconds, timer=_now)
+        self._values: cachetools.TTLCache[Hashable, V] = cachetools.TTLCache(most, seconds, timer=_now)
         self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
 
-    def get(self, key: Hashable, default: object = None) -> Any:
+    @overload
+    def get(self, key: Hashable) -> V | None: ...
+
+    @overload
+    def get(self, key: Hashable, default: D) -> V | D: ...
+
+    def get(self, key: Hashable, default: object = None) -> object:
         """Returns the value, or `default`."""
         with self._lock:
             return self._values.get(key, default)
 
-    def put(self, key: Hashable, value: object) -> None:
+    def put(self, key: Hashable, value: V) -> None:
         with self._lock:
             self._values[key] = value
 
-    def add(self, key: Hashable) -> bool:
+    def add(self: ExpiringCache[bool], key: Hashable) -> bool:
         """Adds a key for its time. False, and nothing changes, if it is there."""
         with self._lock:
             if key in self._values:

@@ -6,7 +6,6 @@ import functools
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any
 
 
 class Files(dict[str, str]):
@@ -19,7 +18,7 @@ class Files(dict[str, str]):
     def __init__(self, content: Mapping[str, str] | None = None) -> None:
         super().__init__(content or {})
         self.id: str | None = None
-        self.templates: dict[str, Any] = {}
+        self.templates: dict[str, object] = {}
         self.readings: dict[str, tuple[frozenset[str] | None, frozenset[str]]] = {}
         self.digests: dict[str, str] = {}
 

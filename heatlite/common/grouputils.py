@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -42,20 +42,43 @@ class Member(Protocol):
     """What is used of a member: a resource."""
 
     @property
+    def name(self) -> str: ...
+
+    @property
     def FnGetAtt(self) -> Callable[..., object]: ...
 
     def FnGetRefId(self) -> object: ...
+
+
+class Template(Protocol):
+    """What is used of the template of a nested stack."""
+
+    def section(self, name: str, /) -> Mapping[str, Mapping[str, object]] | None: ...
 
 
 class Nested(Protocol):
     """What is used of the nested stack of a group; its members are resources."""
 
     @property
-    def t(self) -> object: ...
+    def t(self) -> Template: ...
 
     def __getitem__(self, name: str, /) -> Member: ...
 
     def __contains__(self, name: object, /) -> bool: ...
+
+
+class Definition(Protocol):
+    """What is used of the definition of a stack."""
+
+    @property
+    def files(self) -> object: ...
+
+
+class Defined(Protocol):
+    """A stack with a definition."""
+
+    @property
+    def defn(self) -> Definition: ...
 
 
 class Group(Protocol):
@@ -99,7 +122,7 @@ class GroupInspector:
     def member_names(self, include_failed: bool) -> Iterator[str]:
         return (row.name for row in self.rows(include_failed))
 
-    def template(self) -> Any:
+    def template(self) -> Template | None:
         """The current template of the nested stack; None when there is no stack."""
         nested = self._group.nested()
         return nested.t if nested is not None else None
@@ -114,7 +137,7 @@ def get_size(group: Group, include_failed: bool = False) -> int:
     return GroupInspector(group).size(include_failed)
 
 
-def get_members(group: Group, include_failed: bool = False) -> list[Any]:
+def get_members(group: Group, include_failed: bool = False) -> list[Member]:
     """The members as resource objects."""
     nested = group.nested()
     if nested is None:
@@ -138,7 +161,8 @@ def get_member_definitions(group: Group, include_failed: bool = False) -> list[t
     return [(name, known[name]) for name in inspector.member_names(include_failed) if name in known]
 
 
-def get_child_template_files(context: object, stack: Any, is_rolling_update: bool, old_template_id: str) -> object:
+def get_child_template_files(context: object, stack: Defined, is_rolling_update: bool,
+                             old_template_id: str) -> object:
     return stack.defn.files
 
 
@@ -165,7 +189,7 @@ def get_rsrc_attr(stack_resource: Group, key: str, use_indices: bool, resource_n
     return member.FnGetAtt(*attr_path) if member is not None else None
 
 
-def _member(group: Group, key: str, use_indices: bool, name: str) -> Any:
+def _member(group: Group, key: str, use_indices: bool, name: str) -> Member | None:
     nested = group.nested()
     if nested is None:
         return None

@@ -246,7 +246,7 @@ class Seldom(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._passed = ExpiringCache(self.MOST_PLACES, self.INTERVAL)
+        self._passed: ExpiringCache[bool] = ExpiringCache(self.MOST_PLACES, self.INTERVAL)
 
     def filter(self, record: logging.LogRecord) -> bool:
         return self._passed.add((record.pathname, record.lineno))

@@ -22,7 +22,8 @@ class Rate:
     def __init__(self, most: int) -> None:
         self.most = most
         self._interval = PERIOD / most
-        self._paid = ExpiringCache(MOST_KEYS, PERIOD)       # key -> when all that it used is permitted again
+        # key -> when all that it used is permitted again
+        self._paid: ExpiringCache[float] = ExpiringCache(MOST_KEYS, PERIOD)
         self._lock = threading.Lock()
 
     def take(self, key: Hashable) -> float:

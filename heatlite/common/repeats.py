@@ -14,7 +14,7 @@ INTERVAL = 60.0             # seconds between two lines of one cause
 MOST_CAUSES = 1000          # remembered
 MORE = ' (%d more of this kind since the last such line)'
 
-_passed = ExpiringCache(MOST_CAUSES, INTERVAL)
+_passed: ExpiringCache[bool] = ExpiringCache(MOST_CAUSES, INTERVAL)
 _left_out: dict[Hashable, int] = {}
 
 

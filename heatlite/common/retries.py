@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import tenacity
 
 from heatlite.common import metrics, runtime
 
+E = TypeVar('E', bound=Exception)
 T = TypeVar('T')
 
 
@@ -49,8 +50,8 @@ MIGRATION = Policy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_at
 ENGINE = Policy('message', tenacity.wait_fixed(0.25))
 
 
-def call(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...], *,
-         gives_up: Callable[[Any], bool] | None = None, before_pause: Callable[[Any, float], None] | None = None,
+def call(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type[E], ...], *,
+         gives_up: Callable[[E], bool] | None = None, before_pause: Callable[[E, float], None] | None = None,
          sleep: Callable[[float], None] | None = None) -> T:
     """Returns `function()`, called again after each of `errors`. Raises the error of the last attempt.
 
@@ -64,9 +65,9 @@ def call(function: Callable[[], T], policy: Policy, errors: type[Exception] | tu
     return _repeat(function, policy, errors, failures, gives_up, before_pause, sleep or runtime.current().sleep)
 
 
-def _repeat(function: Callable[[], T], policy: Policy, errors: type[Exception] | tuple[type[Exception], ...],
-            failures: list[Exception], gives_up: Callable[[object], bool] | None,
-            before_pause: Callable[[object, float], None] | None, sleep: Callable[[float], None]) -> T:
+def _repeat(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type[E], ...],
+            failures: list[E], gives_up: Callable[[E], bool] | None,
+            before_pause: Callable[[E, float], None] | None, sleep: Callable[[float], None]) -> T:
     """As `call`, after a first attempt that has failed with the error in `failures`."""
     def attempt() -> T:
         if failures:
@@ -74,12 +75,14 @@ def _repeat(function: Callable[[], T], policy: Policy, errors: type[Exception] |
         return function()
 
     def stop(state: tenacity.RetryCallState) -> bool:
-        return policy.stop(state) or (gives_up is not None and gives_up(_error(state)))
+        error = _error(state)
+        return policy.stop(state) or (gives_up is not None and isinstance(error, errors) and gives_up(error))
 
     def tell(state: tenacity.RetryCallState) -> None:
         metrics.retries.labels(policy.kind).inc()
-        if before_pause is not None:
-            before_pause(_error(state), state.upcoming_sleep)
+        error = _error(state)
+        if before_pause is not None and isinstance(error, errors):
+            before_pause(error, state.upcoming_sleep)
 
     return tenacity.Retrying(retry=tenacity.retry_if_exception_type(errors), wait=policy.wait, stop=stop,
                              before_sleep=tell, sleep=sleep, reraise=True)(attempt)

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from oslo_config import cfg
 from oslo_config.sources import _environment
@@ -48,7 +47,7 @@ class Assignments(_environment.EnvironmentConfigurationSource):
     def __init__(self) -> None:
         self.values: dict[tuple[str, str], list[str]] = {}
 
-    def get(self, group_name: str | None, option_name: str, opt: cfg.Opt) -> tuple[object, Any]:
+    def get(self, group_name: str | None, option_name: str, opt: cfg.Opt) -> tuple[object, cfg.LocationInfo | None]:
         names = [(group_name or DEFAULT, option_name)]
         names += [(old.group or group_name or DEFAULT, (old.name or option_name).replace('-', '_'))
                   for old in opt.deprecated_opts]
@@ -142,10 +141,11 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 def allowed(opt: cfg.Opt) -> str:
     """Describes the values that an option accepts."""
-    kind: Any = opt.type
+    kind: object = opt.type
     name = type(kind).__name__.lower() if not isinstance(kind, type) else kind.__name__
-    if getattr(kind, 'choices', None):
-        return ', '.join(repr(choice) for choice in kind.choices)
+    choices = getattr(kind, 'choices', None)
+    if choices:
+        return ', '.join(repr(choice) for choice in choices)
     bounds = [f'{word} {bound}' for word, bound in (('from', getattr(kind, 'min', None)),
                                                     ('to', getattr(kind, 'max', None))) if bound is not None]
     return ' '.join([{'hostaddress': 'host name or address', 'port': 'port number'}.get(name, name), *bounds])

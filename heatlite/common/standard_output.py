@@ -10,7 +10,10 @@ import io
 import os
 import sys
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 READER_GONE: Final = 141            # exit code; that of a shell for a program that SIGPIPE ended
 
@@ -42,7 +45,7 @@ def ends_with_its_reader(main: Callable[..., int]) -> Callable[..., int]:
 
 
 class _Output(io.FileIO):
-    def write(self, data: Any, /) -> int:       # anything with bytes: Python 3.11 has no name for it
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except BrokenPipeError:

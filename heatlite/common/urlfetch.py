@@ -20,7 +20,7 @@ import urllib.request
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 
 from oslo_config import cfg
@@ -28,6 +28,9 @@ from oslo_log import log
 
 from heatlite.common import addresses, exception, options, runtime, template_format
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 LOG = log.getLogger(__name__)
 DEFAULT_SIZE = 524288                       # bytes
@@ -278,7 +281,7 @@ class _Timed:
     def makefile(self, mode: str) -> io.BufferedReader:
         return io.BufferedReader(_Reader(self))
 
-    def receive(self, buffer: Any) -> int:
+    def receive(self, buffer: WriteableBuffer) -> int:
         self._sock.settimeout(_left(self._deadline))
         return self._sock.recv_into(buffer)
 
@@ -298,5 +301,5 @@ class _Reader(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: object) -> int:
+    def readinto(self, buffer: WriteableBuffer) -> int:
         return self._source.receive(buffer)

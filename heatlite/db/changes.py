@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -88,7 +87,7 @@ class _Gathered:
         self.data: dict[tuple[str, int], dict[str, Datum]] = {}
         self.removed: dict[str, list[int]] = {}
         self.stacks: list[tuple[str, StackChange, list[int]]] = []  # with the indexes of its own events
-        self.events: list[tuple[Any, ...] | None] = []
+        self.events: list[tuple[str, str, *tuple[object, ...]] | None] = []
         self.signals: list[int] = []
         self.signalled: set[str] = set()            # stacks of these signals
         self.errors: list[tuple[str, SignalError]] = []
@@ -152,7 +151,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
     stored = {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
         tx, 'id, generation, action, template_id', 'stack', 'id', chunk, lock=True)}
     generations = {stack_id: row[0] for stack_id, row in stored.items()}
-    values: dict[str, dict[str, Any]] = {}
+    values: dict[str, dict[str, object]] = {}
     released: set[str] = set()
     superseded: set[str] = set()
     for stack_id, change, own_events in gathered.stacks:
@@ -173,7 +172,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
             released.add(stack_id)
         else:
             released.discard(stack_id)
-    alike: dict[tuple[tuple[str, Any], ...], list[str]] = {}    # many stacks end with the same values
+    alike: dict[tuple[tuple[str, object], ...], list[str]] = {}    # many stacks end with the same values
     for stack_id in sorted(values):
         if values[stack_id]:
             alike.setdefault(tuple(values[stack_id].items()), []).append(stack_id)
@@ -181,7 +180,7 @@ def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, aga
         sets = ', '.join([f'{name} = {statements.mark}' for name, _ in changed])
         for chunk in chunks(stack_ids):
             statements.run(tx, f'UPDATE stack SET {sets} WHERE id IN ({statements.marks(len(chunk))})',
-                           (*(sealed(tx, value) if value is not None and name in SEALED[stack] else value
+                           (*(sealed(tx, value) if isinstance(value, str) and name in SEALED[stack] else value
                               for name, value in changed), *chunk))
     for chunk in chunks(sorted(released)):
         # A signal that arrived while the stack was being finished still needs an owner.

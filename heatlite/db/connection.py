@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
@@ -74,7 +74,13 @@ IDLE = 5
 # Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
 # connected us to a replica, there are too many connections, an administrator ends it. Work waits for it as for one that
 # is down.
-OUT_OF_ORDER: Mapping[str, tuple[Any, ...]] = {
+class OutOfOrder(TypedDict):
+    sqlite: tuple[str, ...]
+    mysql: tuple[int, ...]
+    postgresql: tuple[str, ...]
+
+
+OUT_OF_ORDER: OutOfOrder = {
     'sqlite': ('SQLITE_FULL', 'SQLITE_IOERR', 'SQLITE_READONLY', 'SQLITE_CANTOPEN', 'SQLITE_PROTOCOL'),     # beginnings
     'mysql': (1021, 1030, 1040, 1053, 1114, ER_ERROR_DURING_COMMIT, 1203, 1226, 1290, 1792, 1836, 1927),
     'postgresql': ('53', '57P', '58', '25006'),                                                             # beginnings
@@ -110,7 +116,7 @@ class Database:
 
     def __init__(self, url: str, now: Callable[[], float] | None = None,
                  sleep: Callable[[float], None] = time.sleep, seal: Callable[[str], str] | None = None,
-                 seal_sources: bool = True, **options: Any) -> None:
+                 seal_sources: bool = True, **options: object) -> None:
         self.url = _normal(url)
         self.dialect = self.url.get_backend_name()
         self._sleep = sleep

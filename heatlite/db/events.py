@@ -48,7 +48,8 @@ def insert_many(tx: sa.Connection, stack_id: str, new: Iterable[Event]) -> None:
     bulk.texts(tx.dialect.name).insert(tx, 'event', EVENT, [event_values(stack_id, each, time, encode) for each in new])
 
 
-def event_values(stack_id: str, new: Event, time: bulk.Times, encode: Callable[[object], str]) -> tuple[object, ...]:
+def event_values(stack_id: str, new: Event, time: bulk.Times,
+                 encode: Callable[[object], str]) -> tuple[str, str, *tuple[object, ...]]:
     """The values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,

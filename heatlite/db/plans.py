@@ -74,7 +74,7 @@ def listed(tx: sa.Connection, plan_id: str, project_id: str) -> StoredPlan | Non
     return _found(tx, LISTED, plan_id, project_id)
 
 
-def _found(tx: sa.Connection, columns: Sequence[sa.ColumnElement[Any]], plan_id: str,
+def _found(tx: sa.Connection, columns: Sequence[sa.Label[str] | sa.Column[object]], plan_id: str,
            project_id: str) -> StoredPlan | None:
     row = tx.execute(sa.select(*columns).where(plan.c.id == plan_id, plan.c.project_id == project_id)).first()
     return None if row is None else _read(row)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -168,7 +167,7 @@ def named(tx: sa.Connection, stack_id: str, name: str) -> list[ResourceState]:
 
 
 def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
-            names: Sequence[str]) -> dict[int, dict[str, Any]]:
+            names: Sequence[str]) -> dict[int, dict[str, dict[str, object] | None]]:
     """Heavy columns, decoded: {row number: {name: value}}.
 
     `numbers` None: all rows of the stack that have any of them.
@@ -371,7 +370,7 @@ def _escaped(text: str) -> str:
 
 # --- metadata ----------------------------------------------------------------------------------------------
 
-def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Any, int]:
+def metadata(tx: sa.Connection, stack_id: str, number: int) -> tuple[Mapping[str, object] | None, int]:
     """(metadata, its version), as `set_metadata` needs them. Raises LookupError when the row is gone."""
     row = tx.execute(sa.select(resource.c.metadata, resource.c.metadata_version).where(
         resource.c.stack_id == stack_id, resource.c.id == number)).first()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 import sqlalchemy as sa
 
+from heatlite.common import exception
 from heatlite.db import codec, leases
 from heatlite.db.tables import signal, signal_error
 from heatlite.planning.states import SignalError
@@ -100,7 +100,7 @@ def keep_error(tx: sa.Connection, stack_id: str, refused: SignalError) -> None:
         mark=refused.mark, stack_id=stack_id, error=codec.encoder(tx)(refused.error), created_at=refused.at))
 
 
-def error(tx: sa.Connection, wanted: str) -> Any:
+def error(tx: sa.Connection, wanted: str) -> exception.WireError | None:
     """Why the signal with this mark was refused; None: it was not. Primary key."""
     found = tx.execute(sa.select(signal_error.c.error).where(signal_error.c.mark == wanted)).scalar()
     return None if found is None else codec.decode(found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -91,11 +90,12 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
                                                  software_deployment.c.stack_user_project_id == project_id)]
 
 
-def _encoded(tx: sa.Connection, values: Mapping[str, Any]) -> dict[str, object]:
+def _encoded(tx: sa.Connection, values: Mapping[str, object]) -> dict[str, object]:
     found = dict(values)
     for name in JSON:
         if name in found:
             found[name] = codec.encode_or_null(found[name], codec.encoder(tx))
-    if found.get('status_reason') is not None:
-        found['status_reason'] = codec.clean(found['status_reason'])
+    reason = found.get('status_reason')
+    if isinstance(reason, str):
+        found['status_reason'] = codec.clean(reason)
     return found

@@ -47,7 +47,7 @@ class Stack:
     user_project_id: str | None
     tags: Sequence[str] | None
     parameters: Mapping[str, object] | None
-    outputs: Sequence[Mapping[str, Any]] | None
+    outputs: Sequence[Mapping[str, object]] | None
     request: Mapping[str, Any] | None
     created_at: datetime
     updated_at: datetime | None

@@ -30,14 +30,24 @@ class Typed(Protocol):
     def to_schema_type(self, value: object) -> object: ...
 
 
-def to_number(value: Any) -> float:
+def to_whole(value: object) -> int:
+    """Converts `value` as `int` does. Raises ValueError, TypeError, OverflowError."""
+    if not isinstance(value, str | int | float):
+        raise TypeError('int() argument must be a string, a bytes-like object or a real number, '
+                        f'not {type(value).__name__!r}')
+    return int(value)
+
+
+def to_number(value: object) -> float:
     """Converts `value` to a number: itself, an integer if its text is one, else a float. Raises ValueError, TypeError.
 
     It is finite and has at most `MOST_DIGITS` digits: other numbers could be neither stored nor shown.
     """
     if isinstance(value, int | float):
         number = value
-    elif isinstance(value, str) and len(value) > MOST_DIGITS:
+    elif not isinstance(value, str):
+        return to_whole(value)              # raises
+    elif len(value) > MOST_DIGITS:
         raise ValueError(_('A number has more than %d digits') % MOST_DIGITS)
     else:
         try:

@@ -188,8 +188,11 @@ class StackDefinition:
             self.__dict__.pop(computed, None)
 
     @functools.cached_property
-    def snippets(self) -> Mapping[str, Any]:
-        """The `resources` section. Raises StackValidationFailed when it is not a map."""
+    def snippets(self) -> Mapping[str, Mapping[str, object]]:
+        """The `resources` section. Raises StackValidationFailed when it is not a map.
+
+        Its values are as written: `check_shape` refuses those that are no maps.
+        """
         section = self.template.section('resources')
         if section is None:
             return {}
@@ -308,7 +311,7 @@ class StackDefinition:
                 raise exception.StackValidationFailed(
                     message=_('Invalid keyword(s) inside a resource definition: %s') % ', '.join(early))
 
-    def is_enabled(self, name: str, snippet: Any) -> bool:
+    def is_enabled(self, name: str, snippet: Mapping[str, object]) -> bool:
         """Whether the resource's condition holds. Raises for a wrong shape and for an invalid condition."""
         key = self.keys.condition
         if not isinstance(snippet, Mapping) or self.keys.type not in snippet:
@@ -365,7 +368,7 @@ class StackDefinition:
 class _Resources(Mapping[str, ResourceDefinition]):
     """The definitions of resources, each made at its first use: an update looks at few of many."""
 
-    def __init__(self, snippets: Mapping[str, object], owner: StackDefinition) -> None:
+    def __init__(self, snippets: Mapping[str, Mapping[str, object]], owner: StackDefinition) -> None:
         self._snippets = snippets
         self._owner = owner
         self._made: dict[str, ResourceDefinition] = {}
@@ -386,12 +389,12 @@ class _Resources(Mapping[str, ResourceDefinition]):
         return len(self._snippets)
 
 
-def _types(snippets: Mapping[str, Any], key: str, condition: str) -> Mapping[str, int]:
+def _types(snippets: Mapping[str, Mapping[str, object]], key: str, condition: str) -> Mapping[str, int]:
     """Return how many resources there are of each type; nothing if there are conditions, or texts of a wrong shape."""
     if not all(type(snippet) is dict and condition not in snippet for snippet in snippets.values()):
         return {}
-    named = [snippet.get(key) for snippet in snippets.values()]
-    return Counter(named) if all(isinstance(name, str) for name in named) else {}
+    named = [name for snippet in snippets.values() if isinstance(name := snippet.get(key), str)]
+    return Counter(named) if len(named) == len(snippets) else {}
 
 
 def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,

@@ -101,7 +101,7 @@ class Checker(DocumentChecks):
     # --- types, duplicates ------------------------------------------------------------------------------------
 
     def _types(self) -> Iterator[Diagnostic]:
-        known: dict[str, tuple[TypeFacts, Found]] = {}      # of types of resources that are right
+        known: dict[object, tuple[TypeFacts, Found]] = {}   # of types of resources that are right
         resources, snippets, type_key = self.definition.resources, self.definition.snippets, self.keys.type
         for name in resources:
             if name in self.right and snippets[name][type_key] in known:

@@ -45,7 +45,8 @@ def template_among(name: str, files: Files, limits: Limits) -> Template | None:
     """
     if name not in files.templates and isinstance(files.get(name), str):
         files.templates[name] = parse_child(files[name], name, limits)
-    return files.templates.get(name)
+    found = files.templates.get(name)
+    return found if isinstance(found, Template) else None
 
 
 def schema_from_parameter(parameter: ParameterSchema, defaults: Mapping[str, object]) -> Schema:

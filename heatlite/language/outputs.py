@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -38,7 +38,7 @@ class Owner(EvaluationContext, Protocol):
 class OutputDefinition:
     """One output, parsed at first use."""
 
-    def __init__(self, key: str, snippet: Any, owner: Owner) -> None:
+    def __init__(self, key: str, snippet: Mapping[str, object], owner: Owner) -> None:
         self.key = key
         self.snippet = snippet
         self.owner = owner

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -34,7 +33,7 @@ STEPS = 10                      # of `turns`, for checking one parameter
 REGION = 'ap-southeast-1'
 
 
-class Parameters(Mapping[str, Any]):
+class Parameters(Mapping[str, object]):
     """Values by name, converted; pseudo parameters first, then the order of declaration.
 
     A name with neither value nor default is not in the mapping's `get`; `assume_unknown`: its value is UNKNOWN, for

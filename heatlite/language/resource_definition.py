@@ -82,7 +82,7 @@ class ResourceDefinition:
 
     __slots__ = ('_needs', '_parsed', '_referring', '_requires', 'name', 'owner', 'snippet')
 
-    def __init__(self, name: str, snippet: Any, owner: StackDefinition) -> None:
+    def __init__(self, name: str, snippet: Mapping[str, object], owner: StackDefinition) -> None:
         self.name = name
         self.snippet: Mapping[str, object] = snippet
         self.owner = owner

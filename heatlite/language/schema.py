@@ -195,9 +195,9 @@ def _string(schema: Schema, value: object) -> str:
     raise ValueError(_('Value must be a string; got %s') % shown(repr(value)))
 
 
-def _integer(schema: Schema, value: Any) -> int:
+def _integer(schema: Schema, value: object) -> int:
     try:
-        return int(value)               # the interpreter refuses a text of more than 4300 digits
+        return constraint_kinds.to_whole(value)     # the interpreter refuses a text of more than 4300 digits
     except (ValueError, OverflowError):
         raise ValueError(_("Value '%s' is not an integer") % shown(value)) from None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -286,15 +286,15 @@ def extend(functions: Iterable[Function] = (), editions: Iterable[Edition] = ())
     _BY_VALUE = _by_value(replace(edition, added=added) if added else edition for edition in (*EDITIONS, *editions))
 
 
-def of(document: Mapping[str, Any]) -> Edition:
+def of(document: Mapping[str, object]) -> Edition:
     """The version of a document. Raises InvalidTemplateVersion."""
-    given = [key for key in VERSION_KEYS if isinstance(document.get(key), str)]
+    given = [(key, value) for key in VERSION_KEYS if isinstance(value := document.get(key), str)]
     if not given:
         raise exception.InvalidTemplateVersion(explanation=_('Template version was not provided'))
     if len(given) > 1:
         raise exception.InvalidTemplateVersion(
-            explanation=_('Ambiguous versions (%s)') % ', '.join(sorted(given)))
-    key, value = given[0], document[given[0]]
+            explanation=_('Ambiguous versions (%s)') % ', '.join(sorted(key for key, _value in given)))
+    key, value = given[0]
     edition = _BY_VALUE.get((key, value))
     if edition is None:
         known = sorted(version for known_key, version in _BY_VALUE if known_key == key)

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from heatlite.common import turns
+from heatlite.language.constraints import to_whole
 from heatlite.language.unknown import is_known
 from heatlite.planning.plan import Measured, Path, PlanAction, PlannedChange
 
@@ -204,9 +204,9 @@ def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
 
 
-def _number(value: Any) -> int | None:
+def _number(value: object) -> int | None:
     try:
-        return int(value)
+        return to_whole(value)
     except (TypeError, ValueError):
         return None
 

@@ -8,6 +8,8 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from heatlite.common import exception
+
 
 class Action(StrEnum):
     INIT = 'INIT'                       # resources only: the row exists, no action was started yet
@@ -165,7 +167,7 @@ class SignalError:
     """Why a signal was refused, for the request that waits for its outcome. `error`: JSON."""
 
     mark: str
-    error: Mapping[str, object]
+    error: exception.WireError
     at: datetime
 
 

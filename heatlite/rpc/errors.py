@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import builtins
 import json
-from typing import TypedDict
 
 from heatlite.common import exception
 
 _STATE_BYTES = 64 * 1024        # longer states are not sent: they only serve fault documents
 
 
-class WireError(TypedDict, total=False):
-    """An error as it is sent; one of another release may have fewer fields."""
-
-    name: str
-    bases: list[str]            # names of its base classes, the nearest first, for receivers of an older release
-    message: str
-    state: dict[str, object]    # the attributes that are JSON values (path, details...)
-
-
-def to_wire(error: BaseException) -> WireError:
+def to_wire(error: BaseException) -> exception.WireError:
     """The error as plain JSON, without its traceback."""
     return {'name': _name(error), 'bases': _bases(error), 'message': str(error), 'state': _plain_state(error)}
 
 
-def from_wire(found: WireError) -> Exception:
+def from_wire(found: exception.WireError) -> Exception:
     """The error that was sent, or a RemoteError when this side does not know it."""
     name, message = str(found.get('name', '')), str(found.get('message', ''))
     own = next(filter(None, map(_own_class, (name, *found.get('bases', ())))), None)

@@ -10,22 +10,31 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self, TypedDict, TypeVar
 
 from heatlite.common import documents, exception
 from heatlite.common.i18n import _
 from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
-DEADLINE = 'deadline'
+DEADLINE: Final = 'deadline'
 # Beside it while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
-TRACE = 'trace'
+TRACE: Final = 'trace'
 # Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
 # any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0
 
+T = TypeVar('T')
 
-def default(each: Field[Any]) -> object:
+
+class SentContext(TypedDict, total=False):
+    """What is read of the context of a call as it is sent, beside the fields of `RequestContext`."""
+
+    deadline: str
+    trace: Mapping[str, object]
+
+
+def default(each: Field[T]) -> object:
     """The default of a field; MISSING without one."""
     return each.default if each.default_factory is MISSING else each.default_factory()
 
@@ -42,7 +51,7 @@ class Message:
     def method(cls) -> str:
         return re.sub(r'(?<!^)(?=[A-Z])', '_', cls.__name__).lower()
 
-    def arguments(self) -> dict[str, Any]:
+    def arguments(self) -> dict[str, object]:
         return {each.name: getattr(self, each.name) for each in fields(self)}      # without copying whole templates
 
     def sent(self) -> dict[str, object]:
@@ -250,8 +259,8 @@ class Refactor(Message):
     """
 
     answer: ClassVar[str] = 'stacks: [{id, stack_name, is_new}]; moves; differences, which a refactor has none of'
-    stacks: tuple[Mapping[str, Any], ...]
-    moves: tuple[Mapping[str, Any], ...] = ()
+    stacks: tuple[Mapping[str, object], ...]
+    moves: tuple[Mapping[str, Mapping[str, str]], ...] = ()
 
 
 @dataclass(frozen=True)

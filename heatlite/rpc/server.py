@@ -13,7 +13,7 @@ import logging
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Protocol, TypedDict
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from heatlite.common import (
     commits,
@@ -59,7 +59,7 @@ class WireAnswer(TypedDict, total=False):
     """What an engine sends back."""
 
     answer: object
-    error: errors.WireError         # instead of an answer
+    error: exception.WireError         # instead of an answer
     elsewhere: bool                 # beside an error: this engine has stored nothing, ask another one
 
 
@@ -69,7 +69,7 @@ class Endpoint(Protocol):
     def handle(self, context: RequestContext, message: messages.Message) -> object: ...
 
 
-def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, arguments: Mapping[str, object],
+def answer(endpoint: Endpoint, context: messages.SentContext, method: str, arguments: Mapping[str, object],
            check: Callable[[], None] = lambda: None) -> WireAnswer:
     """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
 
@@ -90,7 +90,7 @@ def answer(endpoint: Endpoint, context: Mapping[str, Any], method: str, argument
     return found
 
 
-def _answer(endpoint: Endpoint, request: RequestContext, context: Mapping[str, Any], method: str,
+def _answer(endpoint: Endpoint, request: RequestContext, context: messages.SentContext, method: str,
             arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
     now = runtime.current().now
     if method != WAKE:
@@ -173,7 +173,7 @@ class _Methods:
             raise AttributeError(method)
         return functools.partial(self._answer, method)
 
-    def _answer(self, method: str, context: Mapping[str, object], **arguments: object) -> WireAnswer:
+    def _answer(self, method: str, context: messages.SentContext, **arguments: object) -> WireAnswer:
         return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 

@@ -10,10 +10,13 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.modes import CBC, CFB
 
 LENGTH = 32                                 # characters of a key
 BLOCK = 16                                  # bytes of the initial vector in front of a value
@@ -46,7 +49,7 @@ def _cbc(secret: str, key: str) -> bytes:
     return padded[:-1 - zeros]
 
 
-def _aes(secret: str, key: str, mode: Callable[[bytes], Any]) -> bytes:
+def _aes(secret: str, key: str, mode: Callable[[bytes], CBC | CFB]) -> bytes:
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
     vectored = base64.b64decode(secret, validate=True)
     opener = Cipher(algorithms.AES(key[:LENGTH].encode()), mode(vectored[:BLOCK])).decryptor()

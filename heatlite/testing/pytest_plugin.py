@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from heatlite.testing import crash
 
 if TYPE_CHECKING:
+    from _pytest._code.code import TerminalRepr, TracebackStyle
+
     from heatlite.engine.types.plugin_loading import Failure
     from heatlite.testing.clouds import Cloud
     from heatlite.testing.kit import Kit
@@ -119,7 +121,8 @@ class Check(pytest.Item):
             case report.WARNED:
                 self.warn(pytest.PytestWarning(str(result)))
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException],
+                     style: TracebackStyle | None = None) -> str | TerminalRepr:
         return str(excinfo.value) if isinstance(excinfo.value, Diagnostic) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
@@ -129,8 +132,8 @@ class Check(pytest.Item):
 class Broken(pytest.Item):
     """A module, or a type in it, that cannot be loaded."""
 
-    def __init__(self, failure: Failure, **more: Any) -> None:
-        super().__init__(**more)
+    def __init__(self, failure: Failure, *, name: str, parent: pytest.Collector) -> None:
+        super().__init__(name, parent=parent)
         self._failure = failure
 
     def runtest(self) -> None:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -311,6 +311,29 @@ class Server:
         return True
 
 
+class Cursor(Protocol):
+    """What is used of a cursor of a driver."""
+
+    @property
+    def connection(self) -> DriverConnection: ...
+
+    def execute(self, statement: str, parameters: object = None, /) -> object: ...
+
+    def executemany(self, statement: str, parameters: object, /) -> object: ...
+
+    def __enter__(self) -> Cursor: ...
+
+    def __exit__(self, *error: object) -> object: ...
+
+
+class DriverConnection(Protocol):
+    """What is used of a connection of a driver."""
+
+    def cursor(self) -> Cursor: ...
+
+    def commit(self) -> object: ...
+
+
 class ServerDatabase(SimDatabase):
     """On MariaDB or PostgreSQL. A statement waits in virtual time for locks that other transactions hold."""
 
@@ -340,7 +363,7 @@ class ServerDatabase(SimDatabase):
         self._used = {each: since for each, since in self._used.items() if each in self._open}
         self._server.has_ended()
 
-    def _do_not_wait(self, connection: Any, _record: object) -> None:
+    def _do_not_wait(self, connection: DriverConnection, _record: object) -> None:
         """Locks, and transactions without a statement, are waited for in virtual time only (`Server.wait`)."""
         with connection.cursor() as cursor:
             if self.dialect == 'mysql':
@@ -349,15 +372,15 @@ class ServerDatabase(SimDatabase):
                 cursor.execute("SET lock_timeout = '1ms'; SET idle_in_transaction_session_timeout = 0")
         connection.commit()
 
-    def _execute(self, cursor: Any, statement: str, parameters: object, context: ExecutionContext) -> bool:
+    def _execute(self, cursor: Cursor, statement: str, parameters: object, context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.execute(statement, parameters))
         return True
 
-    def _execute_many(self, cursor: Any, statement: str, parameters: object, context: ExecutionContext) -> bool:
+    def _execute_many(self, cursor: Cursor, statement: str, parameters: object, context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.executemany(statement, parameters))
         return True
 
-    def _until_free(self, cursor: Any, context: ExecutionContext, execute: Callable[[], object]) -> None:
+    def _until_free(self, cursor: Cursor, context: ExecutionContext, execute: Callable[[], object]) -> None:
         """Executes a statement, again for as long as it needs a lock that another transaction holds."""
         tx = context.root_connection
         end = self.runtime.universe.time + LOCK_WAIT

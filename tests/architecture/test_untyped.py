@@ -17,10 +17,10 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 44, 'db': 35, 'engine': 33, 'engine.clients': 46,
+    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 23, 'db': 19, 'engine': 33, 'engine.clients': 46,
     'engine.compat': 2, 'engine.durability': 6, 'engine.observe': 2, 'engine.reconcile': 27,
-    'engine.requests': 24, 'engine.resources': 56, 'engine.types': 7, 'language': 84, 'osc': 18, 'planning': 20,
-    'rpc': 9, 'takeover': 10, 'testing': 23,
+    'engine.requests': 24, 'engine.resources': 56, 'engine.types': 7, 'language': 61, 'osc': 18, 'planning': 18,
+    'rpc': 2, 'takeover': 8, 'testing': 14,
 }
 HIDDEN = 79                 # casts and ignored errors of the product
 ALIASES: dict[str, list[str]] = {}

@@ -29,7 +29,7 @@ Index = Mapping[tuple[str, str], Mapping[frozenset[str], Mapping[Pairs, Metric]]
 class Matching:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._known = ExpiringCache(PROJECTS, SECONDS)
+        self._known: ExpiringCache[Index] = ExpiringCache(PROJECTS, SECONDS)
 
     def widened(self, project_id: str, points: Sequence[Datapoint]) -> list[Datapoint]:
         """The datapoints, with a copy for each other metric that alarms of stacks watch."""

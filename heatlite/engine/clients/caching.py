@@ -49,7 +49,7 @@ class Cache(Protocol):
     def put(self, key: Key, value: object) -> None: ...
 
 
-class LocalCache(ExpiringCache):
+class LocalCache(ExpiringCache[object]):
     """In the memory of this process, for one request context."""
 
     __slots__ = ()

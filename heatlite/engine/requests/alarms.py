@@ -62,7 +62,7 @@ class Alarms:
         self._tell = tell
         self._wake = wake
         self._writer = MetricWriter(runtime, database, settings.max_metrics)
-        self._projects = ExpiringCache(PROJECTS, PROJECT_SECONDS)
+        self._projects: ExpiringCache[str] = ExpiringCache(PROJECTS, PROJECT_SECONDS)
         self._matching = Matching(database)
 
     # --- messages -----------------------------------------------------------------------------------------

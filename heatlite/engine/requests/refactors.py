@@ -184,7 +184,8 @@ class Refactors:
         concerned: dict[str, Concerned] = {}
         for fields in message.stacks:
             if fields.get('stack_id'):
-                each = self._existing(context, fields, refactor_places.renames(message.moves, fields['stack_id']))
+                each = self._existing(context, fields, refactor_places.renames(
+                    message.moves, str(fields['stack_id'])))
             else:
                 each = self._new(context, fields, sum(known.is_new for known in concerned.values()))
             if each.row.id in concerned or each.row.name in {known.row.name for known in concerned.values()}:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
 from heatlite.common import exception, grouputils
 from heatlite.common.i18n import _
@@ -117,7 +116,7 @@ class Group(StackResource):
             return references[member]
         return grouputils.get_nested_attrs(self, key, self.members_by_age, *path)
 
-    def _members_in_order(self) -> list[Any]:
+    def _members_in_order(self) -> list[grouputils.Member]:
         return grouputils.get_members(self)
 
     def _references(self) -> dict[str, object]:

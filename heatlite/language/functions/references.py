@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.language.constraints import to_whole
 from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Node, Requirement, Scope, resolve
 from heatlite.language.unknown import UNKNOWN
 
@@ -42,7 +43,7 @@ class GetParam(Call):
 _MISSING = object()
 
 
-def _parameter_part(value: object, part: Any) -> object:
+def _parameter_part(value: object, part: object) -> object:
     """The part of a value; empty text if it does not exist."""
     if value is UNKNOWN:
         return UNKNOWN
@@ -50,7 +51,7 @@ def _parameter_part(value: object, part: Any) -> object:
         if isinstance(value, Mapping):
             return value[part]
         if isinstance(value, str | list):
-            return value[int(part)]
+            return value[to_whole(part)]
     except (KeyError, IndexError, ValueError, TypeError):
         pass
     return ''
@@ -243,7 +244,7 @@ class Ref(Call):
         if isinstance(self.args, list | dict | Node):
             raise InvalidCall(_('Argument to "%s" must be a string') % self.name)
 
-    def result(self, args: Any, scope: Scope) -> object:
+    def result(self, args: str | list[object] | dict[str, object], scope: Scope) -> object:
         if isinstance(args, list | dict):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args in self.home.resource_names:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterable, Mapping, Sequence, Sized
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.common.template_format import loads
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM, frozen
+from heatlite.language.constraints import to_whole
 from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, ListNode, Node, Scope
 from heatlite.language.functions.texts import syntax
@@ -72,7 +73,7 @@ class MapReplace(Call):
         return self._replaced(source, keys, values)
 
     @staticmethod
-    def _replaced(source: Mapping[str, Any], keys: Mapping[str, Any],
+    def _replaced(source: Mapping[str, object], keys: Mapping[str, str],
                   values: Mapping[str, object]) -> dict[str, object]:
         result: dict[str, object] = {}
         for key, value in source.items():
@@ -83,15 +84,10 @@ class MapReplace(Call):
                 raise ValueError(_('key replacement %s collides with a key in the input map') % new_key)
             elif new_key in result:
                 raise ValueError(_('key replacement %s collides with a key in the output map') % new_key)
-            if not isinstance(value, list | dict) and value in values and not _is_lookalike(value):
+            if isinstance(value, str) and value in values:      # a number or boolean never equals a key
                 value = values[value]
             result[new_key] = value
         return result
-
-
-def _is_lookalike(value: object) -> bool:
-    """Whether a value must not match: keys of a table are text; a number or boolean never equals one."""
-    return not isinstance(value, str)
 
 
 class ListConcat(Call):
@@ -251,7 +247,7 @@ class Repeat(Call):
         lists = [self._items(value, nested) for value in for_each.values()]
         return self._copies(template, list(for_each), lists, nested)
 
-    def _items(self, value: object, nested: bool) -> list[object]:
+    def _items(self, value: object, nested: bool) -> list[str]:
         if isinstance(value, Mapping) and self.over_maps and nested:
             return list(value)
         if not isinstance(value, list):
@@ -260,12 +256,12 @@ class Repeat(Call):
                             % {'function': self.name, 'kinds': kinds})
         return value
 
-    def _copies(self, template: object, names: list[str], lists: list[list[object]], nested: bool) -> list[object]:
+    def _copies(self, template: object, names: list[str], lists: list[list[str]], nested: bool) -> list[object]:
         if not nested:
             if len({len(items) for items in lists}) != 1:
                 raise ValueError(_('For %s, the length of for_each values should be equal if no nested loop.')
                                  % self.name)
-            combinations: Iterable[tuple[Any, ...]] = zip(*lists, strict=True)
+            combinations: Iterable[tuple[str, ...]] = zip(*lists, strict=True)
             count = len(lists[0])
         else:
             combinations = itertools.product(*lists)
@@ -353,7 +349,7 @@ class Select(Call):
         if items is None or len(items) != 2:
             raise InvalidCall(_('Arguments to "%s" must be of the form [index, collection]') % self.name)
 
-    def result(self, args: Sequence[Any], scope: Scope) -> object:
+    def result(self, args: Sequence[object], scope: Scope) -> object:
         index, collection = args
         if collection is None or collection == '':
             return ''
@@ -370,7 +366,7 @@ class Select(Call):
                 raise TypeError(_('Index to "%s" must be a string') % self.name)
             return collection.get(index, '')
         try:
-            place = int(index)
+            place = to_whole(index)
         except (ValueError, TypeError, OverflowError):
             raise ValueError(_('Index to "%s" must be an integer') % self.name) from None
         if not isinstance(collection, list):

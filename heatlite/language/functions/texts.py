@@ -13,6 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM
+from heatlite.language.constraints import to_whole
 from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, Node, Scope
 
@@ -279,9 +280,9 @@ class StrSplit(Call):
         parts = split(text, delimiter, self.name, self.home.limits)
         return self._part(parts, rest[0]) if rest else parts
 
-    def _part(self, parts: list[str], index: Any) -> str:
+    def _part(self, parts: list[str], index: object) -> str:
         try:
-            place = int(index)
+            place = to_whole(index)
         except (ValueError, TypeError, OverflowError):
             raise ValueError(_('Incorrect index to "%(fn)s" should be: "%(fn)s" : [ ",", "apples,pears", <index>]')
                              % {'fn': self.name}) from None
@@ -383,9 +384,9 @@ class MakeUrl(Call):
                     raise TypeError(_('The "query" argument to "%s" must be a map') % self.name)
                 return                  # what follows a query is checked when it is used
 
-    def _check_port(self, port: Any, args: Mapping[str, object]) -> None:
+    def _check_port(self, port: object, args: Mapping[str, object]) -> None:
         try:
-            number = int(port)
+            number = to_whole(port)
         except (ValueError, TypeError, OverflowError):
             raise ValueError(_('Invalid URL port "%(port)s" for %(function)s called with %(args)s')
                              % {'port': port, 'function': self.name, 'args': dict(args)}) from None
@@ -405,22 +406,21 @@ class MakeUrl(Call):
         budgets.work(self.name, ITEM * measure(args, self.home.limits) // 8)
         query = urlencode(args.get('query') or {}, safe='/')
         path = quote(args.get('path') or '')
-        url: str = urlunsplit((scheme, self._place(args), path, query, quote(args.get('fragment') or '')))
+        place = self._place(args.get('username') or '', args.get('password') or '', args.get('host') or '',
+                            args.get('port'))
+        url: str = urlunsplit((scheme, place, path, query, quote(args.get('fragment') or '')))
         return url
 
     @staticmethod
-    def _place(args: Mapping[str, Any]) -> str:
-        user, password = args.get('username') or '', args.get('password') or ''
+    def _place(user: str, password: str, host: str, port: object) -> str:
         text = ''
         if user or password:
             text = quote(user, safe='') + (f':{quote(password, safe="")}' if password else '') + '@'
-        host = args.get('host') or ''
         if ':' in host:
             bare = host[1:-1] if host.startswith('[') and host.endswith(']') else host
             text += f'[{quote(bare, safe=":")}]'
         else:
             text += quote(host, safe='')
-        port = args.get('port')
         return text if port is None or port == '' else f'{text}:{port}'
 
 

@@ -115,7 +115,7 @@ class Machine:
     image: str
     flavor: str
     subnet: str | None
-    key: str | None
+    key: object                         # the name of a key pair, None or empty without one
     groups: tuple[str, ...]             # security groups
 
 

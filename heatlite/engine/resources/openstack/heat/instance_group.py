@@ -113,12 +113,12 @@ class InstanceGroup(balanced.BalancedGroup):
     def _resolve_attribute(self, name: str) -> object:
         if name != self.INSTANCE_LIST or self.resource_id is None:
             return super()._resolve_attribute(name)
-        found = self.get_output(name) if self.has_output(name) else self._addresses()
+        found: object = self.get_output(name) if self.has_output(name) else self._addresses()
         if isinstance(found, Mapping):          # as Heat stores them: by member
             found = [found[member] for member in grouputils.get_member_names(self) if member in found]
         return ','.join(found) or None if isinstance(found, list) else found
 
-    def _addresses(self) -> list[str]:
+    def _addresses(self) -> list[object]:
         """Asked of the members: nested stacks that Heat made often have no output for them."""
         return [member.FnGetAtt('PublicIp') or NO_ADDRESS for member in grouputils.get_members(self)]
 

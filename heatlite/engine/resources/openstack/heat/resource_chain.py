@@ -47,7 +47,7 @@ class ResourceChain(members.Group):
             found[str(place)] = member
         return self.assembled(found)
 
-    def _members_in_order(self) -> list[object]:
+    def _members_in_order(self) -> list[grouputils.Member]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
 

@@ -100,7 +100,7 @@ class ResourceGroup(members.Group):
                              get_res_fn: object = None) -> Iterator[tuple[str, object]]:
         return self._outputs(list(resource_names))
 
-    def _members_in_order(self) -> list[object]:
+    def _members_in_order(self) -> list[grouputils.Member]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
     # --- names that are gone for good ---------------------------------------------------------------------
