@@ -178,13 +178,14 @@ def _with_adopted(body: Body, document: Mapping[str, object], limits: Limits) ->
     if not isinstance(adopted, Mapping):
         return completed
     own = {} if body.get('environment_files') else documents.environment(body.get('environment'), limits)
-    inherited = documents.environment({'parameters': adopted.get('parameters') or {}}, limits)['parameters']
+    inherited = documents.section(
+        documents.environment({'parameters': adopted.get('parameters') or {}}, limits), 'parameters')
     if body.get('environment') or body.get('environment_files'):
         completed['environment'] = own
     else:
         completed['environment'] = {name: adopted[name] for name in ('parameter_defaults', 'resource_registry')
                                     if adopted.get(name)}
-    completed['parameters'] = {**inherited, **own.get('parameters', {}), **_parameters(body)}
+    completed['parameters'] = {**inherited, **documents.section(own, 'parameters'), **_parameters(body)}
     return completed
 
 
@@ -241,7 +242,8 @@ def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, object]:
     """The environment with the request's parameters merged over it; the latter alone if environment files are given."""
     environment = {} if ignore else documents.environment(body.get('environment'), limits)
     given = template_format.check_size(dict(_parameters(body)), limits)
-    return {**environment, 'parameters': {**environment.get('parameters', {}), **given}} if given else environment
+    merged = {**documents.section(environment, 'parameters'), **given}
+    return {**environment, 'parameters': merged} if given else environment
 
 
 def _parameters(body: Body) -> Mapping[str, object]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
 from heatlite.api.faults import MALFORMED
 from heatlite.api.json_text import Sent
@@ -49,12 +48,18 @@ def _checked(given: Mapping[str, object], limits: Limits, sent: bytes | None) ->
     return found
 
 
-def environment(given: object, limits: Limits) -> dict[str, Any]:
+def environment(given: object, limits: Limits) -> dict[str, object]:
     """The sections of a map or a text; None is an empty environment."""
     try:
         return environments.read(given, limits)
     except ValueError as error:
         raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
+
+
+def section(environment: Mapping[str, object], name: str) -> Mapping[str, object]:
+    """A section of an environment that is a map; empty without it."""
+    found = environment.get(name)
+    return found if isinstance(found, Mapping) else {}
 
 
 def adopt_data(given: object, limits: Limits) -> Mapping[str, object]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from sqlalchemy import Connection
 
@@ -111,18 +111,18 @@ def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, object
     wanted = tuple(str(output['output_key']) for output in stored
                    if output.get('live') or (running and output.get('output_value') is None))
     answer = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
-    anew = {output['output_key']: output for output in answer or ()}
+    anew = {output['output_key']: output for output in answer} if isinstance(answer, Sequence) else {}
     return [anew.get(output['output_key'], output) for output in stored]
 
 
 def live_attributes(req: Request, found: stacks.Identity, resource_name: str,
                     names: tuple[str, ...]) -> Mapping[str, object] | None:
     """All attributes of a resource, and those in `names`, read from the services; None when no engine answers."""
-    values: Mapping[str, object] | None = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
-    return values
+    values = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
+    return values if isinstance(values, Mapping) else None
 
 
-def _read_now(req: Request, message: messages.Message) -> Any:
+def _read_now(req: Request, message: messages.Message) -> object:
     """Calls an engine. None when no engine is up or the call fails: callers then show the stored values."""
     if not _engine_is_up(req):
         return None

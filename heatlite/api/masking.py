@@ -5,8 +5,7 @@ The documents of a stack define what is hidden in it (heatlite.language.masking)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
@@ -23,31 +22,36 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
                               'event_sinks': list, 'encrypted_param_names': list}
 
 
-def environment(stored: Mapping[str, Any], document: Mapping[str, object],
+def environment(stored: Mapping[str, object], document: Mapping[str, object],
                 is_sealed: bool = False) -> dict[str, object]:
     """`stored` with every section and without secrets.
 
     `document`: the template that declares the parameters; files that serve as its types are added to the registry, as
     in Heat. `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
     """
-    shown = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
-    files = {name: name for name in _types(document) if is_template_name(name)}
-    shown['resource_registry'] = {'resources': {}, **files, **shown['resource_registry']}
+    shown: dict[str, object] = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
+    files = {name: name for name in _types(document) if isinstance(name, str) and is_template_name(name)}
+    registry: dict[str, object] = {'resources': {}, **files, **_map(shown['resource_registry'])}
+    shown['resource_registry'] = registry
     secret = masking.hidden_names(document, stored)
     if is_sealed:
-        shown['encrypted_param_names'] = sorted({*shown['encrypted_param_names'], *secret & shown['parameters'].keys()})
+        named = shown['encrypted_param_names']
+        shown['encrypted_param_names'] = sorted({*(named if isinstance(named, Iterable) else ()),
+                                                 *secret & _map(shown['parameters']).keys()})
     mask = masking.of_documents(document, stored)
     for section in ('parameters', 'parameter_defaults'):
-        shown[section] = {name: HIDDEN if name in secret else mask(value) for name, value in shown[section].items()}
+        shown[section] = {name: HIDDEN if name in secret else mask(value)
+                          for name, value in _map(shown[section]).items()}
     return shown
 
 
-def template(document: Mapping[str, object], stored: Mapping[str, Any]) -> Mapping[str, object]:
+def template(document: Mapping[str, object], stored: Mapping[str, object]) -> Mapping[str, object]:
     """The template as its author wrote it; hidden values in that of a nested stack are masked.
 
     `stored`: the environment.
     """
-    return Mask(stored.get(masking.VALUES) or ())(document)
+    secrets = stored.get(masking.VALUES)
+    return Mask(secrets if isinstance(secrets, Iterable) else ())(document)
 
 
 def whole_template(document: Mapping[str, object], stored: Mapping[str, object]) -> object:
@@ -63,55 +67,68 @@ def export(data: Mapping[str, object]) -> dict[str, object]:
     return _export(data, Mask(_secrets(data)), is_nested=False)
 
 
-def _secrets(data: Mapping[str, object]) -> Iterator[str]:
+def _secrets(data: Mapping[str, object]) -> Iterator[object]:
     """The secrets of all resources of the tree; in an old snapshot, which does not mark them, all data are."""
     for each in _resources(data):
         if 'template' in each:
             yield from _secrets(each)
         else:
-            kept = each.get('resource_data') or {}
-            yield from (kept[name] for name in each.get(REDACTED, kept) if kept.get(name))
+            kept = _map(each.get('resource_data'))
+            yield from (kept[name] for name in _redacted(each, kept) if kept.get(name))
 
 
-def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     found = data.get('resources')
     yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
 
 
-def _export(data: Mapping[str, Any], secrets: Mask, is_nested: bool) -> dict[str, object]:
+def _map(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _redacted(resource: Mapping[str, object], kept: Iterable[str]) -> Iterable[str]:
+    """The names of the secret data of a resource; without a list of them all that are `kept`."""
+    names = resource.get(REDACTED, kept)
+    return names if isinstance(names, Iterable) else ()
+
+
+def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[str, object]:
     shown, mask = dict(data), secrets
-    if isinstance(data.get('environment'), Mapping):
-        document = data.get('template') or {}
-        masked = environment(data['environment'], document)
-        mask |= masking.of_documents(document, data['environment'])
-        shown['environment'] = {name: masked[name] for name in data['environment'] if name in masked}
+    stored, inside = data.get('environment'), data.get('resources')
+    if isinstance(stored, Mapping):
+        document = _map(data.get('template'))
+        masked = environment(stored, document)
+        mask |= masking.of_documents(document, stored)
+        shown['environment'] = {name: masked[name] for name in stored if name in masked}
         if is_nested:
             shown['template'] = mask(document)
-    if isinstance(data.get('resources'), Mapping):
+    if isinstance(inside, Mapping):
         shown['resources'] = {name: each if not isinstance(each, Mapping) else
                               _export(each, secrets, is_nested=True) if 'template' in each else _resource(each, mask)
-                              for name, each in data['resources'].items()}
+                              for name, each in inside.items()}
     return shown
 
 
-def _resource(each: Mapping[str, Any], mask: Mask) -> dict[str, object]:
+def _resource(each: Mapping[str, object], mask: Mask) -> dict[str, object]:
     shown = {name: value for name, value in each.items() if name != REDACTED}
-    kept = each.get('resource_data') or {}
+    kept = _map(each.get('resource_data'))
     shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
     if kept:
-        shown['resource_data'] |= {name: HIDDEN for name in each.get(REDACTED, kept) if kept.get(name) is not None}
+        shown['resource_data'] = {**mask(kept), **{name: HIDDEN for name in _redacted(each, kept)
+                                                   if kept.get(name) is not None}}
     return shown
 
 
-def complete(data: Mapping[str, Any]) -> dict[str, object]:
+def complete(data: Mapping[str, object]) -> dict[str, object]:
     """An export document with all its values, for callers who may adopt it, without internal keys."""
     shown = {name: value for name, value in data.items() if name != REDACTED}
-    if isinstance(data.get('environment'), Mapping):
-        shown['environment'] = {name: value for name, value in data['environment'].items()
+    stored, found = data.get('environment'), data.get('resources')
+    if isinstance(stored, Mapping):
+        shown['environment'] = {name: value for name, value in stored.items()
                                 if name not in (masking.NAMES, masking.VALUES)}
-    if isinstance(data.get('resources'), Mapping):
+    if isinstance(found, Mapping):
         shown['resources'] = {name: complete(each) if isinstance(each, Mapping) else each
-                              for name, each in data['resources'].items()}
+                              for name, each in found.items()}
     return shown
 
 

@@ -199,7 +199,7 @@ def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dic
     parameters = body.get('parameters')
     if parameters is not None and not isinstance(parameters, Mapping):
         raise messages.wrong('parameters', _('a map'), type(parameters).__name__)
-    values = {**(sections.get(environments.PARAMETERS) or {}), **(parameters or {})}
+    values = {**documents.section(sections, environments.PARAMETERS), **(parameters or {})}
     is_given = parameters is not None or bool(sections.get(environments.PARAMETERS))
     return {**environments.with_parameters({environments.REGISTRY: sections.get(environments.REGISTRY) or {}}),
             environments.PARAMETERS: {**given, **({'parameters': values} if is_given else {})}}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from heatlite.api import stack_set_bodies, views
 from heatlite.api.links import Link
@@ -20,12 +20,20 @@ PLACE = ('region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecu
 SHOWN = ('max_concurrent', 'failure_tolerance', 'region_order', 'on_removal')
 
 
+class Answer(TypedDict):
+    """What an engine says of a member that is to be updated. `changes`: action -> number of resources; None if the
+    service of the member does not say, with the `reason`."""
+
+    changes: Mapping[str, int] | None
+    reason: str | None
+
+
 @dataclass(frozen=True)
 class Inside:
     """The rows of the members, and the properties that were last applied, by name."""
 
     rows: Mapping[str, ResourceState]
-    applied: Mapping[str, Mapping[str, Any]]
+    applied: Mapping[str, Mapping[str, object]]
 
     @classmethod
     def empty(cls) -> Inside:
@@ -33,12 +41,12 @@ class Inside:
 
     @classmethod
     def of(cls, nested: Identity, rows: Sequence[ResourceState],
-           columns: Mapping[int, Mapping[str, Any]]) -> Inside:
+           columns: Mapping[int, Mapping[str, object]]) -> Inside:
         numbers = steps.current_rows_of(nested, rows)
         by_number = {row.id: row for row in rows}
         found = {row.name: row for row in rows}             # those that are being deleted have no current row
         found |= {name: by_number[number] for name, number in numbers.items()}
-        return cls(found, {name: (columns.get(row.id) or {}).get('properties') or {} for name, row in found.items()})
+        return cls(found, {name: _map((columns.get(row.id) or {}).get('properties')) for name, row in found.items()})
 
     def stack_id(self, name: str) -> str | None:
         row = self.rows.get(name)
@@ -92,7 +100,11 @@ def _member(name: str, member: Mapping[str, object], wave: int | None, state: st
 
 
 def _context(inside: Inside, name: str) -> Mapping[str, object]:
-    return inside.applied.get(name, {}).get('context') or {}
+    return _map(inside.applied.get(name, {}).get('context'))
+
+
+def _map(value: object) -> Mapping[str, object]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _state(name: str, settings: Settings, member: Mapping[str, object], inside: Inside) -> str:
@@ -128,9 +140,9 @@ def asked(settings: Settings, inside: Inside) -> list[View]:
             for member in settings['members'] for name in [stack_set_bodies.named(member)]]
 
 
-def previewed(after: Settings, inside: Inside, answers: Mapping[str, Mapping[str, Any]]) -> View:
+def previewed(after: Settings, inside: Inside, answers: Mapping[str, Answer]) -> View:
     """What an update would do, per member: create, update, none, delete, keep; unknown if its service does not say."""
-    found = []
+    found: list[View] = []
     for name, answer in answers.items():
         changes = answer['changes']
         if inside.stack_id(name) is None:
@@ -140,6 +152,6 @@ def previewed(after: Settings, inside: Inside, answers: Mapping[str, Mapping[str
         else:
             action = 'update' if any(count for key, count in changes.items() if key != 'unchanged') else 'none'
         found.append({'name': name, 'action': action, 'changes': changes, 'reason': answer['reason']})
-    leaving = [{'name': name, 'action': after['on_removal'], 'changes': None, 'reason': None}
+    leaving: list[View] = [{'name': name, 'action': after['on_removal'], 'changes': None, 'reason': None}
                for name in inside.rows if name not in answers]
     return {'summary': dict(Counter(each['action'] for each in [*found, *leaving])), 'members': [*found, *leaving]}

@@ -7,7 +7,6 @@ of its policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -53,8 +52,9 @@ def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Ide
     return True
 
 
-def _property(properties: Mapping[int, Mapping[str, Any]], number: int, name: str) -> list[object]:
-    return list((properties.get(number, {}).get('properties') or {}).get(name) or ())
+def _property(properties: Mapping[int, Mapping[str, object]], number: int, name: str) -> list[object]:
+    found = properties.get(number, {}).get('properties')
+    return list(found.get(name) or ()) if isinstance(found, Mapping) else []
 
 
 def _reference(row: resources.Shown) -> object:

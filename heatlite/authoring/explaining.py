@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
@@ -15,7 +15,7 @@ from heatlite.language.constraints import AllowedValues, CustomConstraint, Lengt
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.schema import Schema
 
-PLAIN: Final[Mapping[str, Any]] = {
+PLAIN: Final[Mapping[str, object]] = {
     Schema.STRING: 'text', Schema.INTEGER: 1, Schema.NUMBER: 1, Schema.BOOLEAN: True, Schema.MAP: {},
     Schema.LIST: [], Schema.ANY: 'text'}
 EXAMPLES: Final[Mapping[str, object]] = {      # of values for custom constraints
@@ -171,11 +171,15 @@ def value_of(schema: Schema) -> object:
             case AllowedValues():
                 return next(iter(each.allowed))
             case Range():
-                value = each.min if each.min is not None else min(value, each.max)
-            case Length() if schema.type == Schema.STRING:
+                value = each.min if each.min is not None else _at_most(value, each.max)
+            case Length() if schema.type == Schema.STRING and isinstance(value, str):
                 value = (value * (each.min or 1))[:each.max] if each.min else value[:each.max]
             case Modulo():
                 value = each.offset + each.step
             case CustomConstraint():
                 value = EXAMPLES.get(each.name, value)
     return value
+
+
+def _at_most(value: object, most: float | None) -> object:
+    return min(value, most) if isinstance(value, int | float) and most is not None else value

@@ -6,7 +6,7 @@ import contextlib
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urljoin, urlparse
 
 from heatlite.authoring.findings import Finding
@@ -59,7 +59,8 @@ class Reading:
         text = self._text(url, name)
         document = templates.parse(text, self.names[url], LIMITS)
         self.templates.pop(url, None)
-        template = Template(self._resolved(document, url), source=self.names[url], text=text)
+        resolved = {key: self._resolved(item, url, (key,)) for key, item in document.items()}
+        template = Template(resolved, source=self.names[url], text=text)
         self.templates[url] = template
         return template
 
@@ -86,7 +87,7 @@ class Reading:
         self.texts[self.names[url]] = text
         return text
 
-    def _resolved(self, value: object, base: str, path: tuple[str | int, ...] = ()) -> Any:
+    def _resolved(self, value: object, base: str, path: tuple[str | int, ...]) -> object:
         if isinstance(value, Mapping):
             return {name: self._resolved(item, base, (*path, name)) for name, item in value.items()}
         if isinstance(value, list):
@@ -132,7 +133,7 @@ class Reading:
             raise OSError(_('%(file)s has more than %(limit)d bytes') % {'file': path, 'limit': MOST_FILE_BYTES})
 
     def environment(self, names: Sequence[str], template: Template,
-                    parameters: Mapping[str, str] | None = None) -> dict[str, object]:
+                    parameters: Mapping[str, object] | None = None) -> dict[str, object]:
         """Reads all environment files and merges their sections, and `parameters`, as the service does."""
         texts = {}
         for name in names:

@@ -9,13 +9,16 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypedDict
 
 import requests
 
 from heatlite.authoring.reading import FAILURES, Reading
 from heatlite.authoring.suites import Case, Step, Suite
 from heatlite.common.i18n import _
+
+if TYPE_CHECKING:
+    from requests._types import JsonType
 
 PAUSE: Final = 0.05                     # seconds between two looks at a stack
 ANSWER: Final = 60.0                    # seconds for one request
@@ -40,6 +43,24 @@ class Result:
     case: Case
     failures: tuple[Failure, ...]
     seconds: float
+
+Expected = Literal['plan', 'outputs', 'resources', 'calls']
+
+
+class Output(TypedDict):
+    """An output of a stack as the service shows it."""
+
+    output_key: str
+    output_value: NotRequired[object]
+
+
+class Stack(TypedDict):
+    """A stack as the service shows it, as far as it is read here."""
+
+    stack_status: str
+    stack_status_reason: str
+    outputs: NotRequired[list[Output] | None]
+
 
 
 class Refused(Exception):
@@ -113,7 +134,7 @@ class Runner:
                 yield Failure(suite.place((*step.path, 'faults', number)), _('the fault met no call'))
 
     @staticmethod
-    def _differences(suite: Suite, step: Step, what: str, found: Mapping[str, object]) -> Iterator[Failure]:
+    def _differences(suite: Suite, step: Step, what: Expected, found: Mapping[str, object]) -> Iterator[Failure]:
         """Compares expected values. A plan must have nothing else; of other things only the named ones count."""
         wanted = step.body.get(what) or {}
         for name, value in wanted.items():
@@ -162,7 +183,7 @@ class Runner:
             return {}
         return {each['resource_name']: each['resource_status'] for each in found}
 
-    def _finished(self) -> dict[str, Any]:
+    def _finished(self) -> Stack:
         """The stack, once nothing is in progress; a deleted one has the status DELETE_COMPLETE. Raises TimeoutError."""
         deadline = time.monotonic() + self.timeout
         while True:
@@ -174,10 +195,10 @@ class Runner:
                     'status': stack['stack_status'], 'seconds': self.timeout})
             time.sleep(PAUSE)
 
-    def _shown(self) -> dict[str, Any]:
+    def _shown(self) -> Stack:
         """The stack as it is now; a deleted one has the status DELETE_COMPLETE."""
         try:
-            stack: dict[str, object] = self._ask('GET', f'/stacks/{STACK}')['stack']
+            stack: Stack = self._ask('GET', f'/stacks/{STACK}')['stack']
         except Refused:
             return {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
         return stack
@@ -203,7 +224,7 @@ class Runner:
 
     # --- the cloud --------------------------------------------------------------------------------------------
 
-    def cloud(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
+    def cloud(self, method: str, path: str, body: JsonType = None) -> dict[str, Any]:
         answer = requests.request(method, f'{self.cloud_url}/_sim/{path}', json=body, timeout=ANSWER)
         if answer.status_code >= 400:
             raise Refused(_('the simulated cloud: %s') % answer.text)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from heatlite.authoring.reading import LIMITS
 from heatlite.common.i18n import _
 from heatlite.common.template_format import DocumentError, simple_parse
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.positions import Positions
+
+if TYPE_CHECKING:
+    from requests._types import JsonType
 
 ENDING: Final = '.test.yaml'
 ACTIONS: Final = ('create', 'update', 'delete', 'check', 'suspend', 'resume')
@@ -27,13 +30,37 @@ class WrongSuite(Exception):
     """The file is wrong. The text names the file, the line and what was expected."""
 
 
+class StepBody(TypedDict, total=False):
+    """A step as it is written: OF_STEP."""
+
+    template: str
+    environments: list[str]
+    parameters: dict[str, object]
+    faults: list[Mapping[str, JsonType]]
+    action: str
+    plan: dict[str, object]
+    refused: str
+    status: str
+    reason: str
+    outputs: dict[str, object]
+    resources: dict[str, object]
+    calls: dict[str, object]
+
+
+class CaseBody(TypedDict):
+    """A test as it is written: OF_TEST."""
+
+    name: str
+    steps: list[StepBody]
+
+
 @dataclass(frozen=True)
 class Step:
     """One action on the stack with what is expected. `path`: its place in the file, for failures."""
 
     action: str
     path: tuple[object, ...]
-    body: Mapping[str, Any]
+    body: StepBody
 
     @property
     def expected_status(self) -> str:
@@ -87,12 +114,12 @@ class _Reader:
     file: str
     positions: Positions
 
-    def case(self, body: Any, path: tuple[object, ...]) -> Case:
+    def case(self, body: CaseBody, path: tuple[object, ...]) -> Case:
         self.check(body, OF_TEST, path, required=('name', 'steps'))
         return Case(body['name'], [self.step(step, (*path, 'steps', number))
                                    for number, step in enumerate(body['steps'])], path)
 
-    def step(self, body: Any, path: tuple[object, ...]) -> Step:
+    def step(self, body: StepBody, path: tuple[object, ...]) -> Step:
         self.check(body, OF_STEP, path, required=('action',))
         if body['action'] not in ACTIONS:
             raise self.wrong((*path, 'action'), _('expected one of %s') % ', '.join(ACTIONS), body['action'], ACTIONS)

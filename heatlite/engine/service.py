@@ -20,7 +20,7 @@ from heatlite.engine import attributes
 from heatlite.engine.alarms.settings import Settings as AlarmSettings
 from heatlite.engine.alarms.shard_controller import ShardController
 from heatlite.engine.durability.journal import Journal
-from heatlite.engine.durability.lease_manager import LeaseManager
+from heatlite.engine.durability.lease_manager import Described, LeaseManager
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
@@ -271,7 +271,7 @@ class EngineService:
         else:
             self._wake_other(stack_id, engine_id)
 
-    def _describe(self) -> dict[str, object]:
+    def _describe(self) -> Described:
         host = self._conf.host or socket.gethostname()
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
 
 from osc_lib.command import command
 
@@ -41,7 +42,15 @@ class _OfProtections(_OfStack, command.Lister):
         return table(api.patch(self.path(api, chosen, 'protections'), body)['protections'])
 
 
-def table(protections: Iterable[Mapping[str, object]]) -> Table:
+class Protection(TypedDict):
+    """A protection as the service shows it. `path`: '' for the stack; `deny`: what is refused."""
+
+    path: str
+    deny: list[str]
+    reason: str | None
+
+
+def table(protections: Iterable[Protection]) -> Table:
     return (('path', 'deny', 'reason'), [
         (each['path'] or '(stack)', Joined(each['deny']), each['reason']) for each in protections])
 

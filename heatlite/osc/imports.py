@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
 from osc_lib import exceptions
 
-from heatlite.osc.plans import Api, Planning, path_of
+from heatlite.osc.plans import Api, Plan, Planning, path_of
 
 ALONE = frozenset({'import', 'none'})
 
@@ -37,6 +35,6 @@ class ImportObjects(Planning):
         made = api.post(path_of(plan['id'], 'apply'), {'digest': plan['digest']})
         self._show(chosen, plan, made['stack']['id'])
 
-    def _show(self, chosen: argparse.Namespace, plan: Mapping[str, Any], stack_id: str | None) -> None:
+    def _show(self, chosen: argparse.Namespace, plan: Plan, stack_id: str | None) -> None:
         self.print(chosen, {'changes': plan['changes'], 'stack_id': stack_id},
                    [plan['text'], *([] if stack_id is None else ['', f'Stack {stack_id} owns them now.'])])

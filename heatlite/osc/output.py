@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from cliff.columns import FormattableColumn
 from osc_lib.command import command
@@ -24,7 +23,7 @@ class AsJson(FormattableColumn[object]):
         return '' if self._value is None else json.dumps(self._value)
 
 
-class Joined(FormattableColumn[Any]):
+class Joined(FormattableColumn[Iterable[str]]):
     """A list of words: programs get the list, people the words with commas."""
 
     def human_readable(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import quote, urlencode
 
 from heatclient.common import http, template_format, template_utils
@@ -17,6 +17,25 @@ from heatlite.osc.output import Document, Table, add_page
 
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
+
+
+class Change(TypedDict):
+    """A change of a plan, as far as it is read here. `path`: names from the root stack down."""
+
+    path: list[str]
+    action: str
+
+
+class Plan(TypedDict):
+    """A plan as the service shows it, with its text."""
+
+    id: str
+    state: str
+    expiry_time: str
+    digest: str
+    is_empty: bool
+    changes: list[Change]
+    text: str
 
 
 class Api:
@@ -67,7 +86,7 @@ def path_of(plan_id: str, *more: str) -> str:
 class _PrintsPlan(Document):
     """A command that prints a plan: its text with how to apply it, or JSON without the text."""
 
-    def show(self, chosen: argparse.Namespace, plan: Mapping[str, Any]) -> None:
+    def show(self, chosen: argparse.Namespace, plan: Plan) -> None:
         self.print(chosen, {name: value for name, value in plan.items() if name != 'text'}, (
             plan['text'],
             f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})"))
@@ -93,7 +112,7 @@ class Planning(_PrintsPlan):
         parser.set_defaults(revision=None, delete=False, rollback=None, refresh=False)
         return parser
 
-    def planned(self, api: Api, chosen: argparse.Namespace) -> dict[str, Any]:
+    def planned(self, api: Api, chosen: argparse.Namespace) -> Plan:
         """Return the new plan, with its text."""
         stack = self._stack(api, chosen)
         if chosen.delete:
@@ -103,7 +122,7 @@ class Planning(_PrintsPlan):
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
-        found: dict[str, object] = api.get(path_of(plan_id) + '?format=text')['plan']
+        found: Plan = api.get(path_of(plan_id) + '?format=text')['plan']
         return found
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import yaml
 from heatclient.common import http, template_utils
@@ -16,6 +16,24 @@ from heatlite.osc.plans import Api, as_written
 
 DIFFERS = 2                             # exit code of a dry run for a refactor that would be refused
 PASSED = ('stack', 'new', 'new_name', 'existing', 'parameters', 'clear_parameters', 'timeout_mins', 'tags')
+
+
+class Definition(TypedDict, total=False):
+    """A stack in the document of a refactor: the keys that are read here; those in PASSED go to the service."""
+
+    template: str | None
+    environment: str | list[str] | None
+
+
+class Place(TypedDict):
+    """A resource of a stack."""
+
+    stack: str
+    resource: str
+
+
+# An end of a move is `from`, which is a word of the language.
+Move = TypedDict('Move', {'from': Place, 'to': Place})
 
 
 class Refactor(Document):
@@ -46,7 +64,7 @@ class Refactor(Document):
         self.print(chosen, found, _lines(found))
         return DIFFERS if found['differences'] else 0
 
-    def _stack(self, api: Api, folder: Path, given: Mapping[str, Any]) -> dict[str, object]:
+    def _stack(self, api: Api, folder: Path, given: Definition) -> dict[str, object]:
         """Return the definition of one stack as the service takes it. Files are found from the folder of the document.
         """
         template = given.get('template')
@@ -58,7 +76,7 @@ class Refactor(Document):
         more, environment = template_utils.process_multiple_environments_and_files(
             env_paths=[_place(folder, each) for each in ([named] if isinstance(named, str) else named)],
             env_list_tracker=names)
-        body = {**{key: given[key] for key in PASSED if key in given}, 'files': {**files, **more},
+        body = {**{key: value for key, value in given.items() if key in PASSED}, 'files': {**files, **more},
                 'template': as_written(None if template is None else _place(folder, template), parsed),
                 'environment': environment, 'environment_files': names or None}
         return {name: value for name, value in body.items() if value not in (None, {})}
@@ -72,7 +90,7 @@ def _move(given: Mapping[str, object]) -> dict[str, dict[str, str]]:
     return {end: dict(zip(('stack', 'resource'), str(given[end]).split('/', 1), strict=True)) for end in ('from', 'to')}
 
 
-def _lines(found: Mapping[str, Any]) -> tuple[str, ...]:
+def _lines(found: Found) -> tuple[str, ...]:
     """Return a refactor as text for people."""
     moves = [f"  {_name(each['from'])} -> {_name(each['to'])}" for each in found['moves']]
     stacks = [f"  stack {each['stack_name']}{' (new)' if each['is_new'] else ''} {each['id'] or ''}".rstrip()
@@ -81,7 +99,7 @@ def _lines(found: Mapping[str, Any]) -> tuple[str, ...]:
     return (*stacks, *moves, *(['It is refused, as it would change something:', *differs] if differs else ()))
 
 
-def _name(place: Mapping[str, str]) -> str:
+def _name(place: Place) -> str:
     return f"{place['stack']}/{place['resource']}"
 
 
@@ -94,6 +112,22 @@ class Difference(TypedDict):
     property: list[object] | None
     before: object
     after: object
+
+
+class Concerned(TypedDict):
+    """A stack of a refactor. `id`: None for a new one of a dry run."""
+
+    stack_name: str
+    id: str | None
+    is_new: bool
+
+
+class Found(TypedDict):
+    """A refactor as the service shows it."""
+
+    stacks: list[Concerned]
+    moves: list[Move]
+    differences: list[Difference]
 
 
 def _detail(difference: Difference) -> str:

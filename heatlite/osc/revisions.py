@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict
 
 import yaml
 from osc_lib.command import command
@@ -18,8 +18,11 @@ SHOWN = ('number', 'action', 'outcome', 'author', 'author_id', 'creation_time', 
          'files', 'environment', 'template')
 DOCUMENTS = ('parameters', 'files', 'environment', 'template')
 FOR_PROGRAMS = ('json', 'yaml')         # formats that print objects as they are
+Compared = Literal['resources', 'parameters', 'outputs', 'conditions', 'parameter_definitions', 'template',
+                   'environment', 'files']
 # List of a comparison -> what its entries are.
-COMPARED = {'resources': 'resource', 'parameters': 'parameter', 'outputs': 'output', 'conditions': 'condition',
+COMPARED: Final[Mapping[Compared, str]] = {
+            'resources': 'resource', 'parameters': 'parameter', 'outputs': 'output', 'conditions': 'condition',
             'parameter_definitions': 'definition of parameter', 'template': 'template', 'environment': 'environment',
             'files': 'file'}
 MARKS = {'added': '+', 'removed': '-', 'changed': '~'}
@@ -98,7 +101,22 @@ class Entry(TypedDict):
     truncated: NotRequired[bool]
 
 
-def lines(found: Mapping[str, Any]) -> Iterator[str]:
+class Comparison(TypedDict):
+    """What differs between two revisions. `truncated`: there is more."""
+
+    is_empty: bool
+    truncated: bool
+    resources: list[Entry]
+    parameters: list[Entry]
+    outputs: list[Entry]
+    conditions: list[Entry]
+    parameter_definitions: list[Entry]
+    template: list[Entry]
+    environment: list[Entry]
+    files: list[Entry]
+
+
+def lines(found: Comparison) -> Iterator[str]:
     """Yield the lines of a comparison."""
     if found['is_empty']:
         yield 'No differences'

@@ -17,10 +17,9 @@ HIDING = re.compile(r'\bcast\(|# type: ignore')
 SLACK = 10                  # by which a number in the table may be too large: lower it, so that the gain is not lost
 
 ALLOWED = {
-    'api': 46, 'authoring': 15, 'cmd': 15, 'common': 23, 'db': 19, 'engine': 33, 'engine.clients': 46,
-    'engine.compat': 2, 'engine.durability': 6, 'engine.observe': 2, 'engine.reconcile': 27,
-    'engine.requests': 24, 'engine.resources': 56, 'engine.types': 7, 'language': 61, 'osc': 18, 'planning': 18,
-    'rpc': 2, 'takeover': 8, 'testing': 14,
+    'api': 10, 'authoring': 4, 'cmd': 5, 'common': 23, 'db': 19, 'engine': 33, 'engine.clients': 24,
+    'engine.compat': 2, 'engine.reconcile': 12, 'engine.requests': 9, 'engine.resources': 52, 'engine.types': 7,
+    'language': 61, 'osc': 7, 'planning': 18, 'rpc': 2, 'takeover': 8, 'testing': 14,
 }
 HIDDEN = 79                 # casts and ignored errors of the product
 ALIASES: dict[str, list[str]] = {}

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, unquote
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
@@ -34,6 +34,35 @@ _RESERVED = "/:@!$&'()*+,;=~"
 # Messages of Keystone that are more specific than their status.
 REASONS = {'EC2 access key not found.': 'InvalidClientTokenId',
            'EC2 signature not supplied.': 'SignatureDoesNotMatch'}
+
+
+class Domain(TypedDict, total=False):
+    """A domain as Keystone shows it in a token."""
+
+    id: str
+
+
+class Owned(TypedDict, total=False):
+    """A user or a project as Keystone shows it in a token, with the domain that has it."""
+
+    id: str
+    name: str
+    domain: Domain
+
+
+class Role(TypedDict):
+    """A role as Keystone shows it in a token."""
+
+    name: str
+
+
+class Token(TypedDict, total=False):
+    """The parts of a token that are read."""
+
+    user: Owned
+    project: Owned
+    roles: list[Role]
+    is_admin_project: bool
 
 
 class Ec2Signature:
@@ -134,8 +163,9 @@ def _credentials(request: webob.Request, parameters: Mapping[str, str], access: 
             'headers': dict(request.headers), 'body_hash': hashlib.sha256(body.read(request.environ)).hexdigest()}
 
 
-def _leave_identity(environ: WSGIEnvironment, token_id: str, token: Mapping[str, Any]) -> None:
-    user, project = token.get('user') or {}, token.get('project') or {}
+def _leave_identity(environ: WSGIEnvironment, token_id: str, token: Token) -> None:
+    user: Owned = token.get('user') or {}
+    project: Owned = token.get('project') or {}
     identity.replace(
         environ, [role['name'] for role in token.get('roles') or ()], auth_token=token_id, user_id=user.get('id'),
         user_name=user.get('name'), user_domain_id=(user.get('domain') or {}).get('id'),

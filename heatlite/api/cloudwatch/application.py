@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, Protocol, TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import webob
@@ -34,7 +34,16 @@ class Action(Generic[Input]):
         return self.run(request, self.input.read(parameters))
 
 
-ACTIONS: Final[Mapping[str, Action[Any]]] = {
+class Performed(Protocol):
+    """An action of any input."""
+
+    @property
+    def invalid(self) -> str: ...
+
+    def perform(self, request: wsgi.Request, parameters: object) -> Result | None: ...
+
+
+ACTIONS: Final[Mapping[str, Performed]] = {
     'PutMetricData': Action(inputs.PUT_METRIC_DATA, datapoints.put_metric_data, INVALID_VALUE),
     'ListMetrics': Action(inputs.LIST_METRICS, metrics.list_metrics, INVALID_VALUE),
     'GetMetricStatistics': Action(inputs.GET_METRIC_STATISTICS, metrics.get_metric_statistics, INVALID_VALUE),

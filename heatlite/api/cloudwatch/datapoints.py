@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from heatlite.api import wsgi
 from heatlite.api.cloudwatch import clock, projects
@@ -20,7 +20,20 @@ RESOLUTIONS: Final = (1, 60)
 # The dimension by which cfn-push-stats names an alarm.
 ALARM_NAME: Final = 'AlarmName'
 
-Point = dict[str, Any]
+
+class Point(TypedDict):
+    """A datapoint of a message. `dimensions`: [name, value] of each, sorted by name; `at`: seconds since 1970, or None
+    for the time at which the message is handled."""
+
+    name: str
+    dimensions: list[list[str]]
+    at: float | None
+    unit: str
+    samples: float
+    total: float
+    smallest: float
+    largest: float
+    high_resolution: bool
 
 
 def put_metric_data(req: wsgi.Request, wanted: PutMetricData) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from typing import Any
 
 import webob
 from keystoneauth1 import exceptions, session
@@ -40,7 +39,8 @@ class Identity:
         status, headers, found = self._ask('POST', '/auth/tokens?nocatalog', json=asked)
         if status != 201:
             return _refusal(status, found)
-        given = found.get('token', {})
+        token = found.get('token')
+        given = token if isinstance(token, dict) else {}
         shown = {key: given.get(key) for key in ('issued_at', 'expires_at', 'methods', 'user', 'project', 'roles')}
         return files.document({**shown, 'token': headers.get('X-Subject-Token')}, 201)
 
@@ -49,8 +49,9 @@ class Identity:
         status, _headers, found = self._ask('GET', '/auth/projects', headers=_token(request))
         if status != 200:
             return _refusal(status, found)
+        given = found.get('projects')
         listed = [{key: each.get(key) for key in ('id', 'name', 'domain_id')}
-                  for each in found.get('projects', [])[:PROJECTS] if each.get('enabled', True)]
+                  for each in (given[:PROJECTS] if isinstance(given, list) else ()) if each.get('enabled', True)]
         return files.document({'projects': listed})
 
     def revoke(self, request: webob.Request) -> webob.Response:
@@ -60,12 +61,14 @@ class Identity:
             **token, 'X-Subject-Token': token['X-Auth-Token']})
         return files.document({}, 200) if status == 204 else _refusal(status, found)
 
-    def _ask(self, method: str, path: str, **more: Any) -> tuple[int, Mapping[str, str], dict[str, Any]]:
+    def _ask(self, method: str, path: str, json: Mapping[str, object] | None = None,
+             headers: Mapping[str, str] | None = None) -> tuple[int, Mapping[str, str], dict[str, object]]:
         if not self._free.acquire(blocking=False):
             raise exception.HTTPServiceUnavailable(_('Too many people log in at once; try again.'))
         try:
             answer = self._session.request(self._url + path, method, authenticated=False, raise_exc=False,
-                                           redirect=False, log=False, **more)
+                                           redirect=False, log=False, json=json,
+                                           headers=headers or {})
             found = answer.json() if answer.content else {}
         except (exceptions.ClientException, ValueError):
             raise exception.HTTPServiceUnavailable(_('Keystone does not answer; try again.')) from None

@@ -9,7 +9,7 @@ import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from sqlalchemy import Connection
 
@@ -27,13 +27,59 @@ from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.waiting import Wait
 
-View = dict[str, Any]
+View = dict[str, object]
 MOST = 50                               # entries of each list
 MOST_EVENTS = 2000
 MOST_BEFORE = 10                        # resources of which the last time is looked up
 MOST_RUNS = 50                          # events of a resource, newest ones
 MOST_STACKS = 1000                      # whose events are searched, outer ones first
 DEEPEST = 10 ** 6
+
+
+class WaitView(TypedDict):
+    """A resource that an action is in progress on, for `seconds`. The next call, when it is made and what the service
+    said last are known of one that is explained."""
+
+    path: list[str]
+    type: str
+    action: str
+    since: str | None
+    seconds: int
+    physical_resource_id: str | None
+    reason: str
+    call: NotRequired[str | None]
+    next_at: NotRequired[str | None]
+    last_answer: NotRequired[View | None]
+
+
+class NextCall(TypedDict):
+    """The next call to the service of a resource that is waited for, and what it said last."""
+
+    call: str | None
+    next_at: str | None
+    last_answer: View | None
+
+
+class CauseView(TypedDict):
+    """A resource that an action failed because of."""
+
+    path: list[str]
+    type: str
+    action: str
+    reason: str
+    time: str | None
+    physical_resource_id: str | None
+    advice: str | None
+    place: object
+
+
+class WaitingView(TypedDict):
+    """What a stack in progress waits for."""
+
+    engine: str | None
+    gives_up_at: str | None
+    waiting_for: list[WaitView]
+    blocked: list[View]
 
 
 def show(req: Request, stack_name: str, stack_id: str) -> View:
@@ -87,9 +133,11 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST entries.
     """
     tree, now = Tree(tx, row), moment(tx)
-    found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else {}
+    found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else None
     beginning = events.beginning(tx, row.id)
-    causes, chain, replaced = [], [], []
+    causes: list[CauseView] = []
+    chain: list[View] = []
+    replaced: list[View] = []
     if beginning is not None:
         happened = tree.happened(events.since(tx, [tree.top], beginning.created_at, MOST_EVENTS))
         causes, chain = _causes(tx, tree, beginning), _chain(tx, tree, beginning, happened, now)
@@ -99,7 +147,7 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
     return {
         'stack_id': row.id, 'stack_name': row.name, 'action': row.action, 'status': row.status,
         'status_reason': row.reason, 'state': state, 'since': views.when(row.started_at or row.created_at),
-        'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **found, 'causes': causes,
+        'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **(found or {}), 'causes': causes,
         'not_started': [list(path) for path in explanation.not_started(
             tree.by_path, [tuple(cause['path']) for cause in causes])][:MOST],
         'critical_path': chain[:MOST], 'replaced': replaced, 'summary': _summary(row, found, causes)}
@@ -166,7 +214,7 @@ class Tree:
                          each.reason, each.physical_id, each.created_at) for each in found]
 
 
-def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, default: timedelta) -> View:
+def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, default: timedelta) -> WaitingView:
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
         'waiting_for': _waited_for(tx, tree, tree.rows, now),
@@ -180,7 +228,7 @@ def gives_up_at(row: stacks.Stack, default: timedelta) -> str | None:
     return views.when((row.started_at or row.created_at) + timeout)
 
 
-def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
+def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[WaitView]:
     """The resources of `rows` that an action is in progress on, at most `most`, the longest running first."""
     return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'since': views.when(each.changed_at),
              'seconds': _age(each.changed_at, now),
@@ -188,7 +236,7 @@ def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[View]:
             for each in explanation.working(rows)[:most]]
 
 
-def _waited_for(tx: Connection, tree: Tree, rows: Iterable[Row], now: datetime) -> list[View]:
+def _waited_for(tx: Connection, tree: Tree, rows: Iterable[Row], now: datetime) -> list[WaitView]:
     """As `waited_for`, from the beginning of each action, with the next call and what the service said last."""
     found = explanation.working(rows)[:MOST]
     if not found:
@@ -203,7 +251,7 @@ def _waited_for(tx: Connection, tree: Tree, rows: Iterable[Row], now: datetime) 
             for view in views_of]
 
 
-def _next_call(view: View, noted: Wait | None, now: datetime) -> View:
+def _next_call(view: WaitView, noted: Wait | None, now: datetime) -> NextCall:
     if noted is None:                               # a short wait is not noted
         is_long = view['seconds'] > waiting.LONG.total_seconds() + waiting.SHORTEST.total_seconds()
         return {'call': waiting.first_call(view['action']) if is_long else None, 'next_at': None, 'last_answer': None}
@@ -212,13 +260,15 @@ def _next_call(view: View, noted: Wait | None, now: datetime) -> View:
             'last_answer': None if answer is None else {**answer, 'at': views.when(noted.at)}}
 
 
-def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = ()) -> list[View]:
+def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = ()) -> list[CauseView]:
     failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
-    return [{'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
-             'time': views.when(each.at), 'physical_resource_id': each.physical_id,
-             'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
-            for cause in explanation.first_causes(tree.happened(failed))
-            for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)][:MOST]
+    found: list[CauseView] = [
+        {'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
+         'time': views.when(each.at), 'physical_resource_id': each.physical_id,
+         'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
+        for cause in explanation.first_causes(tree.happened(failed))
+        for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)]
+    return found[:MOST]
 
 
 def _chain(tx: Connection, tree: Tree, beginning: events.Shown, happened: Sequence[Happened],
@@ -243,10 +293,12 @@ def _replaced(tx: Connection, row: stacks.Stack, tree: Tree, beginning: events.S
     changed: dict[Path, Sequence[str]] = {(name,): found for name, found in _changed_properties(tx, row).items()}
     causes: dict[Path, ReplacementCause] = {
         (name,): found for name, found in resources.replacement_causes(tx, row.id).items()}
-    return [{'path': list(each.path), 'properties': list(each.properties),
-             'because_of': [list(path) for path in each.because_of],
-             'cause': _cause(each.cause)}
-            for each in explanation.replaced(happened, tree.by_path, changed, causes)][:MOST]
+    found: list[View] = [
+        {'path': list(each.path), 'properties': list(each.properties),
+         'because_of': [list(path) for path in each.because_of],
+         'cause': _cause(each.cause)}
+        for each in explanation.replaced(happened, tree.by_path, changed, causes)]
+    return found[:MOST]
 
 
 def _cause(cause: ReplacementCause | None) -> View | None:
@@ -268,15 +320,14 @@ def _changed_properties(tx: Connection, row: stacks.Stack) -> Mapping[str, Seque
                                                   found.parameters or {}) for found, stored in (before, after)))
 
 
-def _summary(row: stacks.Stack, found: Mapping[str, Any], causes: Sequence[Mapping[str, Any]]) -> str:
+def _summary(row: stacks.Stack, found: WaitingView | None, causes: Sequence[CauseView]) -> str:
     """One sentence for people."""
     if causes:
-        first = causes[0]
+        cause = causes[0]
         return _('%(action)s failed because of %(path)s: %(reason)s') % {
-            'action': first['action'], 'path': '/'.join(first['path']), 'reason': first['reason']}
-    waiting = found.get('waiting_for')
-    if waiting:
-        first = waiting[0]
+            'action': cause['action'], 'path': '/'.join(cause['path']), 'reason': cause['reason']}
+    if found is not None and found['waiting_for']:
+        first = found['waiting_for'][0]
         if found['engine'] is None:
             return _('%s waits for an engine: none that is alive works on it.') % row.action
         return _('%(action)s waits for %(path)s (%(type)s), for %(seconds)d s') % {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -33,7 +31,7 @@ def index(req: Request) -> dict[str, object]:
 def show(req: Request, type_name: str) -> dict[str, object]:
     req.services.policy.enforce_type(req.context, type_name)
     described = Query(req.query).boolean('with_description')
-    schema: dict[str, Any] = req.call(messages.ResourceSchema(type_name, described))
+    schema: dict[str, object] = req.call(messages.ResourceSchema(type_name, described))
     return schema
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from sqlalchemy import Connection
 
@@ -15,7 +15,7 @@ from heatlite.db import snapshots
 from heatlite.db.stacks import Identity
 from heatlite.rpc import messages
 
-View = dict[str, Any]
+View = dict[str, object]
 
 
 def create(req: Request, stack_name: str, stack_id: str) -> View:
@@ -65,4 +65,5 @@ def _snapshot(req: Request, tx: Connection, stack: Identity, snapshot_id: str) -
 
 
 def _masked(view: View) -> View:
-    return {**view, 'data': masking.export(view['data'])} if view.get('data') else view
+    data = view.get('data')
+    return {**view, 'data': masking.export(data)} if isinstance(data, Mapping) and data else view

@@ -6,11 +6,11 @@ The project is the first segment of the path. Missing or wrong credentials are a
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystoneauth1 import session
+from keystoneauth1.access import AccessInfo
 from keystoneauth1.identity import v3
 from webob import exc
 
@@ -44,7 +44,7 @@ class PasswordAuth:
         if access is None:
             return self._refuse(auth_url)(environ, start_response)
         identity.replace(
-            environ, access.role_names, user_id=access.user_id, user_name=access.username,
+            environ, access.role_names or (), user_id=access.user_id, user_name=access.username,
             user_domain_id=access.user_domain_id, user_domain_name=access.user_domain_name,
             project_id=access.project_id, project_name=access.project_name,
             project_domain_id=access.project_domain_id, project_domain_name=access.project_domain_name,
@@ -53,7 +53,7 @@ class PasswordAuth:
         environ['keystone.token_info'] = {'token': access._data.get('token')}
         return self._app(environ, start_response)
 
-    def _log_in(self, auth_url: str, environ: WSGIEnvironment) -> Any:
+    def _log_in(self, auth_url: str, environ: WSGIEnvironment) -> AccessInfo | None:
         user, password = environ.get('HTTP_X_AUTH_USER'), environ.get('HTTP_X_AUTH_KEY')
         project = identity.first_segment(environ)
         if not (user and password and project):

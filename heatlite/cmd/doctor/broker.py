@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ssl
 import uuid
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Protocol
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
 from heatlite.cmd.doctor.database import not_sqlite
@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from amqp import Channel
     from oslo_config.cfg import ConfigOpts
     from oslo_messaging import TransportHost
+
+
+class Connection(Protocol):
+    """A connection of kombu, as it is used here."""
+
+    def channel(self) -> Channel: ...
 
 
 def unused(site: Site) -> str:
@@ -65,7 +71,8 @@ def channel(site: Site, host: TransportHost, virtual_host: str) -> Iterator[Chan
     import kombu
     given = site.conf[messaging.RABBIT]
     wait = {'read_timeout': site.timeout, 'write_timeout': site.timeout}
-    connect: Any = getattr(kombu, 'Connection')  # noqa: B009  # loaded at first use; it has no type hints
+    # Loaded at first use; it has no type hints.
+    connect: Callable[..., AbstractContextManager[Connection]] = getattr(kombu, 'Connection')  # noqa: B009
     with connect(
             hostname=host.hostname, port=host.port, userid=host.username or 'guest',
             password=host.password or 'guest', virtual_host=virtual_host, transport='pyamqp',

@@ -7,12 +7,14 @@ import socket
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import netutils
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from keystoneauth1.plugin import BaseAuthPlugin
+    from keystoneauth1.session import Session
     from oslo_config.cfg import ConfigOpts
 
     from heatlite.db.connection import Database
@@ -37,14 +39,14 @@ class Site:
         return Database(with_timeouts(self.conf.database.connection, self.timeout), **options)
 
     @functools.cached_property
-    def service(self) -> Any:
+    def service(self) -> Session:
         """A session of the user that acts for others: [trustee], or [keystone_authtoken]."""
         from heatlite.common import config
         from heatlite.engine.clients import sessions
         return self._session(sessions.service_plugin(), **config.get_ssl_options('keystone'))
 
     @functools.cached_property
-    def authtoken(self) -> Any:
+    def authtoken(self) -> Session:
         """A session of the user that validates tokens. Raises ValueError without one."""
         from keystoneauth1 import loading
         plugin = loading.load_auth_from_conf_options(self.conf, 'keystone_authtoken')
@@ -55,7 +57,7 @@ class Site:
         return self._session(plugin, verify=False if given.insecure else given.cafile or True, cert=certificate)
 
     @functools.cached_property
-    def domain_admin(self) -> Any:
+    def domain_admin(self) -> Session:
         """A session of the administrator of the domain of users inside stacks, scoped to that domain."""
         from keystoneauth1.identity import v3
 
@@ -74,9 +76,10 @@ class Site:
         from heatlite.engine.clients import sessions
         return netutils.keystone_v3(sessions.auth_url(RequestContext()))
 
-    def _session(self, plugin: Any, **how: Any) -> object:
+    def _session(self, plugin: BaseAuthPlugin, verify: bool | str | None = True,
+                 cert: str | tuple[str, str] | None = None) -> Session:
         from keystoneauth1 import session
-        return session.Session(auth=plugin, timeout=self.timeout, app_name='heatlite', **how)
+        return session.Session(auth=plugin, timeout=self.timeout, app_name='heatlite', verify=verify, cert=cert)
 
     def connect(self, host: str, port: int) -> str:
         """Why no TCP connection can be made; '' if one can."""

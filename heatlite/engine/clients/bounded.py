@@ -13,7 +13,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import requests
 from oslo_config import cfg
@@ -25,6 +25,7 @@ from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
     from urllib3 import PoolManager
 
 PIECE = 65536                               # bytes that are read at once
@@ -37,8 +38,9 @@ class AnswerRefused(requests.exceptions.ConnectionError):
 class _Answer(http.client.HTTPResponse):
     """An answer that must have arrived within `[clients] max_answer_time` after its request was sent."""
 
-    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
+    def __init__(self, sock: socket.socket, debuglevel: int = 0, method: str | None = None,
+                 url: str | None = None) -> None:
+        super().__init__(sock, debuglevel, method, url)
         self.fp.close()
         self._source = _Source(sock, cfg.CONF.clients.max_answer_time)
         self.fp = io.BufferedReader(self._source)
@@ -64,7 +66,7 @@ class _Source(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int | None:
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
         if self._due is None:
             return self._bytes.readinto(buffer)
         left = self._due - time.monotonic()
@@ -102,12 +104,12 @@ class Adapter(HTTPAdapter):
     plain: type[Plain] = Plain
     encrypted: type[Encrypted] = Encrypted
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
+    def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **pool_kwargs: object) -> None:
+        super().init_poolmanager(connections, maxsize, block=block, **pool_kwargs)
         self._set(self.poolmanager)
 
-    def proxy_manager_for(self, *args: Any, **kwargs: Any) -> PoolManager:
-        found: PoolManager = super().proxy_manager_for(*args, **kwargs)
+    def proxy_manager_for(self, proxy: str, **proxy_kwargs: object) -> PoolManager:
+        found: PoolManager = super().proxy_manager_for(proxy, **proxy_kwargs)
         self._set(found)
         return found
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from keystoneauth1.exceptions import ClientException
 from requests import Response
@@ -106,10 +106,11 @@ class Look:
         self.sent[service] += 1
         metrics.drift_requests.labels(metrics.service_label(service)).inc()
 
-    def get(self, adapter: Adapter, url: str, arguments: Mapping[str, Any],
+    def get(self, adapter: Adapter, url: str, arguments: Mapping[str, object],
             ask: Callable[[str, Mapping[str, object]], Response]) -> Response:
         """Return the answer to a GET. `ask(url, params)`: sends one with these parameters."""
-        params = arguments.get('params') or {}
+        given = arguments.get('params')
+        params: Mapping[str, object] = given if isinstance(given, Mapping) else {}
         collection, ident = _place(str(adapter.service_type), url)
         if collection is not None and not params:
             self._asked[collection] += 1

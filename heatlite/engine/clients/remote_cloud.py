@@ -6,7 +6,7 @@ import json
 import tempfile
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from keystoneauth1 import exceptions as services
 from keystoneauth1.identity import v3
@@ -27,6 +27,13 @@ LOGINS = frozenset({
     'admin_token', 'http_basic', 'none', 'password', 'token', 'v2password', 'v2token', 'v3applicationcredential',
     'v3multifactor', 'v3oauth2clientcredential', 'v3oidcaccesstoken', 'v3oidcauthcode', 'v3oidcclientcredentials',
     'v3oidcpassword', 'v3password', 'v3token', 'v3totp'})
+
+
+class Login(TypedDict):
+    """The payload of a secret with a login. `auth`: the options of the plug-in that `auth_type` names."""
+
+    auth_type: str
+    auth: Mapping[str, object]
 
 
 def context(caller: contexts.RequestContext, region: str | None, *, login: str | bytes | None = None,
@@ -53,7 +60,7 @@ def context(caller: contexts.RequestContext, region: str | None, *, login: str |
     return found
 
 
-def _read(login: str | bytes) -> Mapping[str, Any]:
+def _read(login: str | bytes) -> Login:
     try:
         found = json.loads(login)
     except ValueError:
@@ -65,7 +72,7 @@ def _read(login: str | bytes) -> Mapping[str, Any]:
         raise exception.Error(
             _('The secret with the credential has "%(type)s": "%(found)s"; possible are: %(known)s') % {
                 'type': TYPE, 'found': str(found[TYPE])[:80], 'known': ', '.join(sorted(LOGINS))})
-    return found
+    return {'auth_type': found[TYPE], 'auth': found[VALUES]}
 
 
 def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
@@ -95,10 +102,10 @@ def _line(error: services.HttpError) -> str:
     return str(error.message or error).partition('\n')[0]
 
 
-def _plugin(login: Mapping[str, Any]) -> BaseAuthPlugin:
+def _plugin(login: Login) -> BaseAuthPlugin:
     """Raises keystoneauth1's MissingRequiredOptions."""
     from keystoneauth1 import loading
-    made: BaseAuthPlugin = loading.get_plugin_loader(login[TYPE]).load_from_options(**login[VALUES])
+    made: BaseAuthPlugin = loading.get_plugin_loader(login['auth_type']).load_from_options(**login['auth'])
     return made
 
 

@@ -7,7 +7,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping
 from http import cookiejar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import requests
 from keystoneauth1 import loading, plugin
@@ -55,11 +55,12 @@ class Session(keystone_session.Session):
     """Tells services which request they are asked for: the caller's own id of it, else ours. Clients live longer than
     a request, so the context of the thread is asked at each call."""
 
-    def request(self, url: str, method: str, *args: Any, **kwargs: Any) -> requests.Response:
+    def request(self, url: str, method: str, *args: object, **kwargs: object) -> requests.Response:
         current = contexts.get_current()
         if current is not None:
             kwargs['global_request_id'] = current.global_id
-        send = functools.partial(super().request, url, method, *args)
+        ask: Callable[..., requests.Response] = super().request
+        send = functools.partial(ask, url, method, *args)
         return call_metrics.timed(kwargs, lambda: _sent(send, url, method, kwargs))
 
 
@@ -137,19 +138,21 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
         return self._chosen.get_token(session, **kwargs)
 
     def get_access(self, session: keystone_session.Session, **kwargs: object) -> AccessInfo:
-        chosen: Any = self._chosen          # all of these have it, though their base has not
-        found: AccessInfo = chosen.get_access(session, **kwargs)
-        return found
+        # All of these have it, though their base has not.
+        ask: Callable[..., AccessInfo] = getattr(self._chosen, 'get_access')  # noqa: B009
+        return ask(session, **kwargs)
 
     def get_endpoint(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_endpoint(session, **kwargs)
 
-    def get_endpoint_data(self, session: keystone_session.Session, **kwargs: Any) -> EndpointData | None:
-        return self._chosen.get_endpoint_data(session, **kwargs)
+    def get_endpoint_data(self, session: keystone_session.Session, **kwargs: object) -> EndpointData | None:
+        ask: Callable[..., EndpointData | None] = self._chosen.get_endpoint_data
+        return ask(session, **kwargs)
 
     def get_api_major_version(self, session: keystone_session.Session,
-                              **kwargs: Any) -> tuple[int | float, ...] | None:
-        return self._chosen.get_api_major_version(session, **kwargs)
+                              **kwargs: object) -> tuple[int | float, ...] | None:
+        ask: Callable[..., tuple[int | float, ...] | None] = self._chosen.get_api_major_version
+        return ask(session, **kwargs)
 
     def get_user_id(self, session: keystone_session.Session, **kwargs: object) -> str | None:
         return self._chosen.get_user_id(session, **kwargs)

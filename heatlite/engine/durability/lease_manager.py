@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import Any
+from typing import TypedDict
 from weakref import WeakKeyDictionary
 
 from sqlalchemy import Connection
@@ -32,12 +32,22 @@ class ClockWasSet(Exception):
     """The database's clock was set during a sweep."""
 
 
+class Described(TypedDict):
+    """The fields of an engine's own row that do not change. `report_interval`: seconds, for clients only."""
+
+    host: str
+    hostname: str
+    binary: str
+    topic: str
+    report_interval: int
+
+
 class LeaseManager:
     STALL_FACTOR = 10.0                             # x ttl: renewal stops if green threads have stalled for so long
     FIRST_BATCH, LARGEST_BATCH = 10, 200            # the most stacks that one sweep takes over
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], dict[str, Any]],
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], Described],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
                  acquire: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.

@@ -7,7 +7,7 @@ stacks, in other engines and after a crash; so is the span that asked for the ac
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Final, TypedDict
 
 from oslo_context import context as contexts
 
@@ -16,9 +16,17 @@ from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.common.tracing import SpanContext
 from heatlite.db.stacks import Stack
 
-NAMES = ('request_id', 'global_request_id')
+NAMES: Final = ('request_id', 'global_request_id')
 PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.planned`
 TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
+
+
+class Ids(TypedDict, total=False):
+    """The ids of a request, and the span of the action that it began, as a context takes them."""
+
+    request_id: str
+    global_request_id: str | None
+    trace: SpanContext | None
 
 
 def stored(context: RequestContext, request: Mapping[str, object] | None,
@@ -39,20 +47,25 @@ def asking(context: RequestContext) -> RequestContext:
     return bound if isinstance(bound, RequestContext) else context
 
 
-def of_signal(context: RequestContext, ids: Mapping[str, Any] | None) -> RequestContext:
+def of_signal(context: RequestContext, ids: Mapping[str, object] | None) -> RequestContext:
     """Return the stack's context with the ids of the signal's request, for log lines and traces."""
     if not ids:
         return context
-    trace = tracing.parsed(ids.get(TRACE)) if tracing.tracer is not None else None
-    return context.of_request(ids['request_id'], ids.get('global_request_id'), trace)
+    headers, of_whole = ids.get(TRACE), ids.get('global_request_id')
+    trace = tracing.parsed(headers if isinstance(headers, Mapping) else None) if tracing.tracer is not None else None
+    return context.of_request(str(ids['request_id']), None if of_whole is None else str(of_whole), trace)
 
 
-def of(row: Stack) -> dict[str, Any]:
+def of(row: Stack) -> Ids:
     """Return the ids of the stack's last request, as keywords for its context; {} if an older release stored none."""
-    return {name: row.request[name] for name in NAMES if name in row.request} if row.request else {}
+    found: Ids = {}
+    for name in NAMES:
+        if row.request and name in row.request:
+            found[name] = row.request[name]
+    return found
 
 
-def of_action(row: Stack) -> dict[str, Any]:
+def of_action(row: Stack) -> Ids:
     """Return the ids of the stack's last request and the span of its action, as keywords for its context."""
     return of(row) if tracing.tracer is None else {**of(row), 'trace': span_of(row)}
 

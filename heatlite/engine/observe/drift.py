@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from heatlite.common import exception, repeats
 from heatlite.common.i18n import _
@@ -109,6 +109,7 @@ def _why_not(resource: Resource, properties: list[PropertyDrift], policy: Policy
     return _('%s is restricted.') % action if action in restricted else ''
 
 
-def _of(resource: Resource, path: tuple[str, ...], finding: Finding, **more: Any) -> ResourceDrift:
-    return ResourceDrift(path, resource.type(), finding, physical_id=resource.resource_id,
-                         place=(resource.stack.id, int(resource.id or 0)), **more)
+def _of(resource: Resource, path: tuple[str, ...], finding: Finding, policy: Policy = Policy.REPORT,
+        properties: tuple[PropertyDrift, ...] = (), reason: str = '') -> ResourceDrift:
+    return ResourceDrift(path, resource.type(), finding, policy, resource.resource_id, properties, reason,
+                         place=(resource.stack.id, int(resource.id or 0)))

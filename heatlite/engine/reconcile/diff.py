@@ -6,10 +6,10 @@ Source: docs/spec/engine.rst, "Deciding about an update", "Restricted actions" a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.timeutils import isotime
+from heatlite.engine.properties import Properties, PropertyDiff
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, Observed
@@ -31,7 +31,7 @@ class UpdateArguments:
 
     definition: ResourceDefinition
     template: ResourceDefinitionDiff
-    properties: dict[str, Any]          # types may change it
+    properties: PropertyDiff            # types may change it
     observed: Observed | None = None
 
 
@@ -136,8 +136,8 @@ class PropertyChange:
     """The change of one property, for previews. `new` may be or contain UNKNOWN; `live`: NOT_READ, or the value that
     the service reports."""
 
-    old: Any
-    new: Any
+    old: object
+    new: object
     forces_replacement: bool
     live: object = NOT_READ
 
@@ -166,7 +166,7 @@ def property_changes(resource: Resource, wanted: ResourceDefinition, observed: O
             for name, (old, new, reported) in found.items()}
 
 
-def _readable(properties: Any, name: str) -> object:
+def _readable(properties: Properties, name: str) -> object:
     """Return the value converted by the schema; unconverted if it does not fit or is not known yet."""
     try:
         return properties.get(name)

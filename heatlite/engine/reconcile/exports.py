@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -53,9 +52,10 @@ def _resources(tx: Connection, row: stacks.Stack) -> dict[str, object]:
     return found
 
 
-def restored(saved: Mapping[str, Any], name: str) -> Mapping[str, object]:
+def restored(saved: Mapping[str, object], name: str) -> Mapping[str, object]:
     """Return the entry of one resource in a snapshot's document; {} if there is none."""
-    return (saved.get('resources') or {}).get(name) or {}
+    entries = saved.get('resources')
+    return (entries.get(name) if isinstance(entries, Mapping) else None) or {}
 
 
 ABANDONING = {'abandon': True}

@@ -12,7 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from heatlite.common import defects, exception, outages, tracing
 from heatlite.common.context import bind
@@ -46,9 +46,10 @@ REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLi
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
 
 
-def hook_of(details: object) -> Any:
+def hook_of(details: object) -> str | None:
     """Return the breakpoint that a signal is to clear; None for any other signal."""
-    return details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
+    hook: str | None = details.get(UNSET_HOOK) if isinstance(details, Mapping) else None
+    return hook
 
 
 class Driver(Protocol):
@@ -159,7 +160,7 @@ class SignalDispatcher:
         hook = hook_of(signal.details)
         row = self._leased.current(signal.resource_name)
         if row is None or hook is not None:
-            if row is not None:
+            if row is not None and hook is not None:
                 self._runner.breakpoints.clear(row, hook)
             self._journal.write(Change(self._leased.id, self._leased.lease.epoch, signals=(signal.id,)))
             return

@@ -29,12 +29,12 @@ class StepContext:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
         self.as_stored = False                          # `definition` is the stored one
         self.fingerprint = ''                           # of `definition`
-        self.columns: dict[str, Any] = {}                  # large columns to store with the intent or the completion
+        self.columns: dict[str, object] = {}            # large columns to store with the intent or the completion
         self.resource: Resource | None = None
         self.error: Exception | None = None             # why the definition could not be resolved
         self.data: list[Datum] = []                     # data of the type that are not in a change yet
         self.difference: diff.UpdateArguments | None = None    # of an update
-        self.handle: Any = NO_HANDLE                    # return value of the handler, plain JSON or not
+        self.handle: object = NO_HANDLE                    # return value of the handler, plain JSON or not
         self.undoing = False
         self.away_since: datetime | None = None         # since then the service has answered no call
         self.storing = False                            # its intent is in the journal and not committed yet

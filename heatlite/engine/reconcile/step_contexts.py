@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -67,15 +66,15 @@ class StepContexts:
                                        if name != 'properties' and value}}
         return work
 
-    def _with_files(self, name: str, resolved: dict[str, Any]) -> dict[str, object]:
+    def _with_files(self, name: str, resolved: dict[str, object]) -> dict[str, object]:
         """Return the definition of a resource whose type sends the files of its stack, with their digest: other files
         are another definition. That of other types as it is."""
         files = self._leased.definition.files
-        if not files or not self._objects.named_kind(resolved['type'], name).sends_files:
+        if not files or not self._objects.named_kind(str(resolved['type']), name).sends_files:
             return resolved
         return {**resolved, 'files': files.digest}
 
-    def _restored(self, name: str, resolved: dict[str, Any]) -> dict[str, object]:
+    def _restored(self, name: str, resolved: dict[str, object]) -> dict[str, object]:
         """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
         row = self._leased.current(name)
         saved = exports.restored(self._saved(), name)

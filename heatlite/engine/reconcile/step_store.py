@@ -64,7 +64,8 @@ class StepStore:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
-        change = self._change(row=row, columns=columns, events=events, data=work.take_data())
+        change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns, events=events,
+                        data=work.take_data())
         if row.status is not Status.IN_PROGRESS:
             self._calls.forget_abort(step)
         if change.columns or change.data:           # else the cached resource is still valid
@@ -101,21 +102,20 @@ class StepStore:
         events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
         if remove.event:
             self._log_end(row)
-        self._journal.submit(self._change(remove=row.id, events=events))
+        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, remove=row.id, events=events))
 
     def note(self, step: Step, row: ResourceState) -> None:
         """Store a line of history alone."""
-        self._journal.submit(self._change(events=(self._event(row, None, self._executor.contexts.begin(step)),)))
+        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, events=(
+            self._event(row, None, self._executor.contexts.begin(step)),)))
 
     def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
         noted = self._event(row._replace(reason=why), None, None)
-        self._journal.submit(self._change(row=self._leased.rows.get(row.id, row), data=(Datum(hook, value),),
-                                          events=(noted,) if why else ()))
+        self._journal.submit(Change(
+            self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id, row),
+            data=(Datum(hook, value),), events=(noted,) if why else ()))
         self._executor.records.forget(row.id)
-
-    def _change(self, **parts: Any) -> Change:
-        return Change(self._leased.id, self._leased.lease.epoch, **parts)
 
     def _log_end(self, row: ResourceState) -> None:
         """Log failed steps at INFO, completed ones at DEBUG only: a line takes 70 us, a step 500 us."""

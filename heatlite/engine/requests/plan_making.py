@@ -187,7 +187,7 @@ def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[
 
 def _outputs(found: Previewed) -> Iterator[ValueChange]:
     """Yield the outputs that differ."""
-    before = {each['output_key']: each.get('output_value') for each in found.outputs_before}
+    before = {str(each['output_key']): each.get('output_value') for each in found.outputs_before}
     after: dict[str, object] = {str(each['output_key']): each.get('output_value') for each in found.row.outputs or ()}
     if found.row.action == Action.DELETE:
         after = {}

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import yaml
 
@@ -88,10 +88,12 @@ class Rules:
             raise _wrong(path, _('two rules have the same name'))
         return cls(environment, rules)
 
-    def rulings(self, plan: Mapping[str, Any], when_broken: Effect) -> list[Ruling]:
+    def rulings(self, plan: Mapping[str, object], when_broken: Effect) -> list[Ruling]:
         """Return the ruling of each rule. `plan`: as a document. `when_broken`: the effect of a rule that cannot be
         evaluated."""
-        changes = [each for each in plan['changes'] if each['action'] != 'none']
+        listed = plan['changes']
+        assert isinstance(listed, Iterable)
+        changes = [each for each in listed if each['action'] != 'none']
         header = json.loads(json.dumps({name: value for name, value in plan.items() if name != 'changes'}))
         hits: dict[str, list[str]] = {rule.name: [] for rule in self._rules}
         broken: dict[str, str] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -67,7 +67,7 @@ class Previewed:
     begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
     released: frozenset[str] = frozenset()                              # resources whose objects would stay
     before: StackDefinition | None = None                               # the present definition
-    outputs_before: Sequence[Mapping[str, Any]] = ()
+    outputs_before: Sequence[Mapping[str, object]] = ()
     generates_names: bool = False       # new members get other names when they are made
     most_spare: int = 0                 # members beyond its size while a group changes in batches
     is_observed: bool = False           # what services report was read, too

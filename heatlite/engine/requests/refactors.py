@@ -11,7 +11,6 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -206,7 +205,7 @@ class Refactors:
         self._check_definitions(context, concerned)
         return self._compared(context, concerned, places, stored)
 
-    def _existing(self, context: RequestContext, fields: Mapping[str, Any], renames: Mapping[str, str]) -> Concerned:
+    def _existing(self, context: RequestContext, fields: Mapping[str, object], renames: Mapping[str, str]) -> Concerned:
         """`renames`: the moves within the root stack; without a new template they are made in the present one."""
         message = messages.UpdateStack.from_arguments(fields)
         with self._database.reader() as tx:
@@ -216,7 +215,7 @@ class Refactors:
             raise exception.NotSupported(feature=_('A refactor of the nested stack %s without its root') % row.name)
         _check_ready(row)
         self._stored.check_rights(row.id, context)
-        former, name = row.name, fields.get('rename') or row.name
+        former, name = row.name, str(fields.get('rename') or row.name)
         if name != former:
             check_name(name)
             self._new_stacks.check_name_free(context, name)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -173,9 +172,10 @@ def _moved(tx: Connection, row: stacks.Stack, data: Mapping[str, object]) -> dic
     return found
 
 
-def _saved(stack_id: str, data: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _saved(stack_id: str, data: Mapping[str, object]) -> Iterator[tuple[str, str, str, str]]:
     """Yield (stack, name, type, physical id) of the resources in an export, also of nested stacks."""
-    for name, entry in (data.get('resources') or {}).items():
+    saved = data.get('resources')
+    for name, entry in (saved.items() if isinstance(saved, Mapping) else ()):
         if 'resources' in entry:
             yield from _saved(str(entry.get('id')), entry)
         elif entry.get('resource_id'):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.limits import Limits
@@ -93,16 +93,21 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
     return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
 
 
-def _over(kept: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, object]:
+def _over(kept: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
-    return {**{section: {**(kept.get(section) or {}), **(given.get(section) or {})}
+    return {**{section: {**_map(kept.get(section)), **_map(given.get(section))}
                for section in ('parameter_defaults', 'resource_registry')},
             **{section: given.get(section) or kept.get(section) or []
                for section in ('event_sinks', 'encrypted_param_names')}}
 
 
-def _names(document: Mapping[str, Any]) -> set[str]:
+def _map(section: object) -> Mapping[str, object]:
+    return section if isinstance(section, Mapping) else {}
+
+
+def _names(document: Mapping[str, object]) -> set[str]:
     for section in ('parameters', 'Parameters'):
-        if isinstance(document.get(section), Mapping):
-            return set(document[section])
+        declared = document.get(section)
+        if isinstance(declared, Mapping):
+            return set(declared)
     return set()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from keystoneauth1 import exceptions as services
 
@@ -24,6 +24,7 @@ from heatlite.rpc import messages
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.heat_plugin import OrchestrationClient
+    from heatlite.engine.clients.os.keystone.client import Project
 
 LOG = logging.getLogger(__name__)
 
@@ -31,7 +32,7 @@ SECONDS = 45.0                      # in which the members have to answer
 SERVICE = 'orchestration'
 CHANGES = ('unchanged', 'updated', 'replaced', 'added', 'deleted')
 
-Member = Mapping[str, Any]
+Member = Mapping[str, object]
 Answer = dict[str, object]
 
 
@@ -84,10 +85,12 @@ class StackSets:
             raise exception.HTTPBadRequest(str(error)) from None
 
         def ask(heat: OrchestrationClient, member: Member) -> Answer:
+            given = member['parameters']
+            parameters = dict(given) if isinstance(given, Mapping) else {}
             body: dict[str, object] = {'template': document, 'files': dict(message.files), 'environment': {
-                environments.PARAMETERS: dict(member['parameters']), environments.REGISTRY: dict(message.registry)}}
+                environments.PARAMETERS: parameters, environments.REGISTRY: dict(message.registry)}}
             if member.get('stack_id'):
-                found = heat.http.put(f"{heat.stacks._resource(member['stack_id'])}/preview", json=body).json()
+                found = heat.http.put(f"{heat.stacks._resource(str(member['stack_id']))}/preview", json=body).json()
                 return {'changes': {key: len(found['resource_changes'].get(key) or ()) for key in CHANGES}}
             body['stack_name'] = f"{message.stack_name}-{member['name']}"
             found = heat.http.post('/stacks/preview', json=body).json()
@@ -103,7 +106,7 @@ class StackSets:
         def ask(heat: OrchestrationClient, member: Member) -> Answer:
             if not member.get('stack_id'):
                 return {'reason': _('the member has no stack')}
-            path = f"{heat.stacks._resource(member['stack_id'])}/drift"
+            path = f"{heat.stacks._resource(str(member['stack_id']))}/drift"
             found = (heat.http.post(path) if message.look else heat.http.get(path)).json()['drift']
             if found is None:
                 return {'reason': _('the stack was not compared with the cloud yet')}
@@ -135,7 +138,7 @@ class StackSets:
                 for member, question in zip(every, asked, strict=True)]
 
 
-def _is_meant(project: Mapping[str, Any], wanted: messages.ListProjects) -> bool:
+def _is_meant(project: Project, wanted: messages.ListProjects) -> bool:
     return bool(project.get('enabled', True)) and not project.get('is_domain') and (
         wanted.domain_id in (None, project.get('domain_id')) and wanted.parent_id in (None, project.get('parent_id'))
         and set(wanted.tags) <= set(project.get('tags') or ()))

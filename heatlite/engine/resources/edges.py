@@ -6,7 +6,6 @@ Asked for every resource of a stack that is being checked, so what was read of t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from heatlite.common import exception
 from heatlite.engine.resource import Resource
@@ -38,7 +37,7 @@ def _kept(stack: object, type_name: str, read: Callable[[], list[Resource]]) -> 
     return kept[type_name]
 
 
-def value(resource: Resource, name: str, *path: object) -> Any:
+def value(resource: Resource, name: str, *path: object) -> object:
     """A property as far as it is known; None when it is not."""
     try:
         found = resource.properties.get(name)

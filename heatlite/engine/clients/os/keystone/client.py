@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from heatlite.engine.clients.os.collection import Client, Collection, Creating, Entity, EntityOrId, id_of
 
@@ -48,6 +48,11 @@ class Project(TypedDict):
 
     id: str
     name: str
+    enabled: NotRequired[bool]
+    is_domain: NotRequired[bool]
+    domain_id: NotRequired[str | None]
+    parent_id: NotRequired[str | None]
+    tags: NotRequired[list[str] | None]
 
 
 class Projects(Things):

@@ -9,7 +9,8 @@ import contextlib
 import functools
 import json
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
 
 from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
@@ -83,8 +84,9 @@ class KeystoneClient:
     def auth_ref(self) -> AccessInfo:
         return _access(self.session)
 
-    def url_for(self, **kwargs: Any) -> str | None:
-        return self.session.get_endpoint(**kwargs)
+    def url_for(self, **kwargs: object) -> str | None:
+        ask: Callable[..., str | None] = self.session.get_endpoint
+        return ask(**kwargs)
 
     def server_keystone_endpoint_url(self, fallback_endpoint: str) -> str:
         """Keystone as servers reach it: [clients_keystone] auth_uri, else `fallback_endpoint`."""
@@ -352,9 +354,9 @@ __all__ = ['AccessKey', 'KeystoneClient', 'KsClientWrapper']
 
 def _access(session: keystone_session.Session) -> AccessInfo:
     """What Keystone says of the login of a session."""
-    login: Any = session.auth           # all that are used have it, though their base has not
-    found: AccessInfo = login.get_access(session)
-    return found
+    # All that are used have it, though their base has not.
+    ask: Callable[[keystone_session.Session], AccessInfo] = getattr(session.auth, 'get_access')  # noqa: B009
+    return ask(session)
 
 
 def _deleted(collection: Collection, what: str) -> None:

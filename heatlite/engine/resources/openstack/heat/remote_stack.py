@@ -6,7 +6,7 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from oslo_config import cfg
 
@@ -60,7 +60,7 @@ class RemoteStack(resource.Resource):
             bool(where.get(self.SSL_INSECURE)), where.get(self.PROJECT_ID))
         return found
 
-    def client(self, name: str | None = None, version: str | None = None) -> Any:
+    def client(self, name: str | None = None, version: str | None = None) -> object:
         """For what all types do with their object, such as looking at it: it is where `context` says."""
         return self.heat() if name in (None, self.default_client_name) else super().client(name, version)
 

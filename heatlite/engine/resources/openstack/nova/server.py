@@ -110,8 +110,9 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     def add_dependencies(self, deps: Edges) -> None:
         """Subnets of its networks: without them it would get no address."""
         super().add_dependencies(deps)
-        networks = edges.value(self, self.NETWORKS) or []
-        ids = [network.get(self.NETWORK_ID) for network in networks if isinstance(network, dict)]
+        networks = edges.value(self, self.NETWORKS)
+        ids = [network.get(self.NETWORK_ID) for network in (networks if isinstance(networks, list) else ())
+               if isinstance(network, dict)]
         for subnet in edges.of_type(self, 'OS::Neutron::Subnet'):
             theirs = edges.value(subnet, 'network')
             for network in ids:
