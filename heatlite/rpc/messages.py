@@ -260,7 +260,7 @@ class Refactor(Message):
 
     answer: ClassVar[str] = 'stacks: [{id, stack_name, is_new}]; moves; differences, which a refactor has none of'
     stacks: tuple[Mapping[str, object], ...]
-    moves: tuple[Mapping[str, Mapping[str, str]], ...] = ()
+    moves: tuple[Mapping[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from packaging.requirements import Requirement
 from tests.architecture import source
 
 # Of extras, for those who asked for them.
-OPTIONAL = frozenset({'castellan', 'cel_expr_python', 'cliff', 'heatclient', 'lsprotocol', 'opentelemetry', 'osc_lib',
-                      'psycopg2', 'pygls', 'pytest'})
+OPTIONAL = frozenset({'_pytest', 'castellan', 'cel_expr_python', 'cliff', 'heatclient', 'lsprotocol', 'opentelemetry',
+                      'osc_lib', 'psycopg2', 'pygls', 'pytest'})
+FOR_CHECKERS = frozenset({'_typeshed'})     # comes with type checkers, and is imported by nothing else
 OWN = frozenset({source.PACKAGE, 'cloudsim', 'heat'})
 BY_NAME = {'pymysql': 'the driver in URLs of databases'}
 
@@ -33,7 +34,7 @@ def imported():
     for name, path in {**source.modules(), **source.modules('cloudsim')}.items():
         for each in source.imports(name, path):
             top = each.imported.partition('.')[0]
-            if top in sys.stdlib_module_names or top in OWN or top in OPTIONAL:
+            if top in sys.stdlib_module_names or top in OWN | OPTIONAL | FOR_CHECKERS:
                 continue
             for owner in owners.get(top) or [f'{top}, which nobody installs']:
                 found.setdefault(normal(owner), str(each))
