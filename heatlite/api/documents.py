@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from heatlite.api.faults import MALFORMED
 from heatlite.api.json_text import Sent
 from heatlite.common import exception, json_bounds, template_format, urlfetch
+from heatlite.common.documents import mapping
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, too_large
 from heatlite.language import environment as environments
@@ -58,8 +59,7 @@ def environment(given: object, limits: Limits) -> dict[str, object]:
 
 def section(environment: Mapping[str, object], name: str) -> Mapping[str, object]:
     """A section of an environment that is a map; empty without it."""
-    found = environment.get(name)
-    return found if isinstance(found, Mapping) else {}
+    return mapping(environment.get(name))
 
 
 def adopt_data(given: object, limits: Limits) -> Mapping[str, object]:

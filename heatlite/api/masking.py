@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
+from heatlite.common.documents import mapping
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
 from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN
@@ -31,17 +32,17 @@ def environment(stored: Mapping[str, object], document: Mapping[str, object],
     """
     shown: dict[str, object] = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
     files = {name: name for name in _types(document) if isinstance(name, str) and is_template_name(name)}
-    registry: dict[str, object] = {'resources': {}, **files, **_map(shown['resource_registry'])}
+    registry: dict[str, object] = {'resources': {}, **files, **mapping(shown['resource_registry'])}
     shown['resource_registry'] = registry
     secret = masking.hidden_names(document, stored)
     if is_sealed:
         named = shown['encrypted_param_names']
         shown['encrypted_param_names'] = sorted({*(named if isinstance(named, Iterable) else ()),
-                                                 *secret & _map(shown['parameters']).keys()})
+                                                 *secret & mapping(shown['parameters']).keys()})
     mask = masking.of_documents(document, stored)
     for section in ('parameters', 'parameter_defaults'):
         shown[section] = {name: HIDDEN if name in secret else mask(value)
-                          for name, value in _map(shown[section]).items()}
+                          for name, value in mapping(shown[section]).items()}
     return shown
 
 
@@ -73,17 +74,13 @@ def _secrets(data: Mapping[str, object]) -> Iterator[object]:
         if 'template' in each:
             yield from _secrets(each)
         else:
-            kept = _map(each.get('resource_data'))
+            kept = mapping(each.get('resource_data'))
             yield from (kept[name] for name in _redacted(each, kept) if kept.get(name))
 
 
 def _resources(data: Mapping[str, object]) -> Iterator[Mapping[str, object]]:
     found = data.get('resources')
     yield from (each for each in (found.values() if isinstance(found, Mapping) else ()) if isinstance(each, Mapping))
-
-
-def _map(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _redacted(resource: Mapping[str, object], kept: Iterable[str]) -> Iterable[str]:
@@ -96,7 +93,7 @@ def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[
     shown, mask = dict(data), secrets
     stored, inside = data.get('environment'), data.get('resources')
     if isinstance(stored, Mapping):
-        document = _map(data.get('template'))
+        document = mapping(data.get('template'))
         masked = environment(stored, document)
         mask |= masking.of_documents(document, stored)
         shown['environment'] = {name: masked[name] for name in stored if name in masked}
@@ -111,7 +108,7 @@ def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[
 
 def _resource(each: Mapping[str, object], mask: Mask) -> dict[str, object]:
     shown = {name: value for name, value in each.items() if name != REDACTED}
-    kept = _map(each.get('resource_data'))
+    kept = mapping(each.get('resource_data'))
     shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
     if kept:
         shown['resource_data'] = {**mask(kept), **{name: HIDDEN for name in _redacted(each, kept)

@@ -10,6 +10,7 @@ from typing import TypedDict
 from heatlite.api import stack_set_bodies, views
 from heatlite.api.links import Link
 from heatlite.api.stack_set_bodies import Settings
+from heatlite.common.documents import mapping
 from heatlite.db.stacks import Identity, Stack
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import steps, waves
@@ -46,7 +47,7 @@ class Inside:
         by_number = {row.id: row for row in rows}
         found = {row.name: row for row in rows}             # those that are being deleted have no current row
         found |= {name: by_number[number] for name, number in numbers.items()}
-        return cls(found, {name: _map((columns.get(row.id) or {}).get('properties')) for name, row in found.items()})
+        return cls(found, {name: mapping((columns.get(row.id) or {}).get('properties')) for name, row in found.items()})
 
     def stack_id(self, name: str) -> str | None:
         row = self.rows.get(name)
@@ -100,11 +101,7 @@ def _member(name: str, member: Mapping[str, object], wave: int | None, state: st
 
 
 def _context(inside: Inside, name: str) -> Mapping[str, object]:
-    return _map(inside.applied.get(name, {}).get('context'))
-
-
-def _map(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
+    return mapping(inside.applied.get(name, {}).get('context'))
 
 
 def _state(name: str, settings: Settings, member: Mapping[str, object], inside: Inside) -> str:

@@ -1,4 +1,4 @@
-"""Stored documents of other releases: what an older one must not fail on."""
+"""Documents whose parts may have another form than expected: stored by another release, or sent."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def known(cls: type, stored: Mapping[str, object]) -> dict[str, Any]:
     """The entries of a stored document that are fields of a dataclass. Others are of a newer release."""
     names = {each.name for each in fields(cls)}
     return {name: value for name, value in stored.items() if name in names}
+
+
+def mapping(part: object) -> Mapping[str, object]:
+    """Returns the part of a document if it is a map; an empty map otherwise."""
+    return part if isinstance(part, Mapping) else {}

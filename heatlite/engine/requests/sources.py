@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from heatlite.common import exception
+from heatlite.common.documents import mapping
 from heatlite.common.limits import Limits
 from heatlite.db import codec
 from heatlite.db.templates import Template as StoredTemplate
@@ -95,14 +96,10 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
 
 def _over(kept: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
-    return {**{section: {**_map(kept.get(section)), **_map(given.get(section))}
+    return {**{section: {**mapping(kept.get(section)), **mapping(given.get(section))}
                for section in ('parameter_defaults', 'resource_registry')},
             **{section: given.get(section) or kept.get(section) or []
                for section in ('event_sinks', 'encrypted_param_names')}}
-
-
-def _map(section: object) -> Mapping[str, object]:
-    return section if isinstance(section, Mapping) else {}
 
 
 def _names(document: Mapping[str, object]) -> set[str]:

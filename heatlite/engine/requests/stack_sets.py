@@ -13,6 +13,7 @@ from keystoneauth1 import exceptions as services
 
 from heatlite.common import exception, repeats, template_format
 from heatlite.common.context import RequestContext
+from heatlite.common.documents import mapping
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
@@ -85,10 +86,9 @@ class StackSets:
             raise exception.HTTPBadRequest(str(error)) from None
 
         def ask(heat: OrchestrationClient, member: Member) -> Answer:
-            given = member['parameters']
-            parameters = dict(given) if isinstance(given, Mapping) else {}
             body: dict[str, object] = {'template': document, 'files': dict(message.files), 'environment': {
-                environments.PARAMETERS: parameters, environments.REGISTRY: dict(message.registry)}}
+                environments.PARAMETERS: dict(mapping(member['parameters'])),
+                environments.REGISTRY: dict(message.registry)}}
             if member.get('stack_id'):
                 found = heat.http.put(f"{heat.stacks._resource(str(member['stack_id']))}/preview", json=body).json()
                 return {'changes': {key: len(found['resource_changes'].get(key) or ()) for key in CHANGES}}
