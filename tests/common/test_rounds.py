@@ -34,6 +34,22 @@ def rounds(clock):
     return Counted()
 
 
+@pytest.fixture
+def done():
+    """The names of the pieces of work, in the order in which they were done."""
+    return []
+
+
+@pytest.fixture
+def work(clock, rounds, done):
+    """`work(name, owners)`: takes a whole round, when it is its turn."""
+    def worked(name, owners):
+        rounds.turn(*owners)
+        clock.seconds += TURN_ALONE
+        done.append(name)
+    return worked
+
+
 def finished(threads):
     for thread in threads:
         thread.wait()
@@ -54,15 +70,8 @@ def test_threads_continue_in_the_order_in_which_they_came_and_each_round_has_its
     assert len(set(done[:4 * THREADS])) > THREADS // 2, 'some threads had no turn'
 
 
-def test_hundreds_of_threads_of_a_project_do_not_delay_one_of_another(clock, rounds):
+def test_hundreds_of_threads_of_a_project_do_not_delay_one_of_another(work, done):
     """Each takes the whole round: the thread of the other project waits for two, and not for hundreds."""
-    done = []
-
-    def work(name, owners):
-        rounds.turn(*owners)
-        clock.seconds += TURN_ALONE
-        done.append(name)
-
     threads = [eventlet.spawn(work, number, ('project', f'tree {number}')) for number in range(200)]
     eventlet.sleep(0)
     threads.append(eventlet.spawn(work, 'small', OTHER))
@@ -86,15 +95,8 @@ def test_requests_of_a_project_wait_for_few_of_another(clock, rounds, monkeypatc
     assert done.index('quiet') <= 4
 
 
-def test_threads_without_owners_take_every_second_turn(clock, rounds):
+def test_threads_without_owners_take_every_second_turn(work, done):
     """The pool's threads: which call is the next one is decided when they continue."""
-    done = []
-
-    def work(name, owners):
-        rounds.turn(*owners)
-        clock.seconds += TURN_ALONE
-        done.append(name)
-
     threads = [eventlet.spawn(work, 'stack', (f'project {number}', f'tree {number}')) for number in range(50)]
     threads += [eventlet.spawn(work, 'pool', ()) for _ in range(5)]
     finished(threads)
