@@ -225,6 +225,13 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplacedSince:
+    """The stack was restored from a backup, and there is an object of the row that replaced the row of the step."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
 class TimerFired:
     step: Step
 
@@ -260,5 +267,5 @@ class TimedOut:
     why: Mapping[int, str]
 
 
-Event = (Persisted | Inspected | HandlerReturned | CheckReturned | Recovered | Failed | TimerFired | Away | Preempted
-         | Cleared | TimedOut)
+Event = (Persisted | Inspected | HandlerReturned | CheckReturned | Recovered | Failed | ReplacedSince | TimerFired
+         | Away | Preempted | Cleared | TimedOut)

@@ -11,9 +11,9 @@ import hashlib
 VARIANT = '89ab'                    # the first digits of the fourth part of a UUID as RFC 9562 has it
 
 
-def of_row(stack_id: str, generation: int, name: str, replaces: int | None = None, attempt: int = 0) -> str:
-    """Return the id of the row that a request adds for a resource. `generation`: of the request; `replaces`: the row
-    that it takes over from; `attempt`: 0, 1, ... if the stack has rows with the ids before."""
+def of_row(stack_id: str, generation: int, name: str, replaces: str | None = None, attempt: int = 0) -> str:
+    """Return the id of the row that a request adds for a resource. `generation`: of the request; `replaces`: the id of
+    the row that it takes over from; `attempt`: 0, 1, ... if the stack has rows with the ids before."""
     return _id_of(f'{stack_id}/{generation}/{replaces or 0}/{attempt}/{name}')
 
 

@@ -151,11 +151,12 @@ def refuses(row: ResourceState, action: Action) -> str | None:
 
 
 def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
-          current: Mapping[str, int], target: int = 1, unvisited: Set[str] = frozenset()) -> dict[Step, list[Step]]:
+          current: Mapping[str, int], target: int = 1, unvisited: Set[str] = frozenset(), *,
+          is_restored: bool = False) -> dict[Step, list[Step]]:
     """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none.
 
     `unvisited`: names without a step, see `planning.unvisited`. They require only each other, so that no deletion waits
-    for one of their rows.
+    for one of their rows. `is_restored`: the rows come from a backup, so one that was not begun may be replaced.
     """
     if action in ON_EXISTING:
         return _action_steps(action, rows, current, target)
@@ -166,7 +167,7 @@ def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, Reso
         step: [apply[other] for other in wanted[name].requires if other in apply]
         for name, step in turns.paced(apply.items())}
     delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in turns.paced(rows.items())
-             if row.action is not Action.INIT or row.name not in wanted}
+             if row.action is not Action.INIT or row.name not in wanted or is_restored}
     if not delete:
         return requires
     exact, followed = _edges_between(rows, delete)

@@ -38,6 +38,7 @@ from heatlite.planning.commands import (
     Recovered,
     ReleaseHook,
     Remove,
+    ReplacedSince,
     StartTimer,
     TimedOut,
     TimerFired,
@@ -52,7 +53,7 @@ from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
-NewUuid = Callable[[str, int | None, int], str]
+NewUuid = Callable[[str, str | None, int], str]
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 # Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none
@@ -176,7 +177,7 @@ class Traversal:
         self.unvisited = unvisited
         rows = self._rows.read if unvisited else self._rows.by_number
         self._walk = Walk(steps.build(self.action, self.wanted, rows, self._rows.current_numbers,
-                                      self._target_number, unvisited))
+                                      self._target_number, unvisited, is_restored=self._is_restored))
         self._ready.extend(self._walk.ready())
         return self._advance(now)
 
@@ -208,7 +209,7 @@ class Traversal:
     def handle(self, event: Event, now: datetime) -> list[Command]:
         if not self._is_awaited(event):
             return self._advance(now)
-        if isinstance(event, HandlerReturned | CheckReturned | Away | Failed):
+        if isinstance(event, HandlerReturned | CheckReturned | Away | Failed | ReplacedSince):
             self._steps.unanswered.discard(event.step)
         match event:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
@@ -235,6 +236,8 @@ class Traversal:
                 commands = self._recovered(step, outcome, physical_id, now)
             case Failed():
                 commands = self._failed(event, now)
+            case ReplacedSince(step):
+                commands = self._replaced_since(step, now)
             case TimerFired(step):
                 commands = self._again(step, now)
             case Preempted(step, ends):
@@ -393,15 +396,15 @@ class Traversal:
             self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
             return self._ending.refuse(step.name, action, why) + self._free(step)
-        replaces = old.id if old else None
-        row = self._rows.add(step.name, self.wanted[step.name].type, self._new_uuid(step.name, replaces),
-                             self.template_id, replaces, now)
+        number, uuid = (old.id, old.uuid) if old is not None else (None, None)
+        row = self._rows.add(step.name, self.wanted[step.name].type, self._new_uuid(step.name, uuid),
+                             self.template_id, number, now)
         commands: list[Command] = []
         if old is not None:
             commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
         return commands + self._begin(step, row, action, now)
 
-    def _new_uuid(self, name: str, replaces: int | None) -> str:
+    def _new_uuid(self, name: str, replaces: str | None) -> str:
         return next(found for found in (self._uuid(name, replaces, attempt) for attempt in itertools.count())
                     if not self._rows.has_uuid(found))
 
@@ -585,6 +588,15 @@ class Traversal:
                 return self._delete_and_recreate(step, row, now)
             case Outcome.UNKNOWN:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
+
+    def _replaced_since(self, step: Step, now: datetime) -> list[Command]:
+        """Replace a row that the former site had replaced after the backup: the new row takes over its object. That of
+        the row itself, if it is still there, is looked for when the row is deleted."""
+        if not self._is_wanted(step) or self._ending.is_stopped:
+            return self._failed(Failed(step, text.REPLACED_SINCE), now)
+        row = self._row(step)._replace(status=Status.FAILED, reason=text.REPLACED_SINCE, handle=NO_HANDLE)
+        del self._steps.busy[row.id]
+        return self._create_new(step, row, now)
 
     def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._rows.set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,

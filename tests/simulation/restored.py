@@ -153,11 +153,21 @@ class Story:
             row = cluster.settle(stack_id)
             assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
         left = [each['name'] for each in cluster.cloud.objects.values()]
-        ours = {short_id.get_id(identities.of_row(stack_id, generation, name, replaces))
-                for stack_id, last in known.items() for generation in range(1, last + 1) for name in NAMES
-                for replaces in (None, *range(1, 40))}
+        ours = {short_id.get_id(uuid) for stack_id, last in known.items() for name in NAMES
+                for uuid in rows_of_requests(stack_id, last, name)}
         assert not [name for name in left if name.rpartition('-')[2] in ours], f'orphans: {left}'
         self.left = left
+
+
+def rows_of_requests(stack_id: str, last: int, name: str) -> set[str]:
+    """The ids of all rows that a resource can have by the requests up to the `last`, each replaced once by each."""
+    found: set[str] = set()
+    newest: set[str | None] = {None}
+    for generation in range(1, last + 1):
+        added = {identities.of_row(stack_id, generation, name, replaces) for replaces in newest}
+        found |= added
+        newest |= added
+    return found
 
 
 def assert_nothing_twice(cluster: Cluster) -> None:

@@ -66,6 +66,24 @@ def test_an_update_that_had_begun_takes_over_new_objects_and_replacements():
     lost_and_found(wanted, before=CHAIN)
 
 
+def test_an_update_that_overtook_the_create_takes_over_its_replacements():
+    """In the backup nothing was begun. After it the engine began the create, and heard of the update then."""
+    objects = {'a': thing('1'), 'b': thing('2')}
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(objects))
+        cluster.update(stack_id, template({'a': thing('1', fixed='new'), 'b': thing('2', fixed='new')}))
+        saved = Copy(cluster)
+        done(cluster, stack_id, 'UPDATE')
+        made = sorted(cluster.cloud.objects)
+        assert len(cluster.cloud.made) == 4
+        saved.restore()
+        done(cluster, stack_id, 'UPDATE')
+        assert sorted(cluster.cloud.objects) == made
+        cluster.delete(stack_id)
+        done(cluster, stack_id, 'DELETE')
+        assert cluster.cloud.objects == {}
+
+
 def test_the_same_update_again_takes_over_what_the_lost_one_made():
     wanted = template({'a': thing('1', fixed='new'), 'b': thing('2'), 'c': thing('3'), 'd': thing('4')})
     with Cluster() as cluster:

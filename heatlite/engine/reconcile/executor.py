@@ -36,7 +36,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, Change, ResourceState
-from heatlite.planning.steps import Step
+from heatlite.planning.steps import Kind, Step
 
 LOG = logging.getLogger(__name__)
 
@@ -177,7 +177,7 @@ class StepExecutor:
                 return commands.HandlerReturned(step, None, done=True, unsupported=action is Action.CHECK,
                                                 fingerprint=work.fingerprint)
             work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
-                                                  self.records.holders)
+                                                  self.records.holders, step.kind is Kind.APPLY)
                            if action is Action.CREATE else handler(*arguments))
             self._is_back(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
@@ -188,6 +188,8 @@ class StepExecutor:
             return commands.HandlerReturned(step, None, done=True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
+        except unknown_creates.ReplacedSince:
+            return commands.ReplacedSince(step)
         except Exception as error:
             if self._may_wait(step, row, action, error):
                 return self._away(step, row, error, action)

@@ -11,20 +11,27 @@ from heatlite.engine.reconcile.imports import Holders
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.resource import Resource
-from heatlite.planning import commands, text
+from heatlite.planning import commands, identities, text
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
 
+class ReplacedSince(Exception):
+    """The former site of a restored stack had replaced the row of the resource after the backup."""
+
+
 def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object], is_again: bool,
-           holders: Holders) -> object:
+           holders: Holders, is_target: bool) -> object:
     """Call handle_create and return its handle. If it fails without an id, look for an object that it may have
-    created. `is_again`: an earlier call has failed. In a restored stack, an object that was made after the backup is
-    taken over instead."""
+    created. `is_again`: an earlier call has failed; `is_target`: the resource is created as the present request wants
+    it, not as one before. In a restored stack, an object that was made after the backup is taken over instead.
+
+    Raises ReplacedSince if that object belongs to the row which replaces that of the resource.
+    """
     try:
-        if leased.row.restored_from is not None and not is_again and _was_made(leased, resource, holders):
+        if leased.row.restored_from is not None and not is_again and _was_made(leased, resource, holders, is_target):
             return None
         if is_again and resource.resource_id is None and hasattr(resource, 'find_existing'):
             found = resource.find_existing()        # raises while the service does not answer
@@ -32,7 +39,7 @@ def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object
                 resource.resource_id_set(str(found))
                 return None
         return handler()
-    except exception.DatabaseUnavailable:
+    except (exception.DatabaseUnavailable, ReplacedSince):
         raise
     except Exception as error:
         if is_away(error):
@@ -43,11 +50,11 @@ def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object
         raise
 
 
-def _was_made(leased: LeasedStack, resource: Resource, holders: Holders) -> bool:
+def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_target: bool) -> bool:
     """Look for an object made between the backup and the restore, and store its id. Returns whether there is one.
 
     Raises Error if that is unknown of a resource of an action that the backup interrupted. A later request is one whose
-    author knows the state of the cloud: it creates what is not found.
+    author knows the state of the cloud: it creates what is not found. Raises ReplacedSince as `create` does.
     """
     if resource.resource_id is not None or resource.idempotent_create:
         return False
@@ -65,6 +72,9 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders) -> bool
             raise
         LOG.info('Whether %s of stack %s was made after the backup is unknown: %s', resource.name, leased.id, error)
         return False
+    if is_resumed and is_target and _is_replaced(leased, resource, resource.find_existing, found):
+        LOG.info('%s of stack %s was replaced after the backup', resource.name, leased.id)
+        raise ReplacedSince(resource.name)
     if found is None or any(
             holder.type == resource.type() and (holder.stack_id, holder.id) != (leased.id, resource.id)
             for holder in holders(str(found))):
@@ -72,6 +82,23 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders) -> bool
     LOG.info('%s of stack %s was made after the backup: %s', resource.name, leased.id, found)
     resource.resource_id_set(str(found))
     return True
+
+
+def _is_replaced(leased: LeasedStack, resource: Resource, find_existing: Callable[[], object], own: object) -> bool:
+    """Whether there is an object of the row that replaces the resource's for the present request.
+
+    `find_existing`: of the resource; `own`: what it has found.
+
+    In the backup the row waits to be created. The engine was still at work on a former request then, and made an object
+    that the present request had to replace. The name of the new object comes from the ids of both rows.
+    """
+    uuid = str(resource.uuid)
+    resource.uuid = identities.of_row(leased.id, leased.row.generation, resource.name, uuid)
+    try:
+        found = find_existing()
+    finally:
+        resource.uuid = uuid
+    return found is not None and found != own       # a name from the template is that of both
 
 
 def find(leased: LeasedStack, resource: Resource) -> bool:
