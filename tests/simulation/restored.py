@@ -10,13 +10,14 @@ import copy
 import random
 import sqlite3
 import sys
+from collections.abc import Iterable
 from contextlib import closing
 
 import sqlalchemy as sa
 
 from heatlite.common import short_id
 from heatlite.db import restoring
-from heatlite.db.tables import stack
+from heatlite.db.tables import resource, stack
 from heatlite.planning import identities
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, wait
@@ -106,6 +107,7 @@ class Story:
         saved = Copy(cluster)
         with cluster.database.reader() as tx:
             known = dict(tx.execute(sa.select(stack.c.id, stack.c.generation).where(stack.c.live == 1)).tuples().all())
+        ours = {short_id.get_id(uuid) for uuid in rows_in(cluster, known)}
         for _ in range(self.randomness.randrange(5)):
             self.happen()
         wait(cluster, self.randomness.choice(PAUSES))
@@ -119,11 +121,11 @@ class Story:
             row = cluster.settle(stack_id)
             assert row.status != 'IN_PROGRESS', row
         assert_nothing_twice(cluster)
-        self.reach(known)
+        self.reach(known, ours)
 
-    def reach(self, known: dict[str, int]) -> None:
+    def reach(self, known: Iterable[str], ours: set[str]) -> None:
         """Each known stack can be brought to a definition and deleted; what is left comes from requests that the backup
-        does not have. `known`: stack -> its generation in the backup."""
+        does not have. `ours`: the ends of the names of objects that the backup explains."""
         cluster = self.cluster
         for stack_id in known:
             if cluster.row(stack_id).deleted_at is not None:
@@ -153,20 +155,25 @@ class Story:
             row = cluster.settle(stack_id)
             assert (row.action, row.status) == ('DELETE', 'COMPLETE'), row.reason
         left = [each['name'] for each in cluster.cloud.objects.values()]
-        ours = {short_id.get_id(uuid) for stack_id, last in known.items() for name in NAMES
-                for uuid in rows_of_requests(stack_id, last, name)}
         assert not [name for name in left if name.rpartition('-')[2] in ours], f'orphans: {left}'
         self.left = left
 
 
-def rows_of_requests(stack_id: str, last: int, name: str) -> set[str]:
-    """The ids of all rows that a resource can have by the requests up to the `last`, each replaced once by each."""
-    found: set[str] = set()
-    newest: set[str | None] = {None}
-    for generation in range(1, last + 1):
-        added = {identities.of_row(stack_id, generation, name, replaces) for replaces in newest}
-        found |= added
-        newest |= added
+def rows_in(cluster: Cluster, generations: dict[str, int]) -> set[str]:
+    """The ids of the rows in the database, and of all that their stacks' present requests can add. What an engine does
+    for a request after a newer one was accepted is not among them: the database does not say that it will.
+
+    `generations`: stack -> that of its present request."""
+    with cluster.database.reader() as tx:
+        rows = tx.execute(sa.select(resource.c.stack_id, resource.c.name, resource.c.uuid)).tuples().all()
+    found = {uuid for _stack_id, _name, uuid in rows}
+    for stack_id, generation in generations.items():
+        newest = {name: {None, *(uuid for each, known, uuid in rows if (each, known) == (stack_id, name))}
+                  for name in NAMES}
+        for _ in range(3):                          # replaced, and again if that has failed
+            for name, replaced in newest.items():
+                replaced |= {identities.of_row(stack_id, generation, name, uuid) for uuid in replaced}
+        found |= {uuid for replaced in newest.values() for uuid in replaced if uuid is not None}
     return found
 
 
