@@ -7,7 +7,6 @@ from functools import partial
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 from oslo_config import cfg
-from oslo_middleware import http_proxy_to_wsgi
 
 from heatlite.api import audit_calls, faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import Bounds, Hub
@@ -20,13 +19,13 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
-from heatlite.api.middleware.origin import CrossOrigin
+from heatlite.api.middleware.preflight import Preflight
 from heatlite.api.middleware.rates import RateLimits
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
 from heatlite.api.router import Router
-from heatlite.common import addresses, audit, exception, health
+from heatlite.common import addresses, audit, exception, health, settings
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.common.rates import Rate
@@ -65,7 +64,7 @@ def _layers(conf: cfg.ConfigOpts, policy: Policy, identity: Layer, beside: Layer
         AnswerHeaders,
         partial(AccessLog, observe=observe, failed=faults.response),
         Traces,
-        partial(CrossOrigin, conf=conf),
+        *cross_origin(conf),
         RequestId,
         *auditing(conf),
         partial(FaultMiddleware, debug=conf.debug),
@@ -114,7 +113,7 @@ def identity_url(conf: cfg.ConfigOpts) -> str | None:
     """Keystone's URL for users."""
     if conf.clients_keystone.auth_uri:
         return str(conf.clients_keystone.auth_uri)
-    if 'keystone_authtoken' in conf or 'keystone_authtoken' in conf.list_all_sections():
+    if settings.is_used(conf, 'keystone_authtoken'):
         _register_authtoken(conf)
         group = conf.keystone_authtoken.get('auth_section') or 'keystone_authtoken'
         url: str | None = conf.keystone_authtoken.get('www_authenticate_uri') or conf[group].get('auth_url')
@@ -144,8 +143,19 @@ def check_lists(conf: cfg.ConfigOpts) -> None:
             raise exception.Error(f'{name}: {error}') from None
 
 
+def cross_origin(conf: cfg.ConfigOpts) -> list[Layer]:
+    """The layer for requests of pages of other sites; where [cors] names none, only for OPTIONS."""
+    if not settings.is_used(conf, 'cors'):
+        return [Preflight]
+    from heatlite.api.middleware.origin import CrossOrigin  # loads the library, as `proxy` does
+    return [partial(CrossOrigin, conf=conf)]
+
+
 def proxy(conf: cfg.ConfigOpts) -> list[Layer]:
     """The layer that evaluates proxy headers; only if the operator has enabled it."""
+    if not settings.is_used(conf, 'oslo_middleware'):
+        return []
+    from oslo_middleware import http_proxy_to_wsgi  # with all that the library offers it takes 7 MiB
     conf.register_opts(http_proxy_to_wsgi.OPTS, group='oslo_middleware')
     if not conf.oslo_middleware.enable_proxy_headers_parsing:
         return []

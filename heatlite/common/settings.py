@@ -7,6 +7,7 @@ file written for Heat may have options without a meaning here.
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,6 +66,16 @@ def assignments(conf: cfg.ConfigOpts) -> Assignments:
         conf._env_driver = Assignments()
     found: Assignments = conf._env_driver
     return found
+
+
+def is_used(conf: cfg.ConfigOpts, group: str) -> bool:
+    """Whether options of a group are registered, or a file, `--set` or the environment sets one.
+
+    The library of a group that is not used need not be loaded.
+    """
+    return (group in conf or group in conf.list_all_sections()
+            or any(place[0] == group for place in assignments(conf).values)
+            or any(name.startswith(f'OS_{group.upper()}__') for name in os.environ))
 
 
 def places(files: Iterable[str]) -> Iterator[Place]:

@@ -1,6 +1,9 @@
 """The layers around the handlers: who answers first, what a body is, how errors look. No database, no engine."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 from oslo_context import context as contexts
@@ -165,6 +168,28 @@ def test_cors_for_configured_origins():
     assert answer.headers['Access-Control-Allow-Origin'] == 'http://dashboard'
     answer = in_process.ask(app, 'GET', P + '/none', headers=asked)
     assert 'X-OpenStack-Request-ID' in answer.headers['Access-Control-Expose-Headers']
+
+
+@pytest.mark.parametrize('arguments, environment, file, layers', [
+    ([], {}, '', ['Preflight']),
+    (['--set', 'cors.allowed_origin=http://dashboard'], {}, '', ['CrossOrigin']),
+    ([], {'OS_CORS__ALLOWED_ORIGIN': 'http://dashboard'}, '', ['CrossOrigin']),
+    ([], {}, '[cors]\nallowed_origin = http://dashboard\n[oslo_middleware]\nenable_proxy_headers_parsing = true\n',
+     ['CrossOrigin', 'HTTPProxyToWSGI']),
+    ([], {}, '[oslo_middleware]\nenable_proxy_headers_parsing = false\n', ['Preflight']),
+])
+def test_layers_of_the_library_are_made_for_their_options_only(tmp_path, arguments, environment, file, layers):
+    """The library takes 7 MiB of every process that loads it."""
+    (tmp_path / 'heatlite.conf').write_text(file)
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-c', f'''
+import sys
+from heatlite.api import deploy
+from heatlite.common import config
+conf = config.load({['--config-file', str(tmp_path / 'heatlite.conf'), *arguments]!r}, 'api')
+layers = [getattr(layer, 'func', layer).__name__ for layer in deploy.cross_origin(conf) + deploy.proxy(conf)]
+print(*layers, 'oslo_middleware' in sys.modules)
+'''], capture_output=True, text=True, check=False, env={**os.environ, **environment})
+    assert done.stdout.split() == [*layers, str(bool(file or arguments or environment))], done.stderr
 
 
 # --- routing ---------------------------------------------------------------------------------------------

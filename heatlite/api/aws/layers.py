@@ -18,7 +18,6 @@ from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.answer_headers import AnswerHeaders
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
-from heatlite.api.middleware.origin import CrossOrigin
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
@@ -46,7 +45,7 @@ def around(actions: Application, services: wsgi.Services, answer: Answer, failed
         AnswerHeaders,
         partial(AccessLog, observe=deploy.observe, failed=failed),
         Traces,
-        partial(CrossOrigin, conf=conf),
+        *deploy.cross_origin(conf),
         RequestId,
         *deploy.auditing(conf, is_signed=True),
         partial(errors.Faults, answer=answer),
