@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from urllib.parse import quote, urlencode
 
 Link = dict[str, str]
+REMEMBERED = 5_000              # names and ids whose form in a URL is kept: a list has the same ones again and again
+
+
+@functools.lru_cache(REMEMBERED)
+def quoted(text: str) -> str:
+    """A name or id as a part of a path."""
+    return quote(text, '')
 
 
 def stack_url(base: str, project_id: str, name: str, stack_id: str) -> str:
-    return f'{base}/{quote(project_id, "")}/stacks/{quote(name, "")}/{quote(stack_id, "")}'
+    return f'{base}/{quoted(project_id)}/stacks/{quoted(name)}/{quoted(stack_id)}'
 
 
 def resource_url(stack: str, resource_name: str) -> str:
     """The URL of a resource. `stack`: the stack's URL."""
-    return f'{stack}/resources/{quote(resource_name, "")}'
+    return f'{stack}/resources/{quoted(resource_name)}'
 
 
 def event_url(resource: str, event_id: str) -> str:
