@@ -184,13 +184,14 @@ class Servers:
         return '\n'.join(lines)
 
     def _ask_broker(self, server: str, *words: str) -> str:
-        """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes ten seconds."""
+        """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes a minute. It
+        starts a virtual machine, for which ten seconds were too few while all cores were busy."""
         url = self.rabbits_url.split(',')[int(server[-1]) - 1]
         environment = {**self._environment, 'HOME': str(self.folder / 'rabbit-home'),
                        'ERL_EPMD_PORT': str(self.port(EPMD_PORT)), 'RABBITMQ_CONF_ENV_FILE': '/none'}
         node = f"heatlite{url.rstrip('/').rpartition(':')[2]}@localhost"
         return subprocess.run([RABBITMQCTL, '-n', node, *words], env=environment, check=True, capture_output=True,
-                              text=True, timeout=10).stdout
+                              text=True, timeout=60).stdout
 
     def close(self) -> None:
         if self.on_small_disk:
