@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from tests.system import databases, options
 from tests.system.processes import ROOT, Program, answers, ask, eventually, free_port
 
+API, CFN = ('heatlite.cmd.api', 'heat_api'), ('heatlite.cmd.api_cfn', 'heat_api_cfn')     # module, group of options
 PLUGINS = Path(__file__).with_name('plugins')
 
 
@@ -23,9 +24,10 @@ class Cluster:
 
     `nodes`: URLs of servers that all have that database, one for each engine; by default it is the same for all.
     `code`: the folder of the release that programs are started from; it may be changed between two of them.
+    `operator`: with `ask` and `project_id`, where an identity service is among the options `more`.
     """
 
-    def __init__(self, folder, database_url, rabbit_url, engines=2, nodes=(), code=ROOT, **more):
+    def __init__(self, folder, database_url, rabbit_url, engines=2, nodes=(), code=ROOT, operator=None, **more):
         self.folder = Path(folder)
         self.code = code
         self.ledger = self.folder / 'ledger'
@@ -34,7 +36,8 @@ class Cluster:
         self._name = f'heatlite_{uuid.uuid4().hex[:12]}'
         self.database_url = databases.create(database_url, self._name)
         self.port = free_port()
-        self.url = f'http://127.0.0.1:{self.port}/v1/admin'
+        self._ask, self._project = (operator.ask, operator.project_id) if operator else (ask, 'admin')
+        self.url = f'http://127.0.0.1:{self.port}/v1/{self._project}'
         self.file = self.folder / 'heatlite.conf'
         settings = {'max_resources_per_stack': -1, 'plugin_dirs': PLUGINS, 'max_json_body_size': 100000000,
                     'max_template_size': 100000000, **more}
@@ -47,8 +50,9 @@ class Cluster:
         self._nodes = [self.on(url) for url in nodes] or [self.database_url]
         self._count = 0
         self.apis: list[Program] = []
-        self._api_options: list[tuple[str, ...]] = [()]
-        self.urls = [self.url]                  # of all APIs
+        self._api_commands: list[tuple[str, ...]] = [(API[0],)]
+        self.urls = [self.url]                  # of all orchestration APIs
+        self.cfn_urls: list[str] = []
         with self.stopped_if_it_fails():
             self._begin(engines)
 
@@ -87,19 +91,27 @@ class Cluster:
 
     def start_api(self, server):
         """Another API, with the database on that server; its URL."""
-        port = free_port()
-        self._api_options.append(('--set', f'heat_api.bind_port={port}',
-                                  '--set', f'database.connection={self.on(server)}'))
-        self.apis.append(self._start(f'api{len(self.apis) + 1}', 'heatlite.cmd.api', *self._api_options[-1]))
-        answers(f'http://127.0.0.1:{port}/')
-        self.urls.append(f'http://127.0.0.1:{port}/v1/admin')
+        self.urls.append(f'{self._start_api(API, server)}/v1/{self._project}')
         return self.urls[-1]
+
+    def start_cfn_api(self, server):
+        """The same of CloudFormation."""
+        self.cfn_urls.append(f'{self._start_api(CFN, server)}/v1/')
+        return self.cfn_urls[-1]
+
+    def _start_api(self, kind, server):
+        (module, group), port = kind, free_port()
+        self._api_commands.append((module, '--set', f'{group}.bind_port={port}',
+                                   '--set', f'database.connection={self.on(server)}'))
+        self.apis.append(self._start(f'api{len(self.apis) + 1}', *self._api_commands[-1]))
+        answers(f'http://127.0.0.1:{port}/')
+        return f'http://127.0.0.1:{port}'
 
     def restart_api(self, number):
         """Another process in the place of an API that has ended."""
         self.apis[number].kill()
         name, _, times = self.apis[number].log.stem.partition('-')
-        self.apis[number] = self._start(f'{name}-{int(times or 1) + 1}', 'heatlite.cmd.api', *self._api_options[number])
+        self.apis[number] = self._start(f'{name}-{int(times or 1) + 1}', *self._api_commands[number])
         if number == 0:
             self.api = self.apis[0]
 
@@ -124,7 +136,7 @@ class Cluster:
     # --- asking -----------------------------------------------------------------------------------------
 
     def services(self):
-        status, found = ask('GET', f'{self.url}/services')
+        status, found = self._ask('GET', f'{self.url}/services')
         return [each for each in found['services'] if each['status'] == 'up'] if status == 200 else []
 
     def create(self, name, template, **body):

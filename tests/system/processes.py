@@ -89,11 +89,11 @@ class Program:
         return eventually(f'"{words}" in the log', lines)
 
 
-def ask(method, url, body=None):
+def ask(method, url, body=None, headers=None):
     """(status, JSON or text or None)."""
     request = urllib.request.Request(
         url, method=method, data=None if body is None else json.dumps(body).encode(),
-        headers={'Content-Type': 'application/json', 'Accept': 'application/json'})
+        headers={'Content-Type': 'application/json', 'Accept': 'application/json', **(headers or {})})
     try:
         with OPENER.open(request, timeout=PATIENCE) as answer:
             status, text = answer.status, answer.read()

@@ -135,7 +135,7 @@ def test_any_server_serves_the_cloudformation_api(programs, configured, server):
     assert (status, '<Code>IncompleteSignature</Code>' in said) == (400, True), said
     signed = b'Action=ListStacks&AWSAccessKeyId=a&Signature=s'
     status, said = wire.ask(port, 'POST', '/v1/', signed, **form)
-    assert (status, '<Code>InternalFailure</Code>' in said) == (500, True), said        # no Keystone is there
+    assert (status, '<Code>ServiceUnavailable</Code>' in said) == (503, True), said     # no Keystone is there
     status, said = wire.ask(port, 'POST', '/v1/', Content_Length=str(400 << 20), **form)
     assert (status, '<Code>RequestLimitExceeded</Code>' in said) == (400, True), said
 

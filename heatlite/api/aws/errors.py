@@ -58,7 +58,7 @@ class IdentityUnavailable(AwsError):
     """Keystone does not answer, or fails. It was logged as an outage."""
 
     def __init__(self) -> None:
-        super().__init__('InternalFailure')
+        super().__init__('ServiceUnavailable')
 
 
 def answer_to(error: Exception) -> AwsError:
@@ -80,9 +80,11 @@ def answer_to(error: Exception) -> AwsError:
 
 def log(error: Exception, found: AwsError) -> None:
     """Logs internal errors, with a traceback that was not logged recently; unavailable services seldom."""
+    if isinstance(error, IdentityUnavailable):
+        return
     if found.status > 500:
         faults.log_unserved(error)
-    elif found.status == 500 and not isinstance(error, IdentityUnavailable):
+    elif found.status == 500:
         LOG.error('Unexpected %s while answering a request', type(error).__name__,
                   exc_info=error if defects.is_news(error) else None)
 

@@ -7,10 +7,13 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tests.system.chaos.deck import Deck, Decks
+from tests.system.chaos.front import Front
+from tests.system.chaos.members import Keystone
 from tests.system.chaos.records import Lease, Ledger, Rows
 from tests.system.chaos.servers import Servers
 from tests.system.cluster import Cluster
@@ -18,11 +21,14 @@ from tests.system.processes import Program, ask
 
 TTL = 3.0               # [engine] lease_ttl
 PATIENCE = 60.0
+WHOLE = 600.0           # seconds; a run that lasts as long goes on until each kind of fault has happened
+Kind = Callable[['Event'], None]
 
 
 @dataclass
 class Event:
-    """`moved`: seconds until work that was touched went on, for each stack or, for servers, once.
+    """`moved`: seconds until work that was touched went on, for each stack or, for servers, once. `back`: until the
+    node of a cluster that was away is what it was before.
 
     `during`: calls into types while the thing was away; `wrong`: what must not have happened.
     """
@@ -31,50 +37,53 @@ class Event:
     began: float                # seconds since the faults began
     touched: int = 0
     moved: list[float] = field(default_factory=list)
+    back: list[float] = field(default_factory=list)
     during: int = 0
     wrong: list[str] = field(default_factory=list)
 
 
 class Faults(threading.Thread):
-    def __init__(self, cluster: Cluster, servers: Servers, seed: int, seconds: float, pause: float = 3.0) -> None:
+    def __init__(self, cluster: Cluster, servers: Servers, seed: int, seconds: float, pause: float = 3.0,
+                 front: Front | None = None, only: Sequence[str] = ()) -> None:
+        """`only`: kinds whose names have one of these words."""
         super().__init__(name='faults', daemon=True)
         self._cluster = cluster
         self._servers = servers
+        self._only = only
+        self._front = front
+        self._visitor = front.member() if front else None
+        self._ask = self._visitor.ask if self._visitor else ask
         self._dice = random.Random(f'{seed}/faults')
+        self._decks = Decks(self._dice)
         self._seconds = seconds
         self._pause = pause
         self._rows = Rows(*cluster.database_urls)
         self._ledger = Ledger(cluster.ledger)
         self._began = time.monotonic()
         self.events: list[Event] = []
+        self.unreached: list[str] = []          # kinds of faults that did not happen
         self.problem: BaseException | None = None
 
     def run(self) -> None:
-        kinds = self.kinds()
-        coming = self._shuffled(kinds)
+        kinds = [kind for kind in self.kinds() if not self._only or any(word in words(kind) for word in self._only)]
+        deck = Deck(kinds, self._dice, often=[] if self._only else [self.kill_an_engine] * 2)
         try:
-            while time.monotonic() < self._began + self._seconds:
+            while time.monotonic() < self._began + self._seconds or (self._seconds >= WHOLE and deck.unseen):
+                self.unreached = list(map(words, deck.unseen))
                 time.sleep(self._dice.random() * self._pause * 2)
-                if not coming:
-                    coming = self._shuffled(kinds)
-                kind = coming.pop()
-                event = Event(kind.__name__.replace('_', ' '), time.monotonic() - self._began)
+                kind = deck.deal()
+                event = Event(words(kind), time.monotonic() - self._began)
                 kind(event)
                 self.events.append(event)
+                self.unreached = list(map(words, deck.unseen))
         except BaseException as error:
             self.problem = error
         finally:
             self._rows.close()
 
-    def kinds(self) -> list[Callable[[Event], None]]:
+    def kinds(self) -> list[Kind]:
         return [self.kill_an_engine, self.stop_an_engine_for_a_while, self.restart_the_broker, self.kill_the_broker,
                 self.kill_the_database, self.roll_all_engines, self.kill_everything]
-
-    def _shuffled(self, kinds: list[Callable[[Event], None]]) -> list[Callable[[Event], None]]:
-        """Each kind comes once before any comes again; a killed engine is what happens most."""
-        found = [*kinds, self.kill_an_engine, self.kill_an_engine]
-        self._dice.shuffle(found)
-        return found
 
     # --- engines ------------------------------------------------------------------------------------------
 
@@ -130,7 +139,7 @@ class Faults(threading.Thread):
 
     def kill_the_database(self, event: Event) -> None:
         busy = self._busy()
-        self._without_database(event, self._dice.choice([0.0, 1.0, TTL + 2.0]))
+        self._without_database(event, self._decks.deal(event.what, (0.0, 1.0, TTL + 2.0)))
         if busy:
             self._until(event, self._goes_on(time.time(), busy), 'work goes on')
 
@@ -163,6 +172,11 @@ class Faults(threading.Thread):
         late = self._ledger.between(down + TTL, up)
         if late:
             event.wrong.append(f'{late} calls into types under leases that had run out')
+
+    @property
+    def _keystone(self) -> Keystone:
+        assert self._front is not None
+        return self._front.keystone
 
     # --- looking ------------------------------------------------------------------------------------------
 
@@ -202,21 +216,24 @@ class Faults(threading.Thread):
         if left:
             event.wrong.append(f'nobody took {len(left)} stacks of {gone}: {sorted(left)[:3]}')
 
-    def _until(self, event: Event, done: Callable[[], bool], what: str, patience: float = PATIENCE) -> None:
+    def _until(self, event: Event, done: Callable[[], bool], what: str, patience: float = PATIENCE,
+               report: Callable[[], str] = str, taken: list[float] | None = None) -> None:
+        """`report`: what is known when it is not done in time. `taken`: gets the seconds; by default those of the event
+        until work goes on."""
         began = time.monotonic()
         while not done():
             if time.monotonic() > began + patience:
-                event.wrong.append(f'not within {patience:.0f} s: {what}')
+                event.wrong.append(f'not within {patience:.0f} s: {what}\n{report()}'.rstrip())
                 return
             time.sleep(0.05)
-        event.moved.append(time.monotonic() - began)
+        (event.moved if taken is None else taken).append(time.monotonic() - began)
 
     def _is_answered(self) -> bool:
         """A request that needs an engine is answered by one of the APIs."""
         template = {'heat_template_version': '2018-08-31'}
         for url in self._cluster.urls:
             with suppress(OSError):
-                if ask('POST', f'{url}/validate', {'template': template})[0] == 200:
+                if self._ask('POST', f'{url}/validate', {'template': template})[0] == 200:
                     return True
         return False
 
@@ -231,6 +248,11 @@ class Faults(threading.Thread):
         end = time.monotonic() + PATIENCE
         while identity(engine) is None and time.monotonic() < end:
             time.sleep(0.05)
+
+
+def words(kind: Kind) -> str:
+    """What a kind of fault is called."""
+    return kind.__name__.replace('_', ' ')
 
 
 def identity(engine: Program) -> str | None:

@@ -7,20 +7,24 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from tests.system import logs
 from tests.system.chaos.faults import Event, Faults
+from tests.system.chaos.front import CACHE, Front
 from tests.system.chaos.history import History
 from tests.system.chaos.node_faults import NodeFaults
 from tests.system.chaos.postgres_faults import PostgresFaults
 from tests.system.chaos.records import Ledger, reckon
 from tests.system.chaos.servers import Servers
-from tests.system.chaos.users import Answers, Reader, User
+from tests.system.chaos.signed import SignedReader
+from tests.system.chaos.users import Answers, Ask, Reader, User
 from tests.system.cluster import Cluster
+from tests.system.processes import ask
 
 READERS = 3
 
@@ -32,6 +36,7 @@ class Report:
     repeated: int = 0
     things: int = 0
     events: list[Event] = field(default_factory=list)
+    unreached: list[str] = field(default_factory=list)      # kinds of faults that did not happen
     lost: list[str] = field(default_factory=list)           # not as the last accepted request wanted it
     stuck: list[str] = field(default_factory=list)          # or failed, or otherwise not ended well
     duplicated: list[str] = field(default_factory=list)
@@ -53,13 +58,16 @@ class Report:
     def table(self) -> str:
         lines = [f'seed {self.seed}: {sum(self.requests.values())} requests accepted ({self.requests}), '
                  f'{self.repeated} sent again; {self.things} things made; {self.seconds:.0f} s, load {self.load:.1f}',
-                 f'{"event":30} {"times":>5} {"stacks":>6} {"moved again after, s: median":>29} {"most":>6}']
+                 f'{"event":34} {"times":>5} {"stacks":>6} {"moved again after, s: median":>29} {"most":>6} '
+                 f'{"node back: median":>18} {"most":>6}']
         for what in sorted({event.what for event in self.events}):
             events = [event for event in self.events if event.what == what]
-            moved = [seconds for event in events for seconds in event.moved]
-            median, most = (f'{statistics.median(moved):.2f}', f'{max(moved):.2f}') if moved else ('-', '-')
-            lines.append(f'{what:30} {len(events):>5} {sum(event.touched for event in events) or "":>6} '
-                         f'{median:>29} {most:>6}')
+            median, most = _median_and_most([seconds for event in events for seconds in event.moved])
+            back, last = _median_and_most([seconds for event in events for seconds in event.back])
+            lines.append(f'{what:34} {len(events):>5} {sum(event.touched for event in events) or "":>6} '
+                         f'{median:>29} {most:>6} {back:>18} {last:>6}')
+        if self.unreached:
+            lines.append(f'did not happen: {", ".join(self.unreached)}')
         lines.append(f'lost {len(self.lost)}, stuck {len(self.stuck)}, duplicated {len(self.duplicated)}, '
                      f'orphaned {len(self.orphaned)}, stale {len(self.stale)}, not linearizable {len(self.impossible)} '
                  f'(of {self.operations} operations), otherwise wrong {len(self.wrong)}')
@@ -70,6 +78,10 @@ class Report:
             lines += [f'  {name}: {each}' for each in getattr(self, name)[:20]]
         lines += [f'  log, {count} times: {words}' for words, count in sorted(self.logs.items())]
         return '\n'.join(lines)
+
+
+def _median_and_most(seconds: Sequence[float]) -> tuple[str, str]:
+    return (f'{statistics.median(seconds):.2f}', f'{max(seconds):.2f}') if seconds else ('-', '-')
 
 
 QUORUM = {'oslo_messaging_rabbit__rabbit_quorum_queue': 'true',     # what docs/operators/running.rst advises
@@ -106,42 +118,59 @@ class Nodes:
 
 
 NODES = {'mariadb': Nodes(('galera', 'rabbits'), _on_galera, NodeFaults, 'galera3'),
-         'postgresql': Nodes(('postgreses', 'rabbits'), _on_postgresql, PostgresFaults)}
+         'postgresql': Nodes(('postgreses', 'rabbits'), _on_postgresql, PostgresFaults, 'postgres2')}
 
 
 def run(seed: int, minutes: float, stacks: int, engines: int = 3, folder: Path | None = None,
-        nodes: str | None = None) -> Report:
-    """`folder`: for logs and ledger; `nodes`: the database, one of NODES, of which there are several nodes."""
+        nodes: str | None = None, has_front: bool = False, only: Sequence[str] = ()) -> Report:
+    """`folder`: for logs and ledger; `nodes`: the database, one of NODES, of which there are several nodes;
+    `has_front`: with HAProxy, Keystone and memcached; `only`: kinds of faults with one of these words."""
     if folder is None:
         with tempfile.TemporaryDirectory() as name:
-            return run(seed, minutes, stacks, engines, Path(name), nodes)
+            return run(seed, minutes, stacks, engines, Path(name), nodes, has_front, only)
     folder.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     several = NODES[nodes] if nodes else None
-    servers = Servers(*several.servers, on_small_disk=several.on_small_disk) if several else Servers()
-    options = {'rpc_response_timeout': 10, 'max_stacks_per_tenant': -1}
-    try:
+    with ExitStack() as cleanup:
+        wanted = several.servers if several else ('mariadb', 'rabbit')
+        servers = Servers(*wanted, *([CACHE] if has_front else []),
+                          on_small_disk=several.on_small_disk if several else '')
+        cleanup.callback(servers.close)
+        options: dict[str, Any] = {'rpc_response_timeout': 10, 'max_stacks_per_tenant': -1}
+        front = None
+        if has_front:
+            front = Front(servers)
+            cleanup.callback(front.close)
+            options |= {'operator': front.operator, **front.settings()}
         if several:
             cluster = several.begin(folder, servers, engines, oslo_concurrency__lock_path=folder / 'locks',
                                     **options, **QUORUM)
         else:
             cluster = Cluster(folder, servers.database_url, servers.rabbit_url, engines=engines, **options)
-        try:
-            kind = several.faults if several else Faults
-            report = _under(cluster, kind(cluster, servers, seed, minutes * 60), seed, stacks)
-        finally:
-            cluster.stop()
-    finally:
-        servers.close()
+        cleanup.callback(cluster.stop)
+        if front:
+            for url in (2 * cluster.database_urls)[:2]:
+                cluster.start_cfn_api(url)
+            cluster.urls = front.open(cluster)
+        faults = (several.faults if several else Faults)(cluster, servers, seed, minutes * 60, front=front, only=only)
+        report = _under(cluster, faults, seed, stacks, front)
     report.logs = logs.errors(folder, most=90)
     report.seconds, report.load = time.monotonic() - began, os.getloadavg()[0]
     return report
 
 
-def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
+def _asking(front: Front | None) -> Ask:
+    """How one more user sends requests."""
+    return front.member().ask if front else ask
+
+
+def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int, front: Front | None) -> Report:
     report, over, history = Report(seed), threading.Event(), History()
-    users = [User(number, seed, cluster.urls, over, history) for number in range(stacks)]
-    readers = [Reader(number, seed, cluster.urls, users, over, history) for number in range(READERS)]
+    users = [User(number, seed, cluster.urls, over, history, _asking(front)) for number in range(stacks)]
+    readers: list[Reader | SignedReader] = [
+        Reader(number, seed, cluster.urls, users, over, history, _asking(front)) for number in range(READERS)]
+    if front:
+        readers.append(SignedReader(seed, front.cfn_url, front.member().key(), over))
     for thread in (*users, *readers, faults):
         thread.start()
     faults.join()
@@ -151,7 +180,8 @@ def _under(cluster: Cluster, faults: Faults, seed: int, stacks: int) -> Report:
     report.operations, report.impossible = len(history), list(history.contradictions())
     for answers in (*(user.answers for user in users), *(reader.answers for reader in readers)):
         report.answers.add(answers)
-    report.events = faults.events
+    report.wrong += [defect for reader in readers for defect in reader.defects]
+    report.events, report.unreached = faults.events, faults.unreached
     report.wrong += [f'{event.what} after {event.began:.0f} s: {words}' for event in faults.events
                      for words in event.wrong]
     if faults.problem is not None:

@@ -19,13 +19,20 @@ from tests.system.processes import ROOT
 TOOL = ROOT / 'tools' / 'services'
 # Of tools/services, to which the offset is added; the other lines are those of clusters.
 EPMD_PORT = 14369
-PORTS = (13306, 15673, 16673, EPMD_PORT,
+FRONT_PORT, CFN_PORT, KEYSTONE_PORT = 13327, 13329, 15000
+PORTS = (13306, 15673, 16673, EPMD_PORT, FRONT_PORT, 13328, CFN_PORT, KEYSTONE_PORT,
          *range(13316, 13319), *range(14567, 14576),
          *range(15683, 15686), *range(16683, 16686), *range(15442, 15444))
 # All stay below 32768. From there on the system gives ports to outgoing connections, and one of those would sooner or
 # later sit on the port of a server that is down just now.
 OFFSETS = (1000, 12000)
-SMALL_DISK = '700m'             # a node of the database needs 200 MB, and half an hour of chaos 100 more
+# A node of Galera needs 200 MB, and half an hour of chaos 100 more. A PostgreSQL needs 50 MB, 256 MB for its log, and
+# what it keeps of that for a stand-by that is away.
+SMALL_DISK = '900m'
+MONITOR = 'rabbit_node_monitor'
+WHOLE_BROKER = (f'[{{rabbit:is_running(N), rpc:call(N, {MONITOR}, partitions, []), '
+                f'element(7, rpc:call(N, sys, get_state, [{MONITOR}]))}} || N <- lists:sort([node() | nodes()])].')
+ASKED = f'{{rabbit:is_running(), nodes(), sys:get_state({MONITOR}), whereis(rabbit_outside_app_process)}}.'
 RABBITMQCTL = '/usr/lib/rabbitmq/bin/rabbitmqctl'
 
 
@@ -65,6 +72,19 @@ class Servers:
             self.close()
             raise
         self._urls = dict(line.removeprefix('export ').split('=', 1) for line in exports.splitlines())
+
+    @property
+    def folder(self) -> Path:
+        """Of tools/services."""
+        return self._folder / 'services'
+
+    def port(self, number: int) -> int:
+        """Of these servers, for one that tools/services has without an offset."""
+        return number + int(self._environment['HEATLITE_PORT_OFFSET'])
+
+    @property
+    def memcached(self) -> str:
+        return self._urls['HEATLITE_TEST_MEMCACHED'].strip("'")
 
     @property
     def database_url(self) -> str:
@@ -141,23 +161,37 @@ class Servers:
         """Makes a node of the broker find less room on its disk than it needs, or enough again."""
         self._ask_broker(server, 'set_disk_free_limit', '1000GB' if is_full else '10MB')
 
-    def is_broker_whole(self, server: str) -> bool:
-        """Whether a node of the broker serves, sees all others, and does not have a database of its own."""
+    def is_broker_whole(self) -> bool:
+        """Whether all nodes of the broker serve and see each other, none has a database of its own, and none is about
+        to be restarted for that reason: what the next fault interrupts there is tried again only after a minute."""
         try:
-            self._ask_broker(server, 'await_online_nodes', str(len(self.rabbits_url.split(','))), '--timeout', '1')
-            return self._ask_broker(server, 'eval', 'rabbit_node_monitor:partitions().').strip() == '[]'
+            said = self._ask_broker('rabbit1', 'eval', WHOLE_BROKER)
         except subprocess.SubprocessError:
             return False
+        return ''.join(said.split()) == f"[{','.join(['{true,[],not_healing}'] * len(self.rabbits_url.split(',')))}]"
+
+    def broker_report(self) -> str:
+        """What each node of the broker says of the cluster, and the end of its log."""
+        lines = []
+        for server in ('rabbit1', 'rabbit2', 'rabbit3'):
+            try:
+                said = self._ask_broker(server, 'eval', ASKED).strip()
+            except subprocess.SubprocessError as error:
+                said = repr(error)
+            lines.append(f'{server}: {ASKED} {" ".join(said.split())}')
+            log = (self.folder / 'log' / server).read_text(errors='replace').splitlines()
+            lines += [f'{server}: {line}' for line in log if '[warning]' in line or '[error]' in line][-25:]
+        return '\n'.join(lines)
 
     def _ask_broker(self, server: str, *words: str) -> str:
-        """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes ten seconds."""
+        """What the command of a node of the broker prints. Raises SubprocessError if it fails or takes a minute. It
+        starts a virtual machine, for which ten seconds were too few while all cores were busy."""
         url = self.rabbits_url.split(',')[int(server[-1]) - 1]
-        offset = int(self._environment['HEATLITE_PORT_OFFSET'])
-        environment = {**self._environment, 'HOME': str(self._folder / 'services' / 'rabbit-home'),
-                       'ERL_EPMD_PORT': str(EPMD_PORT + offset), 'RABBITMQ_CONF_ENV_FILE': '/none'}
+        environment = {**self._environment, 'HOME': str(self.folder / 'rabbit-home'),
+                       'ERL_EPMD_PORT': str(self.port(EPMD_PORT)), 'RABBITMQ_CONF_ENV_FILE': '/none'}
         node = f"heatlite{url.rstrip('/').rpartition(':')[2]}@localhost"
         return subprocess.run([RABBITMQCTL, '-n', node, *words], env=environment, check=True, capture_output=True,
-                              text=True, timeout=10).stdout
+                              text=True, timeout=60).stdout
 
     def close(self) -> None:
         if self.on_small_disk:
@@ -176,8 +210,9 @@ class Servers:
     def _mount(self, data: Path) -> None:
         data.mkdir(parents=True)
         subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={SMALL_DISK}', 'none', data], check=True)
-        (data / '.complete').touch()            # else tools/services would remove it
-        shutil.chown(data, 'mysql', 'mysql')
+        if self.on_small_disk.startswith('galera'):
+            (data / '.complete').touch()        # else tools/services would remove it
+            shutil.chown(data, 'mysql', 'mysql')
 
     def _run_tool(self, *words: str) -> str:
         done = subprocess.run([TOOL, *words], env=self._environment, capture_output=True, text=True)

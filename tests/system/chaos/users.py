@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,6 +93,12 @@ class Answers:
             self.found[key] = before[0] + times, max(before[1], longest)
 
 
+Ask = Callable[[str, str, Any], tuple[int, Any]]
+"""(method, URL, body) -> (status, JSON). Raises OSError without an answer."""
+
+DEFECTS = (401, 500)                    # never the answer to a good token and a good request
+
+
 class Refused(Exception):
     """An answer nobody could expect."""
 
@@ -117,9 +123,10 @@ class User(threading.Thread):
     accepted last is older than it may be."""
 
     def __init__(self, number: int, seed: int, urls: Sequence[str], over: threading.Event,
-                 history: History | None = None) -> None:
+                 history: History | None = None, ask: Ask = ask) -> None:
         """`urls`: of the APIs; `over`: no more new wishes; `history`: gets what is written and read, if any."""
         super().__init__(name=f'user{number}', daemon=True)
+        self._ask = ask
         self._dice = random.Random(f'{seed}/{number}')
         self._urls = urls
         self._tags = 0
@@ -134,7 +141,7 @@ class User(threading.Thread):
         self.stack_name = ''
         self.requests: dict[str, int] = {'create': 0, 'update': 0, 'delete': 0}
         self.repeated = 0                       # requests that had to be sent again
-        self.defects: list[str] = []            # answers 500
+        self.defects: list[str] = []            # answers 401 and 500
         self.problems: list[str] = []
 
     def run(self) -> None:
@@ -214,16 +221,16 @@ class User(threading.Thread):
             url = self._dice.choice(self._urls) + path
             began = time.monotonic()
             try:
-                status, found = ask(method, url, body)
+                status, found = self._ask(method, url, body)
             except OSError as error:
                 status, found = 599, str(error)
             self.answers.note(method, status, time.monotonic() - began)
             if status in wanted:
                 return status, found
-            if status < 500:
+            if status in DEFECTS:
+                self.defects.append(f'{method} {url}: {status} {found}')
+            elif status < 500:
                 raise Refused(f'{method} {url}: {status} {found}')
-            if status == 500:
-                self.defects.append(f'{method} {url}: {found}')
             if calm.lasted(INSIST):
                 raise Refused(f'{method} {url} failed for {INSIST:.0f} s, last with {status} {found}')
             self.repeated += 1
@@ -271,8 +278,10 @@ class Reader(threading.Thread):
     """Reads the stacks of all users through all APIs, while they are written."""
 
     def __init__(self, number: int, seed: int, urls: Sequence[str], users: Sequence[User], over: threading.Event,
-                 history: History) -> None:
+                 history: History, ask: Ask = ask) -> None:
         super().__init__(name=f'reader{number}', daemon=True)
+        self._ask = ask
+        self.defects: list[str] = []
         self._dice = random.Random(f'{seed}/reader{number}')
         self._urls, self._users, self._over, self._history = urls, users, over, history
         self.answers = Answers()
@@ -286,10 +295,12 @@ class Reader(threading.Thread):
     def _read(self, path: str) -> None:
         began = time.monotonic()
         try:
-            status, found = ask('GET', f'{self._dice.choice(self._urls)}{path}?resolve_outputs=false')
+            status, found = self._ask('GET', f'{self._dice.choice(self._urls)}{path}?resolve_outputs=false', None)
         except OSError:
             status, found = 599, None
         ended = time.monotonic()
         self.answers.note('GET', status, ended - began)
+        if status in DEFECTS:
+            self.defects.append(f'GET {path}: {status} {found}')
         if status in (200, 404):
             self._history.add(path, Operation(READ, held(status, found), began, ended))
