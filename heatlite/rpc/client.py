@@ -101,8 +101,8 @@ class BrokerClient:
     """Sends messages over the message broker."""
 
     def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
-                 read_timeout: float = messages.READ_TIMEOUT) -> None:
-        """`transport`: of heatlite.common.messaging.transport().
+                 read_timeout: float = messages.READ_TIMEOUT, url: str | None = None) -> None:
+        """`transport`: of heatlite.common.messaging.transport(), for the same `url`.
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -110,6 +110,7 @@ class BrokerClient:
         import oslo_messaging
         from kombu.exceptions import KombuError
         self._conf = conf
+        self._url = url
         self._read_timeout = read_timeout
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
@@ -124,12 +125,12 @@ class BrokerClient:
 
     def probe(self) -> None:
         """Raises BrokerUnavailable when the broker accepts no connection."""
-        messaging.probe(self._conf)
+        messaging.probe(self._conf, self._url)
 
     def _probe(self) -> None:
         """As `probe`, before a message is sent."""
         try:
-            messaging.probe(self._conf)
+            self.probe()
         except exception.BrokerUnavailable as error:
             outages.away(outages.BROKER, error)
             raise
@@ -244,7 +245,7 @@ class BrokerClient:
         library = self._errors
         try:
             if not self._connected:
-                messaging.probe(self._conf)
+                self.probe()
             target = self._client.prepare(server=engine_id) if engine_id else self._client
             target.cast(admin_context().to_dict(), bell.method(), **bell.sent())
         except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,
