@@ -16,7 +16,7 @@ from heatlite.api.wsgi import Request, Services
 from heatlite.common import exception, metrics, runtime
 from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
-from heatlite.db import fences, project_cells, stacks
+from heatlite.db import presence, project_cells, stacks
 from heatlite.db.connection import Database
 from heatlite.db.moving import MAP_SECONDS
 from heatlite.db.project_cells import HOME, Place
@@ -156,7 +156,7 @@ class Cells:
         """Whether the project is in the cell of these services. Raises ProjectMoves for a change while it is moved."""
         place = self._map.find(project_id)
         if is_change and place.moving_to is not None:
-            raise fences.moved()
+            raise presence.moved()
         return place.cell == services.name
 
     def position(self, services: Services, project_id: str, position: int | None) -> int | None:
@@ -169,7 +169,7 @@ class Cells:
     def _of(self, project_id: str, is_change: bool) -> Services:
         place = self._map.find(project_id)
         if is_change and place.moving_to is not None:
-            raise fences.moved()
+            raise presence.moved()
         found = self._services.get(place.cell)
         if found is None:
             raise exception.HTTPServiceUnavailable(_('The project is in cell "%s", which is not configured here.')

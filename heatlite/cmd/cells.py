@@ -45,12 +45,12 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
 def sync_all(conf: ConfigOpts, database: Database) -> None:
     """Makes or updates the tables of all cells, and marks their databases as cells."""
     from heatlite.common.green_threads import GreenRuntime
-    from heatlite.db import fences, sync
+    from heatlite.db import presence, sync
     cells = _databases(conf, database)
     for each in cells.values():
         sync.up(each)
         if len(cells) > 1:
-            each.retry(lambda tx: fences.become_cell(tx, GreenRuntime().now()))
+            each.retry(lambda tx: presence.become_cell(tx, GreenRuntime().now()))
 
 
 def _databases(conf: ConfigOpts, database: Database) -> Mapping[str, Database]:

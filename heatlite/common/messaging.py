@@ -55,10 +55,10 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
     return oslo_messaging.get_rpc_transport(conf, url=url)
 
 
-def target(conf: ConfigOpts, engine_id: str | None = None) -> oslo_messaging.Target:
-    """The RPC target: any engine, or the one of this id."""
+def target(conf: ConfigOpts, engine_id: str | None = None, topic: str | None = None) -> oslo_messaging.Target:
+    """The RPC target: any engine, or the one of this id. `topic`: by default that of option [engine] topic."""
     import oslo_messaging
-    return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
+    return oslo_messaging.Target(exchange=EXCHANGE, topic=topic or conf.engine.topic, server=engine_id)
 
 
 def has_notifications(conf: ConfigOpts) -> bool:

@@ -446,6 +446,8 @@ CELLS: list[Opt] = [
 ONE_CELL: list[Opt] = [
     StrOpt('connection', secret=True, help='The URL of the database, as in [database] of its engines.'),
     StrOpt('transport_url', secret=True, help='The URL of the broker, as transport_url of its engines.'),
+    StrOpt('topic', help='The topic of its engines, as their [engine] topic; by default that of the home cell. Cells '
+                         'that share a virtual host of a broker need one each.'),
 ]
 
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from heatlite.db import bulk, codec, fences, shards
+from heatlite.db import bulk, codec, presence, shards
 from heatlite.db.stacks import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
 from heatlite.planning.alarms import SUSPENDED, Metric, Rule
@@ -103,7 +103,7 @@ def lock(tx: sa.Connection, project_id: str) -> None:
 
     Raises ProjectMoves for a project that has left this cell.
     """
-    fences.enter(tx, project_id)
+    presence.enter(tx, project_id)
     shards.want(tx, shards.lease_id(shards.of_project(project_id)))
 
 

@@ -29,7 +29,7 @@ from heatlite.db.tables import (
     plan,
     plan_permission,
     project_cell,
-    project_fence,
+    project_presence,
     resource,
     resource_data,
     revision,
@@ -91,8 +91,8 @@ TABLES = (
     Belonging(alarm_history, alarm_history.c.project_id, PROJECT, is_numbered=True),
     Belonging(alarm_webhook, alarm_webhook.c.project_id, PROJECT, is_numbered=True),
 )
-# Rows of a cell, not of a project. Leases are made anew where the project arrives: db.fences.
-OF_CELLS = (engine, lease, project_cell, project_fence)
+# Rows of a cell, not of a project. Leases are made anew where the project arrives: db.presence.
+OF_CELLS = (engine, lease, project_cell, project_presence)
 
 Row = Mapping[str, Any]
 

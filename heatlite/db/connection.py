@@ -127,7 +127,7 @@ class Database:
         options = {'max_pool_size': MAX_POOL_SIZE, 'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
             shared: dict[str, object] = {'clock': now, 'files': WeakValueDictionary()}    # `files`: of db.templates
-            self._writing = make(self.url, False, options).execution_options(       # `cell`: of db.fences
+            self._writing = make(self.url, False, options).execution_options(       # `cell`: of db.presence
                 seal=seal, seal_sources=seal_sources, writes=True, cell={}, **shared)
             self._reading = make(self.url, True, options).execution_options(**shared)
 

@@ -3,13 +3,15 @@
 Each step is stored before the next one, and may be repeated: `Move.run` may be ended at any moment and called again.
 
 1. The map says that the project is being moved: APIs refuse its changes, and read from the former cell.
-2. The project leaves the former cell: in one transaction its stacks lose their leases (`fences.leave`).
-3. All its rows are copied. What an earlier try has copied is removed before.
+2. The project leaves the former cell: in one transaction its stacks lose their leases (`presence.leave`).
+3. All its rows are copied. What an earlier try has copied is removed before. Meanwhile the engines of the former cell
+   notice that they have no leases.
 4. The map names the new cell: APIs read from there. Changes are refused until all of them do, so that no reader sees
    an older state than it saw before.
-5. The project arrives (`fences.arrive`): engines of the new cell find its stacks with work, as after the death of an
+5. The project arrives (`presence.arrive`): engines of the new cell find its stacks with work, as after the death of an
    engine.
-6. The map allows changes. The rows in the former cell are removed; its fence remains until the project comes back.
+6. The map allows changes. The rows in the former cell are removed; that the project has left it stays noted there until
+   it comes back.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import belongings, events, fences, project_cells
+from heatlite.db import belongings, engines, events, presence, project_cells
 from heatlite.db.belongings import TABLES, Belonging, Belongings, Row
 from heatlite.db.connection import Database
 from heatlite.db.project_cells import Numbers, Place
@@ -33,8 +35,9 @@ from heatlite.db.tables import event, metric, metric_period, stack
 
 MAP_SECONDS = 1.0                           # how long an API uses what it has read of the map
 # Seconds after which every process knows that a database is a cell, and each transaction that did not has ended.
-SETTLED = fences.KNOWN_SECONDS + 15.0
+SETTLED = presence.KNOWN_SECONDS + 15.0
 NUMBERS_APART = 10_000                      # numbers that transactions under way may have been given already
+LOOK_SECONDS = 0.1                          # between two looks whether engines have noticed
 LAST_NUMBERS = 1_000                        # events whose former numbers are remembered for streams
 
 
@@ -95,7 +98,7 @@ class Move:
         if place.cell != self._target:
             place = self._transfer(place)
         self._runtime.sleep(self._pace.map_seconds)     # every API reads from the new cell now
-        self._cells[self._target].retry(lambda tx: fences.arrive(tx, self._project_id, self._now()))
+        self._cells[self._target].retry(lambda tx: presence.arrive(tx, self._project_id, self._now()))
         self._reached('arrived')
         place = self._put(replace(place, moving_to=None))
         self.report.refused = self._runtime.monotonic() - began
@@ -119,7 +122,7 @@ class Move:
 
     def _settle(self, name: str) -> None:
         """Makes the database a cell, and waits until all its engines know."""
-        since = self._cells[name].retry(lambda tx: fences.become_cell(tx, self._now()))
+        since = self._cells[name].retry(lambda tx: presence.become_cell(tx, self._now()))
         age = (self._now() - since).total_seconds()
         if age < self._pace.settled:
             self._runtime.sleep(self._pace.settled - max(age, 0.0))
@@ -127,7 +130,7 @@ class Move:
     def _check_room(self) -> None:
         """Raises Error if the new cell has stacks of the project that no move has left there."""
         with self._cells[self._target].reader() as tx:
-            if fences.has_left(tx, self._project_id):
+            if presence.has_left(tx, self._project_id):
                 return
             if tx.execute(sa.select(stack.c.id).where(stack.c.project_id == self._project_id).limit(1)).first():
                 raise exception.Error(_('Cell "%s" has stacks of this project, though the map says that it is '
@@ -138,9 +141,9 @@ class Move:
     def _transfer(self, place: Place) -> Place:
         """Leaves the former cell, copies all rows, and has the map name the new cell."""
         source, target = self._cells[place.cell], self._cells[self._target]
-        target.retry(lambda tx: fences.mark(tx, self._project_id, True, self._now()))
+        target.retry(lambda tx: presence.mark(tx, self._project_id, True, self._now()))
         self._remove(self._target)
-        source.retry(lambda tx: fences.leave(tx, self._project_id, self._now()))
+        deadlines = source.retry(self._leave)
         self._reached('left')
         with source.reader() as tx:
             found = Belongings(tx, self._project_id)
@@ -150,7 +153,18 @@ class Move:
         copy = _Copy(source, target, found, numbered, numbers, self._count)
         copy.run()
         self._reached('copied')
+        self._quiesce(source, deadlines)
         return self._put(Place(self._target, self._target, place.cell, numbers))
+
+    def _leave(self, tx: sa.Connection) -> dict[str, float]:
+        presence.leave(tx, self._project_id, self._now())
+        return engines.doubt(tx)
+
+    def _quiesce(self, source: Database, deadlines: Mapping[str, float]) -> None:
+        """Waits until no engine of the former cell sends requests for the project: each has renewed its leases since,
+        which has it read them again, or has passed its deadline."""
+        while source.retry_until_available(lambda tx: engines.unsure(tx, deadlines), reading=True):
+            self._runtime.sleep(LOOK_SECONDS)
 
     def _count(self, table: str, rows: int) -> None:
         self.report.rows[table] += rows
@@ -160,7 +174,7 @@ class Move:
         """Removes all rows of the project in a cell that it has left, portion by portion."""
         database = self._cells[name]
         with database.reader() as tx:
-            if not fences.has_left(tx, self._project_id):
+            if not presence.has_left(tx, self._project_id):
                 raise exception.Error(_('The project has not left cell "%s": its rows are not removed.') % name)
             found = Belongings(tx, self._project_id)
         for belonging in reversed(TABLES):

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
 from heatlite.common import exception
-from heatlite.db import bulk, codec, fences, leases
+from heatlite.db import bulk, codec, leases, presence
 from heatlite.db.listing import Keys, Page, ordered
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning import revisions
@@ -59,7 +59,7 @@ class Stack:
     # Whether a root stack has, or had, resources in its tree that act by the token of its requests. None: not known, as
     # for stacks of release 0.1.0 and of a Heat.
     acts_by_token: bool | None = None
-    departed: str | None = None                 # its project is not in this cell: see db.fences
+    departed: str | None = None                 # its project is not in this cell: see db.presence
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted
     if row is None:
         return None
     if row.departed is not None:
-        fences.check_departed(tx)
+        presence.check_departed(tx)
     return _stack(row)
 
 

@@ -82,7 +82,7 @@ stack = _table(
     sa.Column('deleted_at', Time, nullable=True),
     sa.Column('restored_from', Time, nullable=True),                # when the backup was taken that the row is from
     sa.Column('acts_by_token', sa.Boolean, nullable=True),          # of a root: see stacks.Stack; null: not known
-    sa.Column('departed', Word, nullable=True),                     # of a project that is not here: db.fences
+    sa.Column('departed', Word, nullable=True),                     # of a project that is not here: db.presence
     sa.UniqueConstraint('project_id', 'name', 'live', name='uq_stack_project_id_name_live'),
     sa.Index('ix_stack_project_id_created_at_id', 'project_id', 'created_at', 'id'),
     sa.Index('ix_stack_created_at_id', 'created_at', 'id'),                     # of all projects, for admins
@@ -127,6 +127,8 @@ engine = _table(
     sa.Column('created_at', Time, nullable=False),
     sa.Column('updated_at', Time, nullable=True),
     sa.Column('deleted_at', Time, nullable=True),
+    # Grows when leases may have ended that the engine believes to have: it reads them again before its next requests.
+    sa.Column('doubts', sa.Integer, nullable=False, server_default='0'),
     sa.Index('ix_engine_expires_at', 'expires_at'))
 
 resource = _table(
@@ -437,8 +439,8 @@ project_cell = _table(
 
 # In the database of each cell: the projects for which new rows were accepted here, and those that have left. The row
 # without a project exists in databases that are cells: only there do engines ask.
-project_fence = _table(
-    'project_fence',
+project_presence = _table(
+    'project_presence',
     sa.Column('project_id', sa.String(64), primary_key=True),
     sa.Column('has_left', sa.Boolean, nullable=False),
     sa.Column('since', Time, nullable=False),

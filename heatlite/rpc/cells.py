@@ -30,11 +30,12 @@ def clients(conf: ConfigOpts, process: str) -> dict[str, Cell]:
     config.register_cells(conf)
     found = {}
     for name, database in databases(conf).items():
-        url = conf[options.cell_group(name)].transport_url
+        given = conf[options.cell_group(name)]
+        url = given.transport_url
         if not url:
             raise exception.Error(_('The option [%s] transport_url is not set.') % options.cell_group(name))
         transport = messaging.transport(conf, f'{process}-{name}', url)
-        found[name] = Cell(database, BrokerClient(conf, transport, url=url))
+        found[name] = Cell(database, BrokerClient(conf, transport, url=url, topic=given.topic))
     return found
 
 

@@ -101,8 +101,9 @@ class BrokerClient:
     """Sends messages over the message broker."""
 
     def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
-                 read_timeout: float = messages.READ_TIMEOUT, url: str | None = None) -> None:
-        """`transport`: of heatlite.common.messaging.transport(), for the same `url`.
+                 read_timeout: float = messages.READ_TIMEOUT, url: str | None = None,
+                 topic: str | None = None) -> None:
+        """`transport`: of heatlite.common.messaging.transport(), for the same `url`. `topic`: of the engines.
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -116,7 +117,8 @@ class BrokerClient:
         self._broken = KombuError               # raised by the library below while it connects
         self._transport = transport
         self._client = oslo_messaging.get_rpc_client(
-            self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES,
+            self._transport, messaging.target(conf, topic=topic), serializer=oslo_messaging.NoOpSerializer(),
+            retry=RETRIES,
             # The broker returns messages that match no queue; without this they would be lost, and the caller would
             # time out.
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.common.green_threads import GreenRuntime
-from heatlite.db import belongings, fences, leases, moving, project_cells, shards, stacks, sync
+from heatlite.db import belongings, engines, leases, moving, presence, project_cells, shards, stacks, sync
 from heatlite.db.belongings import OF_CELLS, TABLES
 from heatlite.db.moving import Move, Pace
 from heatlite.db.project_cells import HOME, Numbers, Place
@@ -22,12 +22,13 @@ from heatlite.db.tables import (
     metric_period,
     plan,
     plan_permission,
-    project_fence,
+    project_presence,
     signal,
     stack,
     template,
 )
 from tests.db.rows import NOW
+from tests.db.rows import engine as engine_row
 from tests.db.rows import stack as stack_row
 
 AT_ONCE = Pace(0.0, 0.0)
@@ -282,29 +283,29 @@ def test_a_cell_that_has_stacks_of_the_project_is_not_overwritten(filled):
 def test_nothing_is_accepted_in_a_cell_that_the_project_has_left(filled):
     home = filled[HOME]
     with home.writer() as tx:
-        fences.become_cell(tx, NOW)
-        fences.enter(tx, OURS)
-        fences.leave(tx, OURS, NOW)
+        presence.become_cell(tx, NOW)
+        presence.enter(tx, OURS)
+        presence.leave(tx, OURS, NOW)
     with home.reader() as tx:
         assert stacks.get(tx, f'{OURS}-s0') is not None     # reads go on
-    for accept in (lambda tx: fences.enter(tx, OURS), lambda tx: stacks.get(tx, f'{OURS}-s0'),
+    for accept in (lambda tx: presence.enter(tx, OURS), lambda tx: stacks.get(tx, f'{OURS}-s0'),
                    lambda tx: stacks.get(tx, f'{OURS}-s1', for_update=True)):
         with pytest.raises(exception.ProjectMoves), home.writer() as tx:
             accept(tx)
     with home.writer() as tx:
         assert leases.claim(tx, f'{OURS}-s0', 'e2') is None
         assert all(each.stack_id.startswith(THEIRS) for each in leases.claim_expired(tx, 'e2', 100))
-        fences.enter(tx, THEIRS)
+        presence.enter(tx, THEIRS)
         assert stacks.get(tx, f'{THEIRS}-s0', for_update=True) is not None
 
 
 def test_a_database_that_is_no_cell_is_asked_once(cells, counted):
     with cells[HOME].writer() as tx:
-        fences.enter(tx, OURS)
+        presence.enter(tx, OURS)
         with counted(tx) as statements:
-            fences.enter(tx, OURS)
+            presence.enter(tx, OURS)
         assert not statements
-        assert tx.execute(sa.select(sa.func.count()).select_from(project_fence)).scalar() == 0
+        assert tx.execute(sa.select(sa.func.count()).select_from(project_presence)).scalar() == 0
 
 
 def test_a_project_leaves_after_the_requests_that_have_entered(filled, kind):
@@ -312,14 +313,28 @@ def test_a_project_leaves_after_the_requests_that_have_entered(filled, kind):
         pytest.skip('needs writers of several connections')
     home = filled[HOME]
     with home.writer() as tx:
-        fences.become_cell(tx, NOW)
+        presence.become_cell(tx, NOW)
     with home.writer() as first:
-        fences.enter(first, OURS)
+        presence.enter(first, OURS)
         with pytest.raises(exception.DatabaseUnavailable), home.writer() as second:
             second.exec_driver_sql('SET SESSION innodb_lock_wait_timeout = 1')
-            fences.leave(second, OURS, NOW)
+            presence.leave(second, OURS, NOW)
 
 
 def test_paces_are_those_of_the_engines():
-    assert moving.SETTLED > fences.KNOWN_SECONDS
+    assert moving.SETTLED > presence.KNOWN_SECONDS
     assert Pace().map_seconds > moving.MAP_SECONDS
+
+
+def test_a_move_waits_until_the_engines_have_read_their_leases_again(db, clock):
+    with db.writer() as tx:
+        for engine_id in ('e1', 'e2'):
+            engine_row(tx, engine_id, ttl=3.0)
+        deadlines = engines.doubt(tx)
+        assert engines.standing(tx, 'e1') == (3.0, 1)
+        assert engines.unsure(tx, deadlines) == 2
+        clock.seconds += 1
+        engines.renew(tx, 'e1', 3.0, NOW)
+        assert engines.unsure(tx, deadlines) == 1           # e2 may stand still
+        clock.seconds += 2.5
+        assert engines.unsure(tx, deadlines) == 0           # and is past its deadline

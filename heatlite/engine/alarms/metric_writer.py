@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from heatlite.common import commits, exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
-from heatlite.db import fences, metrics
+from heatlite.db import metrics, presence
 from heatlite.db.connection import Database
 from heatlite.db.metrics import Place
 from heatlite.engine.alarms import evaluation
@@ -156,7 +156,7 @@ class MetricWriter:
         now = evaluation.time(tx)
         merged: dict[tuple[int, int, int, str], Statistics] = {}
         # The metrics of a project that has left and come back have other numbers.
-        is_cell = fences.is_cell(tx)
+        is_cell = presence.is_cell(tx)
         for request in batch:
             request.error = None
             if is_cell:
@@ -164,7 +164,7 @@ class MetricWriter:
             new = {point.metric.digest: point.metric for point in request.points
                    if point.metric.digest not in request.known}
             try:
-                fences.enter(tx, request.project_id)
+                presence.enter(tx, request.project_id)
                 request.found = self._identify(tx, request.project_id, new, now)
             except (exception.LimitExceeded, exception.ProjectMoves) as error:
                 request.error = error

@@ -27,11 +27,12 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint('project_id'),
         **MYSQL)
     op.create_index('ix_project_cell_cell', 'project_cell', ['cell'])
-    op.create_table('project_fence',
+    op.create_table('project_presence',
         sa.Column('project_id', sa.String(length=64), nullable=False),
         sa.Column('has_left', sa.Boolean(), nullable=False),
         sa.Column('since', TIME, nullable=False),
         sa.Column('uses', sa.BigInteger(), server_default='0', nullable=False),
         sa.PrimaryKeyConstraint('project_id'),
         **MYSQL)
+    op.add_column('engine', sa.Column('doubts', sa.Integer(), server_default='0', nullable=False))
     op.add_column('stack', sa.Column('departed', sa.String(length=32), nullable=True))

@@ -4,8 +4,9 @@ An API may have read the map before the move, and an engine may have stood still
 transaction that accepts a request is checked in the cell's own database:
 
 - What changes a stack reads its row. In the transaction in which a project leaves, all its stacks are marked
-  (`stack.departed`), and their leases are deleted: no engine may write or drive them any more.
-- What makes a new row of a project locks the project's row in `project_fence` with `enter`. Only databases that are
+  (`stack.departed`), and their leases are deleted: no engine may write or drive them any more. Engines read their
+  leases again before their next request to a cloud (`engines.doubt`).
+- What makes a new row of a project locks the project's row in `project_presence` with `enter`. Only databases that are
   cells have such rows: any other one is asked once in KNOWN_SECONDS at most.
 """
 
@@ -20,7 +21,7 @@ from heatlite.common import exception, runtime
 from heatlite.common.i18n import _
 from heatlite.db import bulk, leases, shards
 from heatlite.db.connection import certifies
-from heatlite.db.tables import alarm, alarm_webhook, lease, project_fence, stack
+from heatlite.db.tables import alarm, alarm_webhook, lease, project_presence, stack
 
 CELL = ''                                   # the row without a project: this database is a cell
 KNOWN_SECONDS = 5.0                         # how long it is remembered that a database is no cell
@@ -28,11 +29,11 @@ NOWHERE = -1                                # the shard of alarms that are not e
 # What `stack.departed` says about the lease of a stack, before the epoch that the next one begins above.
 WANTED, IDLE = 'wanted', 'idle'
 
-_SHARED = sa.select(project_fence.c.has_left).where(
-    project_fence.c.project_id == sa.bindparam('project')).with_for_update(read=True)
-_USED = project_fence.update().where(project_fence.c.project_id == sa.bindparam('project')).values(
-    uses=project_fence.c.uses + 1)
-_CELL = sa.select(project_fence.c.project_id).where(project_fence.c.project_id == CELL)
+_SHARED = sa.select(project_presence.c.has_left).where(
+    project_presence.c.project_id == sa.bindparam('project')).with_for_update(read=True)
+_USED = project_presence.update().where(project_presence.c.project_id == sa.bindparam('project')).values(
+    uses=project_presence.c.uses + 1)
+_CELL = sa.select(project_presence.c.project_id).where(project_presence.c.project_id == CELL)
 
 
 def moved() -> exception.ProjectMoves:
@@ -74,8 +75,8 @@ def is_cell(tx: sa.Connection) -> bool:
 
 def cell_since(tx: sa.Connection) -> datetime | None:
     """Since when the database is a cell; None: it is none."""
-    found: datetime | None = tx.execute(sa.select(project_fence.c.since).where(
-        project_fence.c.project_id == CELL)).scalar()
+    found: datetime | None = tx.execute(sa.select(project_presence.c.since).where(
+        project_presence.c.project_id == CELL)).scalar()
     return found
 
 
@@ -93,13 +94,14 @@ def mark(tx: sa.Connection, project_id: str, has_left: bool, now: datetime) -> N
 
 
 def _upsert(tx: sa.Connection, project_id: str, has_left: bool, now: datetime, kept: Sequence[str] = ()) -> None:
-    bulk.texts(tx.dialect.name).upsert(tx, 'project_fence', ('project_id', 'has_left', 'since'), ('project_id',),
+    bulk.texts(tx.dialect.name).upsert(tx, 'project_presence', ('project_id', 'has_left', 'since'), ('project_id',),
                                        [(project_id, has_left, bulk.Times()(now))], kept, 'uses')
 
 
 def has_left(tx: sa.Connection, project_id: str) -> bool | None:
     """Whether a project has left this cell; None: it was never asked. Primary key."""
-    found = tx.execute(sa.select(project_fence.c.has_left).where(project_fence.c.project_id == project_id)).scalar()
+    found = tx.execute(sa.select(project_presence.c.has_left).where(
+        project_presence.c.project_id == project_id)).scalar()
     return None if found is None else bool(found)
 
 
@@ -109,14 +111,14 @@ def leave(tx: sa.Connection, project_id: str, now: datetime) -> int:
     mark(tx, project_id, True, now)
     own = stack.c.project_id == project_id
     stack_ids: set[str] = set()
+    shard = shards.of_project(project_id)
+    leases.lock(tx, shards.lease_id(shard))         # before leases of stacks: evaluations signal them
     # Leases before stacks, as in every transaction that locks both. A nested stack is only made under the lease of its
     # parent: when there are no more, all are locked.
     while new := set(tx.execute(sa.select(stack.c.id).where(own)).scalars()) - stack_ids:
         stack_ids |= new
         for chunk in bulk.chunks(sorted(new)):
             tx.execute(lease.update().where(lease.c.stack_id.in_(chunk)).values(writes=lease.c.writes + 1))
-    shard = shards.of_project(project_id)
-    leases.lock(tx, shards.lease_id(shard))
     epoch = sa.cast(lease.c.epoch + 1, sa.String(12))
     state = sa.select(sa.case((lease.c.wanted == sa.true(), f'{WANTED} '), else_=f'{IDLE} ') + epoch).where(
         lease.c.stack_id == stack.c.id).scalar_subquery()
