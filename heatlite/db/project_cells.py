@@ -12,6 +12,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
+from heatlite.common.documents import known
 from heatlite.db import codec
 from heatlite.db.tables import project_cell
 
@@ -35,10 +36,10 @@ class Numbers:
         """The position in this cell of a client whose stream may have begun in the former one. Never too high."""
         if position > self.top:
             return position
-        known = bisect_right(self.last, position)
-        if known == 0 and len(self.last) < self.count:
+        passed = bisect_right(self.last, position)
+        if passed == 0 and len(self.last) < self.count:
             return self.first - 1           # all events come again: which of them it has is not known
-        return self.first + self.count - len(self.last) + known - 1
+        return self.first + self.count - len(self.last) + passed - 1
 
 
 @dataclass(frozen=True)
@@ -94,4 +95,4 @@ def put(tx: sa.Connection, project_id: str, place: Place, now: datetime) -> None
 
 
 def _numbers(text: str | None) -> Numbers | None:
-    return None if text is None else Numbers(**codec.decode(text))
+    return None if text is None else Numbers(**known(Numbers, codec.decode(text)))
