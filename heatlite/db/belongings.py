@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import sqlalchemy as sa
 
@@ -57,7 +56,7 @@ class Belonging:
     """
 
     table: sa.Table
-    column: sa.Column[Any]
+    column: sa.Column[object]
     owner: str
     portion: int = MANY
     is_numbered: bool = False
@@ -94,7 +93,7 @@ TABLES = (
 # Rows of a cell, not of a project. Leases are made anew where the project arrives: db.presence.
 OF_CELLS = (engine, lease, project_cell, project_presence)
 
-Row = Mapping[str, Any]
+Row = Mapping[str, object]
 
 
 class Belongings:
@@ -102,7 +101,7 @@ class Belongings:
 
     def __init__(self, tx: sa.Connection, project_id: str) -> None:
         self.project_id = project_id
-        self._owners: dict[str, list[Any]] = {PROJECT: [project_id]}
+        self._owners: dict[str, list[object]] = {PROJECT: [project_id]}
         own = stack.c.project_id == project_id
         self._read(tx, STACK, sa.select(stack.c.id).where(own))
         self._read(tx, PLAN, sa.select(plan.c.id).where(plan.c.project_id == project_id))
@@ -110,8 +109,8 @@ class Belongings:
         self._read(tx, CREDENTIALS, sa.select(stack.c.credentials_id).where(own, stack.c.credentials_id.is_not(None)))
         self._read_templates(tx)
 
-    def _read(self, tx: sa.Connection, owner: str, query: sa.Select[Any]) -> None:
-        self._owners[owner] = sorted(set(tx.execute(query).scalars()))
+    def _read(self, tx: sa.Connection, owner: str, query: sa.Select[tuple[object]]) -> None:
+        self._owners[owner] = sorted(set(tx.execute(query).scalars()), key=str)
 
     def _read_templates(self, tx: sa.Connection) -> None:
         """A template has its stack's id, but for old ones; then a row of the stack refers to it."""
@@ -124,14 +123,14 @@ class Belongings:
             for chunk in chunks(self._owners[STACK]):
                 found.update(tx.execute(sa.select(column).where(
                     key.in_(chunk), column.is_not(None)).distinct()).scalars())
-        self._owners[TEMPLATE] = sorted(found)
+        self._owners[TEMPLATE] = [*sorted(found)]
         texts: set[str] = set()
         for chunk in chunks(self._owners[TEMPLATE]):
             texts.update(tx.execute(sa.select(template.c.files_id).where(
                 template.c.id.in_(chunk), template.c.files_id.is_not(None))).scalars())
-        self._owners[FILES] = sorted(texts)
+        self._owners[FILES] = [*sorted(texts)]
 
-    def owners(self, owner: str) -> Sequence[Any]:
+    def owners(self, owner: str) -> Sequence[object]:
         return self._owners[owner]
 
     def groups(self, belonging: Belonging) -> Iterator[sa.ColumnElement[bool]]:
@@ -162,7 +161,7 @@ def key_of(belonging: Belonging, row: Row) -> list[object]:
     return [row[column.name] for column in belonging.table.primary_key.columns]
 
 
-def _beyond(keys: Sequence[sa.Column[Any]], after: Sequence[object]) -> sa.ColumnElement[bool]:
+def _beyond(keys: Sequence[sa.Column[object]], after: Sequence[object]) -> sa.ColumnElement[bool]:
     """Whether a key is greater: first columns are equal, the next one is greater."""
     return sa.or_(*(sa.and_(*(key == value for key, value in zip(keys[:count], after[:count], strict=True)),
                             keys[count] > after[count]) for count in range(len(keys))))

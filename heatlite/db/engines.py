@@ -81,13 +81,18 @@ def doubt(tx: sa.Connection) -> dict[str, float]:
     """Has all engines read their leases again before their next requests; returns the deadlines of those that live."""
     tx.execute(engine.update().values(doubts=engine.c.doubts + 1))
     return {row.id: row.expires_at for row in tx.execute(
-        sa.select(engine.c.id, engine.c.expires_at).where(engine.c.expires_at >= clock(tx)))}
+        sa.select(engine.c.id, engine.c.expires_at).where(_lives(tx)))}
 
 
 def unsure(tx: sa.Connection, deadlines: Mapping[str, float]) -> int:
     """How many of these engines have neither renewed their leases since `doubt`, nor passed their deadline."""
-    found = tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(engine.c.expires_at >= clock(tx)))
+    found = tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(_lives(tx)))
     return sum(deadlines.get(row.id) == row.expires_at for row in found)
+
+
+def _lives(tx: sa.Connection) -> sa.ColumnElement[bool]:
+    """Whether an engine may still rely on its leases; see `leases.LONGEST` for deadlines that are far ahead."""
+    return engine.c.expires_at.between(clock(tx), clock(tx) + leases.LONGEST)
 
 
 def page(tx: sa.Connection) -> list[Engine]:

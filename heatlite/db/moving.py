@@ -229,9 +229,9 @@ class _Copy:
     def _made(self, belonging: Belonging, row: Row) -> dict[str, object]:
         made = dict(row)
         if belonging.table is event:
-            made['id'] = self._first + bisect_left(self._numbered, row['id'])
+            made['id'] = self._first + bisect_left(self._numbered, _number(row['id']))
         elif belonging.table is metric_period:
-            made['metric_id'] = self._metrics[row['metric_id']]
+            made['metric_id'] = self._metrics[_number(row['metric_id'])]
         elif belonging.is_numbered:
             del made['id']
         return made
@@ -244,3 +244,8 @@ class _Copy:
                 numbers.append({row.digest: row.id for row in tx.execute(sa.select(metric.c.digest, metric.c.id).where(
                     metric.c.project_id == self._found.project_id))})
         return {number: numbers[1][digest] for digest, number in numbers[0].items()}
+
+
+def _number(value: object) -> int:
+    assert isinstance(value, int)
+    return value

@@ -26,7 +26,7 @@ from heatlite.db.tables import alarm, alarm_webhook, lease, project_presence, st
 CELL = ''                                   # the row without a project: this database is a cell
 KNOWN_SECONDS = 5.0                         # how long it is remembered that a database is no cell
 NOWHERE = -1                                # the shard of alarms that are not evaluated here
-# What `stack.departed` says about the lease of a stack, before the epoch that the next one begins above.
+# What `stack.departed` says about the lease that a stack had, before its epoch: the next one has a higher one.
 WANTED, IDLE = 'wanted', 'idle'
 
 _SHARED = sa.select(project_presence.c.has_left).where(
@@ -119,11 +119,11 @@ def leave(tx: sa.Connection, project_id: str, now: datetime) -> int:
         stack_ids |= new
         for chunk in bulk.chunks(sorted(new)):
             tx.execute(lease.update().where(lease.c.stack_id.in_(chunk)).values(writes=lease.c.writes + 1))
-    epoch = sa.cast(lease.c.epoch + 1, sa.String(12))
+    epoch = sa.type_coerce(lease.c.epoch, sa.String(12))         # all databases join it to a text
     state = sa.select(sa.case((lease.c.wanted == sa.true(), f'{WANTED} '), else_=f'{IDLE} ') + epoch).where(
         lease.c.stack_id == stack.c.id).scalar_subquery()
     marked = tx.execute(stack.update().where(own, stack.c.departed.is_(None)).values(
-        departed=sa.func.coalesce(state, f'{IDLE} 1'))).rowcount
+        departed=sa.func.coalesce(state, f'{IDLE} 0'))).rowcount
     for chunk in bulk.chunks(sorted(stack_ids)):
         tx.execute(lease.delete().where(lease.c.stack_id.in_(chunk)))
     for table in (alarm, alarm_webhook):
@@ -140,7 +140,7 @@ def arrive(tx: sa.Connection, project_id: str, now: datetime) -> int:
     rows = []
     for stack_id, departed in found:
         word, _space, epoch = departed.partition(' ')
-        rows.append({'stack_id': stack_id, 'engine_id': None, 'epoch': int(epoch), 'wanted': word == WANTED})
+        rows.append({'stack_id': stack_id, 'engine_id': None, 'epoch': int(epoch) + 1, 'wanted': word == WANTED})
     if rows:
         tx.execute(lease.insert(), rows)
     tx.execute(stack.update().where(own).values(departed=None))

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from heatlite.common import exception
+from heatlite.common import exception, health
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import project_cells, sync
 from heatlite.db.connection import Database
@@ -113,6 +113,22 @@ def test_an_engine_that_knows_of_the_move_has_the_api_read_the_map_again(world):
     Move({HOME: world.home, 'east': world.east}, PROJECT, 'east', GreenRuntime(), Pace(0.0, 0.0)).run()
     assert ask(api, 'DELETE', WEB).status_int == 204
     assert world.engines['east'].asked
+
+
+def test_a_stream_continues_in_the_new_cell_after_what_its_client_has(world):
+    def events(position):
+        answer = ask(world.api, 'GET', f'/v1/{PROJECT}/events/stream', headers={
+            'Accept': 'text/event-stream', 'Last-Event-ID': str(position)}, **{health.STOPPING: lambda: False})
+        body = iter(answer.app_iter)
+        next(body)
+        found = next(body).decode()
+        answer.app_iter.close()
+        return [json.loads(line[len('data: '):]) for line in found.splitlines() if line.startswith('data: ')]
+
+    before = events(1)
+    assert before
+    world.move('east')
+    assert events(1) == before
 
 
 def test_the_map_is_read_once_for_many_requests(world):
