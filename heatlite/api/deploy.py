@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 from oslo_config import cfg
 
-from heatlite.api import audit_calls, faults, openapi, readiness, routes, wsgi
+from heatlite.api import audit_calls, cells, faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import Bounds, Hub
 from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
@@ -30,6 +30,7 @@ from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
 from heatlite.common.rates import Rate
 from heatlite.db.connection import Database
+from heatlite.rpc.cells import NONE, Cell
 from heatlite.rpc.client import EngineClient
 
 Application = WSGIApplication
@@ -40,16 +41,18 @@ refusal = faults.refusal
 
 
 def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identity: Layer | None = None,
-          table: Iterable[wsgi.Route] = routes.TABLE) -> Application:
+          table: Iterable[wsgi.Route] = routes.TABLE, others: Mapping[str, Cell] = NONE) -> Application:
     """Builds the WSGI application of the REST API. Options are read only here and in handlers; opens no port.
 
     `identity`: a layer that sets verified identity headers, instead of the one of `[paste_deploy] flavor`.
+    `others`: the cells beside that of `database`.
     """
     check_lists(conf)
     policy = Policy(conf)
     table = tuple(table)
-    application: Application = Router(table, wsgi.Services(
-        conf, database, engine, policy, Hub(database, Bounds.of(conf))))
+    bounds = Bounds.of(conf)
+    services = wsgi.Services(conf, database, engine, policy, Hub(database, bounds))
+    application: Application = Router(table, cells.joined(services, others, partial(Hub, bounds=bounds)))
     for layer in reversed(_layers(conf, policy, identity or authentication(conf), outside(conf, database, engine),
                                   openapi.Description(table))):
         application = layer(application)

@@ -87,11 +87,13 @@ class Hub:
         metrics.streams.set_function(lambda: self._count)
 
     def listen(self, scope: Scope, render: Render, position: int | None = None, seconds: float | None = None,
-               is_stopping: Callable[[], bool] | None = None) -> Listener:
+               is_stopping: Callable[[], bool] | None = None, is_left: Callable[[], bool] | None = None) -> Listener:
         """A new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the option.
 
         `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
-        thread. Raises HTTPServiceUnavailable if this process, or the project, has too many.
+        thread. `is_left`: whether its events are in another cell by now; asked at each heartbeat.
+
+        Raises HTTPServiceUnavailable if this process, or the project, has too many.
         """
         most, longest = self.bounds.listeners, self.bounds.longest
         if is_stopping is None:
@@ -106,7 +108,8 @@ class Hub:
                 self._cursor = self._begin()
             if position is not None and position > self._cursor.top and position > self._newest():
                 position = None                     # of another database: one that was restored is behind its clients
-            made = Listener(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping)
+            made = Listener(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping,
+                            is_left)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
             self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
             self._count += 1
@@ -224,6 +227,7 @@ class Listener:
         '_has_begun',
         '_hub',
         '_is_full',
+        '_is_left',
         '_past',
         '_position',
         '_replayed',
@@ -236,10 +240,12 @@ class Listener:
     )
 
     def __init__(self, hub: Hub, scope: Scope, render: Render, top: int, floor: int, position: int | None,
-                 until: float, is_stopping: Callable[[], bool] | None) -> None:
+                 until: float, is_stopping: Callable[[], bool] | None,
+                 is_left: Callable[[], bool] | None = None) -> None:
         self.scope = scope
         self.render = render
         self.is_stopping = is_stopping
+        self._is_left = is_left
         self._hub = hub
         self._top, self._floor = top, floor         # of the reader when this listener began
         self._past = 0 if position is None else position        # what the client has already
@@ -285,6 +291,9 @@ class Listener:
                 raise StopIteration
             if now >= self._beat:
                 self._beat = now + self._hub.bounds.heartbeat
+                if self._is_left is not None and self._is_left():
+                    self._is_full = True
+                    continue
                 return b':\n\n'
             self._flag.wait(max(min(self._beat, self._until) - now, 0.001))
             self._flag.clear()

@@ -13,6 +13,7 @@ from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
 from heatlite.common import exception, repeats
 from heatlite.common.context import note
+from heatlite.common.i18n import _
 from heatlite.db import engines, stacks
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -28,7 +29,7 @@ def visible(req: Request, found: Row | None, stack_name: str) -> Row:
 
     A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin.
     """
-    if found is None or found.name != stack_name or not _may_see(req, found):
+    if found is None or found.name != stack_name or not _may_see(req, found) or not req.is_here(found.project_id):
         raise unknown(stack_name)
     note(stack_id=found.id, stack_name=found.name)
     return found
@@ -43,11 +44,20 @@ def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> st
 
     All lists call it: no other code widens their scope. Administrators see all projects. `everywhere`: the caller
     requests all projects, which the policy `rule` must allow, for administrators too. Raises Forbidden.
+
+    Where there are several cells, a list of all projects is that of one cell, which the caller has to name: rows of all
+    cells would be in no order. Administrators who name none see their own project. Raises HTTPBadRequest.
     """
+    cells = req.services.cells
+    is_named = cells is None or cells.chosen(req) is not None
     if everywhere:
         req.enforce(rule)
+        if not is_named and cells is not None:
+            raise exception.HTTPBadRequest(_(
+                'There are several cells: name one in the header X-Heatlite-Cell. There are: %s.') % ', '.join(
+                    each.name for each in cells.all))
         return None
-    return None if req.context.is_admin else own_project(req)
+    return None if req.context.is_admin and is_named else own_project(req)
 
 
 def own_project(req: Request) -> str:

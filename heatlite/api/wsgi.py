@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 import webob
@@ -20,7 +20,7 @@ from oslo_config import cfg
 from webob import exc
 from webob.request import BaseRequest
 
-from heatlite.api import faults, json_text
+from heatlite.api import audit_calls, faults, json_text
 from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
 from heatlite.common import exception, outages, retries, runtime
@@ -28,6 +28,7 @@ from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.policy import Policy
 from heatlite.db.connection import Busy, Database
+from heatlite.db.project_cells import HOME
 from heatlite.rpc.client import EngineClient
 from heatlite.rpc.messages import Message
 
@@ -48,13 +49,33 @@ class Body(enum.Enum):
 
 @dataclass(frozen=True)
 class Services:
-    """What handlers use, made once per process. `hub`: of event streams, which only the REST API has."""
+    """What handlers use, made once per process. `hub`: of event streams, which only the REST API has.
+
+    `name`: of the cell; `cells`: where there are several.
+    """
 
     conf: cfg.ConfigOpts
     database: Database
     engine: EngineClient
     policy: Policy
     hub: Hub | None = None
+    name: str = HOME
+    cells: Cells | None = None
+
+
+class Cells(Protocol):
+    """What requests need to know of cells: heatlite.api.cells."""
+
+    @property
+    def all(self) -> list[Services]: ...
+
+    def chosen(self, request: Request) -> Services | None: ...
+
+    def answered(self, request: Request, project_id: str | None, handler: Callable[[], T]) -> T: ...
+
+    def is_here(self, services: Services, project_id: str, is_change: bool) -> bool: ...
+
+    def position(self, services: Services, project_id: str, position: int | None) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -115,6 +136,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     application_url: str
     environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
+    is_change: bool = False
 
     @property
     def conf(self) -> cfg.ConfigOpts:
@@ -143,6 +165,17 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
         return retries.call(handler, retries.REQUEST, exception.DatabaseUnavailable, gives_up=lambda error: (
             self.has_called or isinstance(error, Busy) or here.monotonic() - began > LONGEST_TRIES
             or outages.seconds(outages.DATABASE) > LONG_OUTAGE))
+
+    def answered(self, project_id: str | None, is_change: bool, handler: Callable[[], T]) -> T:
+        """Returns `handled(handler)` in the cell of the project that the request is about."""
+        self.is_change = is_change
+        cells = self.services.cells
+        return self.handled(handler) if cells is None else cells.answered(self, project_id, handler)
+
+    def is_here(self, project_id: str) -> bool:
+        """Whether a project is in the cell that answers. Raises ProjectMoves for a change while it is being moved."""
+        cells = self.services.cells
+        return cells is None or cells.is_here(self.services, project_id, self.is_change)
 
     def enforce(self, rule: str) -> None:
         self.services.policy.enforce(self.context, rule)
@@ -209,14 +242,16 @@ def serve(request: Request) -> webob.Response:
     """Runs the handler of a matched route. Raises what the handler raises."""
     route = request.found.route
     values = dict(request.found.values)
-    check_project(request, values.pop('tenant_id', None))
+    project_id = values.pop('tenant_id', None)
+    check_project(request, project_id)
     rule = route.policy if isinstance(route.policy, str) else route.policy(request)
     request.enforce(rule)
     if route.body is Body.REQUIRED:
         request.require_json()
     elif route.body is Body.NONE and request.json is not None:
         raise exception.HTTPBadRequest(f'{faults.MALFORMED} ' + _('This request takes no body.'))
-    return render(request.handled(lambda: route.handler(request, **values)), route.status)
+    is_change = audit_calls.of(route.method, route.path) is not None
+    return render(request.answered(project_id, is_change, lambda: route.handler(request, **values)), route.status)
 
 
 def check_project(request: Request, project_id: str | None) -> None:

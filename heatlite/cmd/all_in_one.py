@@ -64,6 +64,8 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
         raise SystemExit(f'The folder {state} cannot be made: {error.strerror}; --state-dir takes another') from None
+    if conf.cells.names:
+        raise SystemExit('[cells] names: heatlite-all has one database; other programs divide projects among several')
     config.register_database(conf)
     conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
     alone(state)

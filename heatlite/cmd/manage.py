@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from oslo_config import cfg
 
-from heatlite.cmd import check_config, completion, encryption_keys, import_heat, parts, plugins, restore
+from heatlite.cmd import cells, check_config, completion, encryption_keys, import_heat, parts, plugins, restore
 from heatlite.cmd.doctor import command as doctor
 from heatlite.cmd.setup import command as setup
 from heatlite.common import config, crypt, exception, runtime
@@ -47,6 +47,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return encryption_keys.run(conf, parts.database(conf), _print_table)
         if conf.command.name == import_heat.COMMAND:
             return import_heat.run(conf, parts.database(conf), _print_table)
+        if conf.command.name == cells.COMMAND:
+            return cells.run(conf, parts.database(conf), _print_table)
         if conf.command.name in restore.COMMANDS:
             return restore.run(conf, parts.database(conf), _print_table)
         COMMANDS[conf.command.name](conf, parts.database(conf))
@@ -73,7 +75,7 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
 
 
 def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date.'))
+    commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date; of all cells.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
     doctor.add_command(commands)
     setup.add_command(commands)
@@ -99,6 +101,7 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     encryption_keys.add_command(commands)
     restore.add_commands(commands)
     import_heat.add_command(commands)
+    cells.add_command(commands)
     plugins.add_commands(commands)
     completion.add_command(commands)
 
@@ -113,7 +116,7 @@ def _natural(text: str) -> int:
 # --- commands ----------------------------------------------------------------------------------------------
 
 def db_sync(conf: cfg.ConfigOpts, database: Database) -> None:
-    sync.up(database)
+    cells.sync_all(conf, database)
 
 
 def db_version(conf: cfg.ConfigOpts, database: Database) -> None:

@@ -60,6 +60,7 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: Worker, deploy
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
     from heatlite.engine.types import template_extensions
+    from heatlite.rpc import cells
     from heatlite.rpc.client import BrokerClient
 
     inbox = signals.Inbox(within=GRACE + 5.0)
@@ -75,7 +76,10 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: Worker, deploy
     transport = messaging.transport(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
     try:
         tracing.start(conf, program.removeprefix('heatlite-'))
-        application = door.build(conf, database, BrokerClient(conf, transport))
+        others = cells.clients(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
+        for each in others.values():
+            runtime.spawn(keys.watch, conf, each.database, runtime)
+        application = door.build(conf, database, BrokerClient(conf, transport), others=others)
     except exception.Error as error:        # about the contents of a file
         raise SystemExit(str(error)) from None
     try:
@@ -89,7 +93,8 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: Worker, deploy
     signals.until_stopped(inbox, parts.reload(conf))
     server.stop(GRACE)
     tracing.stop()
-    database.close()
+    for used in (database, *(cell.database for cell in others.values())):
+        used.close()
     return 0
 
 

@@ -49,6 +49,12 @@ def set_defaults() -> None:
     cfg.set_defaults(database.database_opts, max_pool_size=options.MAX_POOL_SIZE)
 
 
+def register_cells(conf: cfg.ConfigOpts) -> None:
+    """Registers the options of the cells that [cells] names, after these were read; again is harmless."""
+    for name in conf.cells.names:
+        conf.register_opts(options.ONE_CELL, group=options.cell_group(name))
+
+
 def register_database(conf: cfg.ConfigOpts) -> None:
     """Registers the options of the group [database], which oslo.db declares; registering twice is harmless."""
     from oslo_db import options as database
@@ -84,8 +90,10 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise SystemExit(' '.join(str(error).split())) from None
     settings.assignments(conf).values.clear()
+    register_cells(conf)
     for assignment in conf.set:
         override(conf, assignment)
+        register_cells(conf)            # of names that were just assigned
     check_readable(conf)
     for problem in settings.wrong_values(conf):
         raise SystemExit(problem)

@@ -120,6 +120,11 @@ class HTTPServiceUnavailable(_OneMessage):
     cfn_code = 'ServiceUnavailable'
 
 
+class ProjectMoves(HTTPServiceUnavailable):
+    """The project is being moved to another cell, or has been since the request was sent. Nothing was changed; the same
+    request is carried out, in one cell or the other, when it is sent again."""
+
+
 class MessagingTimeout(HeatException):
     """No engine answered in time. The API changed nothing; an engine may still execute the message."""
 

@@ -33,8 +33,8 @@ NOTIFICATIONS = 'oslo_messaging_notifications'
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
-def transport(conf: ConfigOpts, process: str) -> oslo_messaging.RPCTransport:
-    """The RPC transport of option `transport_url`. Connects on first use.
+def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_messaging.RPCTransport:
+    """The RPC transport of `url`, by default of option `transport_url`. Connects on first use.
 
     `process`: the default name of this process for its queues, if the library numbers them (`use_queue_manager`). It
     counts per process group and starts anew in each, so without a name of its own each worker of a host would read
@@ -52,13 +52,13 @@ def transport(conf: ConfigOpts, process: str) -> oslo_messaging.RPCTransport:
     conf.set_default('heartbeat_timeout_threshold', HEARTBEAT_SECONDS, group=RABBIT)
     conf.set_default('kombu_failover_strategy', FAILOVER, group=RABBIT)
     conf.set_default('processname', process, group=RABBIT)
-    return oslo_messaging.get_rpc_transport(conf)
+    return oslo_messaging.get_rpc_transport(conf, url=url)
 
 
-def target(conf: ConfigOpts, engine_id: str | None = None) -> oslo_messaging.Target:
-    """The RPC target: any engine, or the one of this id."""
+def target(conf: ConfigOpts, engine_id: str | None = None, topic: str | None = None) -> oslo_messaging.Target:
+    """The RPC target: any engine, or the one of this id. `topic`: by default that of option [engine] topic."""
     import oslo_messaging
-    return oslo_messaging.Target(exchange=EXCHANGE, topic=conf.engine.topic, server=engine_id)
+    return oslo_messaging.Target(exchange=EXCHANGE, topic=topic or conf.engine.topic, server=engine_id)
 
 
 def has_notifications(conf: ConfigOpts) -> bool:
@@ -90,12 +90,14 @@ def connects(url: oslo_messaging.TransportURL) -> bool:
     return str(url.transport).startswith(('rabbit', 'kombu', 'amqp'))
 
 
-def probe(conf: ConfigOpts) -> None:
-    """Raises BrokerUnavailable when no host of `transport_url` accepts a connection within two seconds each.
+def probe(conf: ConfigOpts, broker: str | None = None) -> None:
+    """Raises BrokerUnavailable when no host of a transport URL accepts a connection within two seconds each.
+
+    `broker`: the URL; by default `transport_url`.
 
     The library retries its first connection for ever; this check reports the failure at once.
     """
-    url, hosts = peers(conf)
+    url, hosts = peers(conf, broker)
     if not connects(url):
         return
     reason = 'no host in transport_url'

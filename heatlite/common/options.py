@@ -434,6 +434,28 @@ def _one_client(name: str) -> list[Opt]:
     return [*inherited, *_OF_ONE_CLIENT.get(name, [])]
 
 
+# --- cells -------------------------------------------------------------------------------------------------
+
+CELLS: list[Opt] = [
+    ListOpt('names', default=[],
+            help='Databases beside that of [database] connection, each with a broker and engines of its own, among '
+                 'which projects are divided: letters, digits and hyphens. Each has a group of options, such as '
+                 '[cell_east] for "east". Read by the APIs and heatlite-manage only.'),
+]
+# The options of [cell_NAME]: known once [cells] names was read (heatlite.common.config).
+ONE_CELL: list[Opt] = [
+    StrOpt('connection', secret=True, help='The URL of the database, as in [database] of its engines.'),
+    StrOpt('transport_url', secret=True, help='The URL of the broker, as transport_url of its engines.'),
+    StrOpt('topic', help='The topic of its engines, as their [engine] topic; by default that of the home cell. Cells '
+                         'that share a virtual host of a broker need one each.'),
+]
+
+
+def cell_group(name: str) -> str:
+    """The group with the options of a cell."""
+    return f'cell_{name}'
+
+
 GROUPS: dict[str, list[Opt]] = {
     'DEFAULT': [*LIMITS, *BEHAVIOUR, *IDENTITY, *PLUGINS, *SERVICE],
     'engine': ENGINE,
@@ -446,6 +468,7 @@ GROUPS: dict[str, list[Opt]] = {
     'console': CONSOLE,
     'embedded': EMBEDDED,
     'event_streams': EVENT_STREAMS,
+    'cells': CELLS,
     'rate_limits': RATE_LIMITS,
     'metrics': METRICS,
     'traces': TRACES,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import sqlalchemy as sa
 
-from heatlite.db import bulk, codec, shards
+from heatlite.db import bulk, codec, presence, shards
 from heatlite.db.stacks import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
 from heatlite.planning.alarms import SUSPENDED, Metric, Rule
@@ -99,7 +99,11 @@ def project_of(tx: sa.Connection, project_id: str) -> str:
 # --- changes -----------------------------------------------------------------------------------------------
 
 def lock(tx: sa.Connection, project_id: str) -> None:
-    """Until the end of `tx`, no alarm of the project is evaluated; later a sweep will find that there is work."""
+    """Until the end of `tx`, no alarm of the project is evaluated; later a sweep will find that there is work.
+
+    Raises ProjectMoves for a project that has left this cell.
+    """
+    presence.enter(tx, project_id)
     shards.want(tx, shards.lease_id(shards.of_project(project_id)))
 
 

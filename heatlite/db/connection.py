@@ -127,19 +127,24 @@ class Database:
         options = {'max_pool_size': MAX_POOL_SIZE, 'max_overflow': OVERFLOW, **options, 'max_retries': 0}
         with _translated():
             shared: dict[str, object] = {'clock': now, 'files': WeakValueDictionary()}    # `files`: of db.templates
-            self._writing = make(self.url, False, options).execution_options(
-                seal=seal, seal_sources=seal_sources, **shared)
+            self._writing = make(self.url, False, options).execution_options(       # `cell`: of db.presence
+                seal=seal, seal_sources=seal_sources, writes=True, cell={}, **shared)
             self._reading = make(self.url, True, options).execution_options(**shared)
 
     @classmethod
-    def from_options(cls, conf: ConfigOpts, now: Callable[[], float] | None = None) -> Database:
-        """Made from the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties`."""
+    def from_options(cls, conf: ConfigOpts, now: Callable[[], float] | None = None,
+                     connection: str | None = None) -> Database:
+        """Made from the [database] group, `auth_encryption_key` and `encrypt_parameters_and_properties`.
+
+        `connection`: the URL of another database with the same options.
+        """
         config.register(conf)
         config.register_database(conf)
-        if not conf.database.connection:
+        url = connection or conf.database.connection
+        if not url:
             raise exception.Error(_('The option [database] connection is not set.'))
         given = {name: conf.database[name] for name in OPTIONS}
-        return cls(conf.database.connection, now, seal=partial(crypt.seal, encryption_key=conf.auth_encryption_key),
+        return cls(url, now, seal=partial(crypt.seal, encryption_key=conf.auth_encryption_key),
                    seal_sources=conf.encrypt_parameters_and_properties, **given)
 
     @contextmanager

@@ -45,8 +45,8 @@ def due(tx: sa.Connection, now: datetime, limit: int) -> list[str]:
     """
     seen = sa.select(stack.c.id, stack.c.project_id).select_from(
         stack.outerjoin(drift, drift.c.stack_id == stack.c.id)).where(
-        stack.c.live == 1, stack.c.owner_id.is_(None), stack.c.status != Status.IN_PROGRESS.value,
-        stack.c.action.not_in([action.value for action in UNSEEN]),
+        stack.c.live == 1, stack.c.owner_id.is_(None), stack.c.departed.is_(None),
+        stack.c.status != Status.IN_PROGRESS.value, stack.c.action.not_in([action.value for action in UNSEEN]),
         sa.or_(drift.c.due_at.is_(None), drift.c.due_at <= now))
     order = drift.c.due_at.is_not(None), drift.c.due_at, stack.c.id         # databases differ in where null goes
     first = tx.execute(seen.order_by(*order).limit(1)).first()

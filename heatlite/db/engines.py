@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -67,6 +67,32 @@ def left(tx: sa.Connection, engine_id: str) -> float | None:
     found = statements.run(tx, f'SELECT expires_at - {time} FROM engine WHERE id = {statements.mark} '
                                f'AND deleted_at IS NULL', (*moment, engine_id)).scalar()
     return None if found is None else float(found)
+
+
+def standing(tx: sa.Connection, engine_id: str) -> tuple[float, int] | None:
+    """As `left`, and the number of its doubts (`doubt`). Primary key."""
+    statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    found = statements.run(tx, f'SELECT expires_at - {time}, doubts FROM engine WHERE id = {statements.mark} '
+                               f'AND deleted_at IS NULL', (*moment, engine_id)).first()
+    return None if found is None else (float(found[0]), int(found[1]))
+
+
+def doubt(tx: sa.Connection) -> dict[str, float]:
+    """Has all engines read their leases again before their next requests; returns the deadlines of those that live."""
+    tx.execute(engine.update().values(doubts=engine.c.doubts + 1))
+    return {row.id: row.expires_at for row in tx.execute(
+        sa.select(engine.c.id, engine.c.expires_at).where(_lives(tx)))}
+
+
+def unsure(tx: sa.Connection, deadlines: Mapping[str, float]) -> int:
+    """How many of these engines have neither renewed their leases since `doubt`, nor passed their deadline."""
+    found = tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(_lives(tx)))
+    return sum(deadlines.get(row.id) == row.expires_at for row in found)
+
+
+def _lives(tx: sa.Connection) -> sa.ColumnElement[bool]:
+    """Whether an engine may still rely on its leases; see `leases.LONGEST` for deadlines that are far ahead."""
+    return engine.c.expires_at.between(clock(tx), clock(tx) + leases.LONGEST)
 
 
 def page(tx: sa.Connection) -> list[Engine]:

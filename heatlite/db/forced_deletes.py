@@ -74,7 +74,7 @@ def late(tx: sa.Connection, due: datetime) -> list[str]:
 def _open(tx: sa.Connection, *wanted: sa.ColumnElement[bool]) -> list[str]:
     return list(tx.execute(sa.select(forced_delete.c.stack_id).join(
         stack, stack.c.id == forced_delete.c.stack_id).where(
-        forced_delete.c.is_over.is_(False), stack.c.live == 1, *wanted).order_by(
+        forced_delete.c.is_over.is_(False), stack.c.live == 1, stack.c.departed.is_(None), *wanted).order_by(
         forced_delete.c.stack_id).limit(AT_ONCE)).scalars())
 
 

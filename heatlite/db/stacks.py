@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
 from heatlite.common import exception
-from heatlite.db import bulk, codec, leases
+from heatlite.db import bulk, codec, leases, presence
 from heatlite.db.listing import Keys, Page, ordered
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning import revisions
@@ -59,6 +59,7 @@ class Stack:
     # Whether a root stack has, or had, resources in its tree that act by the token of its requests. None: not known, as
     # for stacks of release 0.1.0 and of a Heat.
     acts_by_token: bool | None = None
+    departed: str | None = None                 # its project is not in this cell: see db.presence
 
 
 @dataclass(frozen=True)
@@ -214,12 +215,19 @@ def insert(tx: sa.Connection, new: Stack) -> None:
 
 def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted: bool = False,
         for_update: bool = False) -> Stack | None:
-    """Selects by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones."""
+    """Selects by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones.
+
+    Within a writer it raises ProjectMoves for a stack of a project that has left this cell.
+    """
     query = _BY_ID[deleted, for_update]
     if project_id is not None:
         query = query.where(*_within(project_id))
     row = tx.execute(query, {'stack_id': stack_id}).first()
-    return None if row is None else _stack(row)
+    if row is None:
+        return None
+    if row.departed is not None:
+        presence.check_departed(tx)
+    return _stack(row)
 
 
 def show(tx: sa.Connection, stack_id: str) -> Stack | None:
@@ -231,6 +239,19 @@ def identity(tx: sa.Connection, stack_id: str) -> Identity | None:
     """Selects by primary key, deleted ones included. The caller checks access."""
     row = tx.execute(_IDENTITY_BY_ID, {'stack_id': stack_id}).first()
     return None if row is None else Identity(*row)
+
+
+def count_live(tx: sa.Connection) -> int:
+    """The number of live root stacks of all projects, for operators: reads all rows of stacks."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(stack).where(
+        stack.c.live == 1, stack.c.owner_id.is_(None), stack.c.departed.is_(None))).scalar_one())
+
+
+def project_of_users(tx: sa.Connection, user_project_id: str) -> str | None:
+    """The project of a stack whose own users live in that project; None: there is none. Index: (user_project_id)."""
+    found = tx.execute(sa.select(stack.c.project_id).where(
+        stack.c.user_project_id == user_project_id).limit(1)).scalar()
+    return None if found is None else str(found)
 
 
 def changed_at(tx: sa.Connection, stack_id: str) -> datetime:

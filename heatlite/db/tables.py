@@ -82,6 +82,7 @@ stack = _table(
     sa.Column('deleted_at', Time, nullable=True),
     sa.Column('restored_from', Time, nullable=True),                # when the backup was taken that the row is from
     sa.Column('acts_by_token', sa.Boolean, nullable=True),          # of a root: see stacks.Stack; null: not known
+    sa.Column('departed', Word, nullable=True),                     # of a project that is not here: db.presence
     sa.UniqueConstraint('project_id', 'name', 'live', name='uq_stack_project_id_name_live'),
     sa.Index('ix_stack_project_id_created_at_id', 'project_id', 'created_at', 'id'),
     sa.Index('ix_stack_created_at_id', 'created_at', 'id'),                     # of all projects, for admins
@@ -126,6 +127,8 @@ engine = _table(
     sa.Column('created_at', Time, nullable=False),
     sa.Column('updated_at', Time, nullable=True),
     sa.Column('deleted_at', Time, nullable=True),
+    # Grows when leases may have ended that the engine believes to have: it reads them again before its next requests.
+    sa.Column('doubts', sa.Integer, nullable=False, server_default='0'),
     sa.Index('ix_engine_expires_at', 'expires_at'))
 
 resource = _table(
@@ -422,6 +425,26 @@ alarm_webhook = _table(
     sa.Column('created_at', Time, nullable=False),
     sa.Index('ix_alarm_webhook_shard_due_at', 'shard', 'due_at'),
     sqlite_autoincrement=True)                                      # a repeated removal must not hit a later request
+
+# In the home cell's database: where the projects are that are not in the home cell, or are being moved.
+project_cell = _table(
+    'project_cell',
+    sa.Column('project_id', sa.String(64), primary_key=True),
+    sa.Column('cell', sa.String(64), nullable=False),               # whose database has the rows
+    sa.Column('moving_to', sa.String(64), nullable=True),           # null: it is not being moved
+    sa.Column('leaving', sa.String(64), nullable=True),             # the cell in which rows are left to delete
+    sa.Column('since', Time, nullable=False),                       # of the last change of this row
+    sa.Column('numbers', Json, nullable=True),                      # of its events before: db.project_cells.Numbers
+    sa.Index('ix_project_cell_cell', 'cell'))
+
+# In the database of each cell: the projects for which new rows were accepted here, and those that have left. The row
+# without a project exists in databases that are cells: only there do engines ask.
+project_presence = _table(
+    'project_presence',
+    sa.Column('project_id', sa.String(64), primary_key=True),
+    sa.Column('has_left', sa.Boolean, nullable=False),
+    sa.Column('since', Time, nullable=False),
+    sa.Column('uses', sa.BigInteger, nullable=False, server_default='0'))   # on Galera: see `writes` of leases
 
 # Columns that hold what users wrote: sealed with `encrypt_parameters_and_properties`. The documents of nested stacks
 # are not written by users but made from values of their parents, and always sealed.

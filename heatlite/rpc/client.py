@@ -101,8 +101,9 @@ class BrokerClient:
     """Sends messages over the message broker."""
 
     def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
-                 read_timeout: float = messages.READ_TIMEOUT) -> None:
-        """`transport`: of heatlite.common.messaging.transport().
+                 read_timeout: float = messages.READ_TIMEOUT, url: str | None = None,
+                 topic: str | None = None) -> None:
+        """`transport`: of heatlite.common.messaging.transport(), for the same `url`. `topic`: of the engines.
 
         `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -110,12 +111,14 @@ class BrokerClient:
         import oslo_messaging
         from kombu.exceptions import KombuError
         self._conf = conf
+        self._url = url
         self._read_timeout = read_timeout
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
         self._transport = transport
         self._client = oslo_messaging.get_rpc_client(
-            self._transport, messaging.target(conf), serializer=oslo_messaging.NoOpSerializer(), retry=RETRIES,
+            self._transport, messaging.target(conf, topic=topic), serializer=oslo_messaging.NoOpSerializer(),
+            retry=RETRIES,
             # The broker returns messages that match no queue; without this they would be lost, and the caller would
             # time out.
             transport_options=oslo_messaging.TransportOptions(at_least_once=True))
@@ -124,12 +127,12 @@ class BrokerClient:
 
     def probe(self) -> None:
         """Raises BrokerUnavailable when the broker accepts no connection."""
-        messaging.probe(self._conf)
+        messaging.probe(self._conf, self._url)
 
     def _probe(self) -> None:
         """As `probe`, before a message is sent."""
         try:
-            messaging.probe(self._conf)
+            self.probe()
         except exception.BrokerUnavailable as error:
             outages.away(outages.BROKER, error)
             raise
@@ -244,7 +247,7 @@ class BrokerClient:
         library = self._errors
         try:
             if not self._connected:
-                messaging.probe(self._conf)
+                self.probe()
             target = self._client.prepare(server=engine_id) if engine_id else self._client
             target.cast(admin_context().to_dict(), bell.method(), **bell.sent())
         except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,

@@ -48,6 +48,7 @@ def _build(program: str, deploy: str) -> _Application:
     from heatlite.common import config, crypt, exception, frames, key_manager, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
+    from heatlite.rpc import cells
     from heatlite.rpc.client import BrokerClient
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
@@ -60,5 +61,10 @@ def _build(program: str, deploy: str) -> _Application:
     atexit.register(tracing.stop)
     template_extensions.install()           # the API lists them
     engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'))
-    made: _Application = importlib.import_module(deploy).build(conf, Database.from_options(conf), engines)
+    try:
+        others = cells.clients(conf, f'{program}-wsgi')
+    except exception.HeatException as error:
+        raise SystemExit(str(error)) from None
+    made: _Application = importlib.import_module(deploy).build(
+        conf, Database.from_options(conf), engines, others=others)
     return frames.roomy(made)

@@ -175,6 +175,18 @@ def test_a_heartbeat_after_silence_and_an_end_when_the_token_expires(hub):
     assert hub.count == 0
 
 
+def test_a_stream_ends_at_the_next_heartbeat_once_its_project_is_in_another_cell(hub):
+    is_left = False
+    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render, is_left=lambda: is_left)
+    next(listener)
+    hub.clock.seconds = 15.0
+    assert next(listener) == b':\n\n'
+    is_left = True
+    hub.clock.seconds = 30.0
+    assert list(listener) == []
+    assert hub.count == 0
+
+
 def ended(reason):
     return metrics.registry.get_sample_value('heatlite_event_streams_ended_total', {'reason': reason}) or 0
 

@@ -23,6 +23,7 @@ from heatlite.common.context import RequestContext
 from heatlite.db import sync
 from heatlite.db.forced_deletes import Left
 from heatlite.db.guards import Lock
+from heatlite.db.project_cells import Numbers
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, loading, nesting, planned, step_context
@@ -126,6 +127,8 @@ def documents() -> Mapping[str, Document]:
             ruling.Ruling('p', next(iter(ruling.Effect)), ('why',)).to_json(), ruling.Ruling.from_json),
         'plan.document, blockers': Document(
             protection.Blocked(('a',), protection.Denial.DELETE, _PROTECTION).to_json(), protection.Blocked.from_json),
+        'project_cell.numbers': Document(
+            dataclasses.asdict(Numbers(1, 2, 3, [4])), lambda found: _known(Numbers, found)),
         'resource.cause': Document(
             replacement.ReplacementCause(next(iter(replacement.Reason)), 'what', 'by', 'at').to_json(),
             replacement.ReplacementCause.from_json),

@@ -12,7 +12,7 @@ from heatlite.api.aws import parameters
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import resources, signals, stacks, templates
 from heatlite.api.cfn.answers import ENVELOPE
-from heatlite.api.cfn.request import CfnRequest
+from heatlite.api.cfn.request import CfnRequest, tenant_of
 from heatlite.api.middleware import access, context
 from heatlite.common import exception
 
@@ -61,7 +61,7 @@ class Actions:
         if found is None or not arn:
             raise exception.HTTPNotFound()
         request.environ[access.ROUTE] = f'/{kind}'
-        return request.handled(lambda: found(request, arn))
+        return request.answered(tenant_of(arn), True, lambda: found(request, arn))
 
     def _act(self, request: CfnRequest) -> webob.Response:
         name = request.parameters.get('Action', '')
@@ -73,5 +73,7 @@ class Actions:
         policy, caller = self._services.policy, request.context
         if not caller.project_id or not policy.allows(caller, f'cloudformation:{name}'):
             raise AwsError('AccessDenied', f'Action {name} not allowed for user')
-        return ENVELOPE.response({f'{name}Response': {f'{name}Result': request.handled(lambda: action(request))}},
-                                 parameters.wants_json(request.environ))
+        is_change = audit_calls.of('POST', name) is not None
+        project_id = tenant_of(request.parameters.get('StackName', '')) or caller.project_id
+        result = request.answered(project_id, is_change, lambda: action(request))
+        return ENVELOPE.response({f'{name}Response': {f'{name}Result': result}}, parameters.wants_json(request.environ))

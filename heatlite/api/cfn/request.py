@@ -68,6 +68,14 @@ def identity_of(arn: str) -> HeatIdentifier:
         raise AwsError('InvalidParameterValue', str(error)) from None
 
 
+def tenant_of(text: str) -> str | None:
+    """The project in an ARN; None for other texts."""
+    try:
+        return HeatIdentifier.from_arn(text).tenant
+    except ValueError:
+        return None
+
+
 def arn_of(stack: Identity | Stack | Summary) -> str:
     """The ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()

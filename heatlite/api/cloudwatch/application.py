@@ -59,6 +59,7 @@ ACTIONS: Final[Mapping[str, Performed]] = {
     'DeleteAlarms': Action(inputs.ALARM_NAMES, alarms.delete_alarms, VALIDATION),
 }
 UNKNOWN: Final = 'unknown'
+READS: Final = ('Describe', 'Get', 'List')      # beginnings of the names of actions that change nothing
 
 
 class Actions:
@@ -87,6 +88,7 @@ class Actions:
             raise CloudWatchError('AccessDenied', _('Action %s not allowed for user') % name)
         environ[answers.INVALID] = action.invalid
         given = protocol.parameters(environ)
-        made = protocol.answer(environ, name, request.handled(lambda: action.perform(request, given)))
+        made = protocol.answer(environ, name, request.answered(
+            caller.project_id, not name.startswith(READS), lambda: action.perform(request, given)))
         made.headers[answers.REQUEST_ID] = request_id(environ)
         return made

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from functools import partial
 
 import webob
 
 from heatlite.api import finding, links, views
 from heatlite.api.event_hub import Render, Scope
-from heatlite.api.wsgi import Request
+from heatlite.api.wsgi import Cells, Request, Services
 from heatlite.common import exception, health
 from heatlite.common.i18n import _
 from heatlite.db.event_stream import Streamed
@@ -21,27 +22,42 @@ _POSITION = re.compile(r'[0-9]{1,18}\Z')
 
 def of_project(req: Request) -> webob.Response:
     project_id = req.found.values['tenant_id']          # an admin may name another project than the own one
-    return _stream(req, Scope(owner=req.context.project_id or project_id, project_id=project_id))
+    return _stream(req, Scope(owner=req.context.project_id or project_id, project_id=project_id), project_id)
 
 
 def of_stack(req: Request, stack_name: str, stack_id: str) -> webob.Response:
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
-    return _stream(req, Scope(owner=req.context.project_id or stack.project_id, stack_id=stack.id))
+    return _stream(req, Scope(owner=req.context.project_id or stack.project_id, stack_id=stack.id), stack.project_id)
 
 
-def _stream(req: Request, scope: Scope) -> webob.Response:
-    """The answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang."""
+def _stream(req: Request, scope: Scope, project_id: str) -> webob.Response:
+    """The answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang.
+
+    It ends when the project is moved to another cell: the client then comes back.
+    """
     if KIND not in req.environ.get('HTTP_ACCEPT', ''):
         raise exception.HTTPNotAcceptable(_('This URL answers with %s only; send it in Accept.') % KIND)
     hub = req.services.hub
     assert hub is not None
-    listener = hub.listen(scope, _render(req), _position(req), _seconds_left(req),
-                          req.environ.get(health.STOPPING))
+    services, position, is_left = req.services, _position(req), None
+    cells = services.cells
+    if cells is not None:
+        position = cells.position(services, project_id, position)
+        is_left = partial(_is_left, cells, services, project_id)
+    listener = hub.listen(scope, _render(req), position, _seconds_left(req), req.environ.get(health.STOPPING), is_left)
     req.environ['eventlet.minimum_write_chunk_size'] = 1        # the built-in server: send each chunk at once
     answer = webob.Response(app_iter=listener, content_type=KIND, charset='utf-8')
     answer.headers.update({'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no'})     # the latter: nginx
     return answer
+
+
+def _is_left(cells: Cells, services: Services, project_id: str) -> bool:
+    """Whether the project is in another cell by now; False while that is not known."""
+    try:
+        return not cells.is_here(services, project_id, is_change=False)
+    except exception.DatabaseUnavailable:
+        return False
 
 
 def _position(req: Request) -> int | None:

@@ -9,8 +9,12 @@ from heatlite.db import load as loads
 
 
 def index(req: Request) -> dict[str, object]:
-    with req.db.reader() as tx:
-        found = engines.page(tx)
+    """The engines of all cells, or of the one that an administrator names."""
+    cells = req.services.cells
+    found = []
+    for each in [req.services] if cells is None or cells.chosen(req) is not None else cells.all:
+        with each.database.reader() as tx:
+            found += engines.page(tx)
     return {'services': [views.service(each, each.is_up) for each in found]}
 
 

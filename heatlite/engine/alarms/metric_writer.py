@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from heatlite.common import commits, exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
-from heatlite.db import metrics
+from heatlite.db import metrics, presence
 from heatlite.db.connection import Database
 from heatlite.db.metrics import Place
 from heatlite.engine.alarms import evaluation
@@ -155,13 +155,18 @@ class MetricWriter:
         """One transaction, perhaps not for the first time. A request that is refused does not hinder the others."""
         now = evaluation.time(tx)
         merged: dict[tuple[int, int, int, str], Statistics] = {}
+        # The metrics of a project that has left and come back have other numbers.
+        is_cell = presence.is_cell(tx)
         for request in batch:
             request.error = None
+            if is_cell:
+                request.known = {}
             new = {point.metric.digest: point.metric for point in request.points
                    if point.metric.digest not in request.known}
             try:
+                presence.enter(tx, request.project_id)
                 request.found = self._identify(tx, request.project_id, new, now)
-            except exception.LimitExceeded as error:
+            except (exception.LimitExceeded, exception.ProjectMoves) as error:
                 request.error = error
                 continue
             places = {**request.known, **request.found}

@@ -69,6 +69,7 @@ class LeaseManager:
         self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
         self._beating = self._stopping = False
         self._hindered = True                       # by the database: the last renewal has failed, or does not end
+        self._doubts = 0                            # of `engines.doubt`, as they were last read
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
@@ -208,11 +209,18 @@ class LeaseManager:
 
     def _clock_was_set(self, tx: Connection) -> bool:
         """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
-        until they have renewed."""
+        until they have renewed. Also notices doubts about the leases: a project has left the database with its stacks.
+        """
         deadline = self._deadline                   # read first: the heartbeat may change both meanwhile
-        left = engines.left(tx, self.engine_id)
+        standing = engines.standing(tx, self.engine_id)
+        if standing is None:
+            return False
+        left, doubts = standing
+        if doubts > self._doubts:
+            self._doubts = doubts
+            self._lapses += 1                       # before the renewal is committed, which another process waits for
         expected = deadline - self._runtime.monotonic()
-        return left is not None and (left < expected - self._ttl / 4 or left > expected + self.CLOCK_TOLERANCE)
+        return left < expected - self._ttl / 4 or left > expected + self.CLOCK_TOLERANCE
 
     def _register(self, database: Database) -> None:
         began = self._runtime.monotonic()

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from heatlite.common import turns
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, leases, resources, stacks, templates
+from heatlite.db import credentials, leases, presence, resources, stacks, templates
 from heatlite.db import events as event_rows
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -117,6 +117,8 @@ class Acceptance:
         def store(tx: Connection) -> Lease | None:
             nonlocal permissions
             self.hold(tx, by)
+            if row.owner_id is None:
+                presence.enter(tx, row.project_id)
             if plan is not None:
                 plan.accept(tx, row.id, None)
             permissions = planned.of_plan(tx, row)

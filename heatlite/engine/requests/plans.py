@@ -13,7 +13,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import codec, guards, plans, stacks
+from heatlite.db import codec, guards, plans, presence, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
@@ -91,6 +91,7 @@ class Plans:
 
         def store(tx: Connection) -> None:
             context.check_in_time(now)          # reading from services may have taken long
+            presence.enter(tx, project_id)
             removed[0] = plans.remove_expired(tx, now)
             if self._bounds.per_project != UNLIMITED and (
                     plans.count_applicable(tx, project_id, now) >= self._bounds.per_project):
@@ -109,6 +110,7 @@ class Plans:
 
         def store(tx: Connection) -> None:
             found = self._found(tx, context, message.plan_id)
+            presence.enter(tx, found.project_id)
             self._check_applicable(found)
             if self._bounds.needs_approval and found.author_id == context.user_id:
                 raise exception.Conflict(_('A plan is approved by somebody else than its author.'))
@@ -181,6 +183,7 @@ class Plans:
         """Delete a plan. Raises Conflict for an applied one: it belongs to the history of its stack."""
         def store(tx: Connection) -> None:
             found = self._found(tx, context, message.plan_id)
+            presence.enter(tx, found.project_id)
             if not plans.delete(tx, found.id):
                 raise exception.Conflict(_('Plan %s has been applied.') % found.id)
 

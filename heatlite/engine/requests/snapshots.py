@@ -90,7 +90,7 @@ class Snapshots:
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
         def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
-            row = stacks.get(tx, message.stack_id)
+            row = stacks.get(tx, message.stack_id, for_update=True)
             if row is None or not context.may_see(row.project_id, row.user_project_id):
                 raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
             guarding.check_lock(tx, row)

@@ -20,7 +20,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import codec, resources, software_configs, software_deployments, stacks
+from heatlite.db import codec, presence, resources, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
@@ -120,6 +120,7 @@ class Software:
             known = software_configs.show(tx, new.id)       # also if an earlier try of this transaction was committed
             if known is not None:
                 return known
+            presence.enter(tx, new.project_id)
             limit = self._max_configs
             if limit != UNLIMITED and not context.is_admin and software_configs.count(tx, new.project_id) >= limit:
                 raise exception.RequestLimitExceeded(_(
@@ -143,7 +144,7 @@ class Software:
     def delete_software_config(self, context: RequestContext, config_id: str) -> None:
         """Delete a config. Raises NotFound, and InvalidRestrictedAction while a deployment refers to it."""
         def delete(tx: Connection) -> None:
-            self._own_config(tx, context, config_id)
+            presence.enter(tx, self._own_config(tx, context, config_id).project_id)
             if not software_configs.delete_unused(tx, config_id):
                 raise exception.InvalidRestrictedAction(message=_(
                     'Software config with id %s can not be deleted as it is referenced.') % config_id)
@@ -172,6 +173,7 @@ class Software:
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
                 fields: Mapping[str, Any]) -> None:
         project_id, limit = context.owning_project(), self._max_deployments
+        presence.enter(tx, project_id)
         if limit != UNLIMITED and not context.is_admin and software_deployments.count(tx, project_id) >= limit:
             raise exception.RequestLimitExceeded(_(
                 'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
@@ -195,6 +197,7 @@ class Software:
             if known is not None and known.action == fields.get('action') and known.status in (
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server_id                    # at most, the metadata are pushed once more
+            presence.enter(tx, new.project_id)
             software_configs.insert(tx, new)
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
@@ -219,6 +222,7 @@ class Software:
         """Change the given fields; empty ones stay unchanged. Raises NotFound."""
         def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
+            presence.enter(tx, found.project_id)
             if changed.get('config_id'):
                 self._own_config(tx, context, changed['config_id'], held=True)
             software_deployments.update(tx, deployment_id, updated_at or self._runtime.now(), **changed)
@@ -231,6 +235,7 @@ class Software:
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
         def delete(tx: Connection) -> str:
             found = self._own_deployment(tx, context, deployment_id)
+            presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
             return found.server_id
 
@@ -242,6 +247,7 @@ class Software:
             found = software_deployments.show(tx, deployment_id)
             if found is None or not context.may_see(found.project_id):
                 return None
+            presence.enter(tx, found.project_id)
             software_deployments.delete(tx, deployment_id)
             software_configs.delete_unused(tx, found.config_id)
             return found.server_id

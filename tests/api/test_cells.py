@@ -1,0 +1,177 @@
+"""Projects in two cells: each request is answered by the cell of its project, and changes wait while it is moved."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from heatlite.common import exception, health
+from heatlite.common.green_threads import GreenRuntime
+from heatlite.db import project_cells, sync
+from heatlite.db.connection import Database
+from heatlite.db.moving import Move, Pace
+from heatlite.db.project_cells import HOME, Place
+from heatlite.rpc.cells import Cell
+from tests.api import in_process, rows
+from tests.api.in_process import OTHER, PROJECT, ask
+
+WEB = f'/v1/{PROJECT}/stacks/web/{rows.WEB}'
+NOW = datetime(2026, 11, 27)
+READS = [WEB, f'{WEB}/resources', f'{WEB}/events', f'{WEB}/template', f'{WEB}/outputs', f'{WEB}/snapshots',
+         f'/v1/{PROJECT}/stacks', f'/v1/{PROJECT}/stacks/detail?show_nested=true',
+         f'/v1/{PROJECT}/stacks/batch/{rows.BATCH}', f'/v1/{PROJECT}/software_configs',
+         f'/v1/{PROJECT}/software_deployments', f'/v1/{PROJECT}/plans']
+CHANGES = [('DELETE', WEB), ('POST', f'{WEB}/actions'), ('PUT', WEB), ('POST', f'/v1/{PROJECT}/stacks')]
+
+
+class Engine:
+    """The engines of a cell: notes what they are asked."""
+
+    def __init__(self):
+        self.asked = []
+
+    def call(self, context, message):
+        self.asked.append(message.method())
+
+    def wake(self, stack_id, engine_id=None):
+        pass
+
+
+class World:
+    def __init__(self, folder):
+        self.home, self.east = (Database(f'sqlite:///{folder}/{name}.sqlite') for name in ('home', 'east'))
+        rows.fill(self.home.engine)
+        sync.up(self.east)
+        self.engines = {HOME: Engine(), 'east': Engine()}
+        self.api = self.another_api()
+
+    def another_api(self):
+        """An API that has read nothing of the map."""
+        return in_process.build(in_process.options(), self.home, self.engines[HOME], others={
+            'east': Cell(self.east, self.engines['east'])})
+
+    def put(self, place, project_id=PROJECT):
+        with self.home.writer() as tx:
+            project_cells.put(tx, project_id, place, NOW)
+        self.api = self.another_api()
+
+    def move(self, target):
+        Move({HOME: self.home, 'east': self.east}, PROJECT, target, GreenRuntime(), Pace(0.0, 0.0)).run()
+        self.api = self.another_api()
+
+    def read(self, url, **more):
+        answer = ask(self.api, 'GET', url, **more)
+        return answer.status_int, answer.body and json.loads(answer.body)
+
+
+@pytest.fixture
+def world(tmp_path):
+    made = World(tmp_path)
+    yield made
+    made.home.close()
+    made.east.close()
+
+
+def test_all_documents_of_a_project_are_equal_after_a_move(world):
+    before = [world.read(url) for url in READS]
+    theirs = world.read(f'/v1/{OTHER}/stacks', project=OTHER)
+    assert {status for status, _document in before} == {200}
+    world.move('east')
+    assert [world.read(url) for url in READS] == before
+    assert world.read(f'/v1/{OTHER}/stacks', project=OTHER) == theirs
+    with world.home.reader() as tx:
+        assert tx.exec_driver_sql('SELECT count(*) FROM stack WHERE project_id = ?', (PROJECT,)).scalar() == 0
+
+
+def test_changes_go_to_the_engines_of_the_cell(world):
+    assert ask(world.api, 'DELETE', WEB).status_int == 204
+    world.move('east')
+    assert ask(world.api, 'DELETE', WEB).status_int == 204
+    assert [len(each.asked) for each in world.engines.values()] == [1, 1]
+
+
+@pytest.mark.parametrize(('method', 'url'), CHANGES)
+def test_while_a_project_is_moved_changes_are_refused_and_reads_are_not(world, method, url):
+    world.put(Place(HOME, 'east'))
+    body = {'suspend': None} if url.endswith('actions') else {'stack_name': 'n', 'template': {}}
+    body = None if method == 'DELETE' else body
+    answer = ask(world.api, method, url, body)
+    assert (answer.status_int, answer.json['error']['type']) == (503, 'ProjectMoves')
+    assert int(answer.headers['Retry-After']) > 0
+    assert not any(each.asked for each in world.engines.values())
+    assert world.read(WEB)[0] == 200
+    assert ask(world.api, 'POST', f'/v1/{OTHER}/stacks', body, project=OTHER).status_int != 503
+
+
+def test_an_engine_that_knows_of_the_move_has_the_api_read_the_map_again(world):
+    def refuse(context, message):
+        raise exception.ProjectMoves('it moves')
+
+    world.engines[HOME].call = refuse
+    api = world.api
+    assert ask(api, 'DELETE', WEB).status_int == 503
+    Move({HOME: world.home, 'east': world.east}, PROJECT, 'east', GreenRuntime(), Pace(0.0, 0.0)).run()
+    assert ask(api, 'DELETE', WEB).status_int == 204
+    assert world.engines['east'].asked
+
+
+def test_a_stream_continues_in_the_new_cell_after_what_its_client_has(world):
+    def events(position):
+        answer = ask(world.api, 'GET', f'/v1/{PROJECT}/events/stream', headers={
+            'Accept': 'text/event-stream', 'Last-Event-ID': str(position)}, **{health.STOPPING: lambda: False})
+        body = iter(answer.app_iter)
+        next(body)
+        found = next(body).decode()
+        answer.app_iter.close()
+        return [json.loads(line[len('data: '):]) for line in found.splitlines() if line.startswith('data: ')]
+
+    before = events(1)
+    assert before
+    world.move('east')
+    assert events(1) == before
+
+
+def test_the_map_is_read_once_for_many_requests(world):
+    statements = []
+    import sqlalchemy as sa
+    sa.event.listen(world.home._reading, 'before_cursor_execute',
+                    lambda _c, _cursor, text, *_more: statements.append(text))
+    for _number in range(5):
+        world.read(WEB)
+    assert sum('FROM project_cell' in text for text in statements) in (1, 2)      # 2: the machine is very slow
+
+
+def test_users_inside_stacks_are_answered_by_the_cell_of_their_stack(world):
+    url = f'/v1/{rows.USERS}/stacks/web/{rows.WEB}'
+    before = world.read(url, project=rows.USERS, roles='heat_stack_user')
+    world.move('east')
+    assert world.read(url, project=rows.USERS, roles='heat_stack_user')[0] == before[0]
+    with world.east.writer() as tx:
+        assert tx.exec_driver_sql('SELECT user_project_id FROM stack WHERE id = ?', (rows.WEB,)).scalar() == rows.USERS
+
+
+def test_administrators_find_stacks_of_all_cells_and_name_a_cell_for_lists(world):
+    world.move('east')
+    admin = {'project': OTHER, 'roles': 'admin,member,reader'}
+    found = f'/v1/{OTHER}/stacks/web/{rows.WEB}'
+    assert world.read(found, **admin)[0] == 200
+    assert world.read(f'/v1/{OTHER}/stacks/web/{rows.number(1, 99)}', **admin)[0] == 404
+    assert {each['stack_name'] for each in world.read(f'/v1/{OTHER}/stacks', **admin)[1]['stacks']} == {'theirs'}
+    for cell, names in (('home', {'theirs'}), ('east', {'web', 'batch'})):
+        listed = world.read(f'/v1/{OTHER}/stacks', headers={'X-Heatlite-Cell': cell}, **admin)
+        assert {each['stack_name'] for each in listed[1]['stacks']} >= names, cell
+    assert world.read(f'/v1/{OTHER}/stacks', headers={'X-Heatlite-Cell': 'west'}, **admin)[0] == 400
+    world.put(Place('east', HOME))
+    assert ask(world.api, 'DELETE', found, **admin).status_int == 503
+
+
+def test_a_cell_that_is_not_configured_is_no_reason_for_a_404(world):
+    world.put(Place('west'))
+    assert world.read(WEB)[0] == 503
+
+
+def test_an_unreadable_map_is_not_guessed(world):
+    world.home.close()
+    with world.home.writer() as tx:
+        tx.exec_driver_sql('ALTER TABLE project_cell RENAME TO gone')
+    assert world.read(WEB)[0] >= 500
