@@ -25,6 +25,7 @@ from heatlite.rpc.cells import Cell
 T = TypeVar('T')
 
 MOVING_SECONDS = 0.2                # how long a place is used while the project is being moved
+PATIENCE = 15.0                     # seconds that a change waits for the end of a move: signals are sent only once
 FAILED_SECONDS = 0.5                # how long requests are refused at once after the map could not be read
 MOST = 100_000                      # projects whose places are remembered
 OWNER_SECONDS = 60.0                # how long the project of a stack's users is remembered
@@ -121,8 +122,22 @@ class Cells:
         """Returns `request.handled(handler)` with the services of the cell of that project.
 
         An administrator's request for an object that is not there is made in the other cells, too, unless a message was
-        sent: the URL has the project of the administrator.
+        sent: the URL has the project of the administrator. A change of a project that is being moved waits for the end
+        of the move; raises ProjectMoves after PATIENCE seconds.
         """
+        here = runtime.current()
+        until = here.monotonic() + PATIENCE
+        while True:
+            try:
+                return self._answered(request, project_id, handler)
+            except exception.ProjectMoves:              # nothing was changed
+                if here.monotonic() >= until:
+                    raise
+                request.has_called = False
+                here.sleep(MOVING_SECONDS)
+
+    def _answered(self, request: Request, project_id: str | None, handler: Callable[[], T]) -> T:
+        """As `answered`, without waiting for a move."""
         chosen = self.chosen(request)
         if chosen is not None:
             request.services = chosen

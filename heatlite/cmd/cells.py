@@ -108,11 +108,11 @@ def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
 
     done = Move(cells, conf.command.project, wanted, GreenRuntime(), reached=reached)
     report = done.run()
-    if report.refused is None:
+    if report.waited is None:
         print(_('The project is in cell "%s".') % wanted)
         return 0
     show((_('Table'), _('Rows')), sorted(report.rows.items()))
-    print(_('Changes were refused for %.1f seconds.') % report.refused)
+    print(_('Changes waited for at most %.1f seconds.') % report.waited)
     return 0
 
 

@@ -2,11 +2,11 @@
 
 Each step is stored before the next one, and may be repeated: `Move.run` may be ended at any moment and called again.
 
-1. The map says that the project is being moved: APIs refuse its changes, and read from the former cell.
+1. The map says that the project is being moved: APIs hold its changes back, and read from the former cell.
 2. The project leaves the former cell: in one transaction its stacks lose their leases (`presence.leave`).
 3. All its rows are copied. What an earlier try has copied is removed before. Meanwhile the engines of the former cell
    notice that they have no leases.
-4. The map names the new cell: APIs read from there. Changes are refused until all of them do, so that no reader sees
+4. The map names the new cell: APIs read from there. Changes wait until all of them do, so that no reader sees
    an older state than it saw before.
 5. The project arrives (`presence.arrive`): engines of the new cell find its stacks with work, as after the death of an
    engine.
@@ -51,13 +51,13 @@ class Pace:
 
 @dataclass
 class Report:
-    """`rows`: copied, by table. `removed`: rows that were removed in the former cell. `refused`: seconds for which
-    changes of the project were refused by this run; None: it was moved already."""
+    """`rows`: copied, by table. `removed`: rows that were removed in the former cell. `waited`: the longest that
+    changes of the project waited, in seconds; None: it was moved already."""
 
     source: str = ''
     rows: Counter[str] = field(default_factory=Counter)
     removed: int = 0
-    refused: float | None = None
+    waited: float | None = None
 
 
 class Move:
@@ -101,7 +101,7 @@ class Move:
         self._cells[self._target].retry(lambda tx: presence.arrive(tx, self._project_id, self._now()))
         self._reached('arrived')
         place = self._put(replace(place, moving_to=None))
-        self.report.refused = self._runtime.monotonic() - began
+        self.report.waited = self._runtime.monotonic() - began
         assert place.leaving is not None
         self.report.source = place.leaving
         self._remove(place.leaving)

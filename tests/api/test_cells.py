@@ -2,9 +2,13 @@
 
 import json
 from datetime import datetime
+from urllib.parse import quote
 
 import pytest
+from oslo_policy import opts as policy_options
 
+from heatlite.api import cells
+from heatlite.api.cfn import deploy as cfn
 from heatlite.common import exception, health
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import project_cells, sync
@@ -45,9 +49,9 @@ class World:
         self.engines = {HOME: Engine(), 'east': Engine()}
         self.api = self.another_api()
 
-    def another_api(self):
+    def another_api(self, conf=None):
         """An API that has read nothing of the map."""
-        return in_process.build(in_process.options(), self.home, self.engines[HOME], others={
+        return in_process.build(conf, self.home, self.engines[HOME], others={
             'east': Cell(self.east, self.engines['east'])})
 
     def put(self, place, project_id=PROJECT):
@@ -90,8 +94,13 @@ def test_changes_go_to_the_engines_of_the_cell(world):
     assert [len(each.asked) for each in world.engines.values()] == [1, 1]
 
 
+@pytest.fixture
+def no_patience(monkeypatch):
+    monkeypatch.setattr(cells, 'PATIENCE', 0.0)
+
+
 @pytest.mark.parametrize(('method', 'url'), CHANGES)
-def test_while_a_project_is_moved_changes_are_refused_and_reads_are_not(world, method, url):
+def test_while_a_project_is_moved_changes_wait_and_are_refused_then_and_reads_are_not(world, no_patience, method, url):
     world.put(Place(HOME, 'east'))
     body = {'suspend': None} if url.endswith('actions') else {'stack_name': 'n', 'template': {}}
     body = None if method == 'DELETE' else body
@@ -103,7 +112,41 @@ def test_while_a_project_is_moved_changes_are_refused_and_reads_are_not(world, m
     assert ask(world.api, 'POST', f'/v1/{OTHER}/stacks', body, project=OTHER).status_int != 503
 
 
-def test_an_engine_that_knows_of_the_move_has_the_api_read_the_map_again(world):
+def test_a_change_that_waits_is_carried_out_in_the_new_cell(world):
+    """A signal is often sent only once."""
+    world.put(Place(HOME, 'east'))
+    runtime, answers = GreenRuntime(), []
+    api = world.api
+    for url in (WEB, f'/v1/{PROJECT}/stacks/batch/{rows.BATCH}'):
+        runtime.spawn(lambda url=url: answers.append(ask(api, 'DELETE', url).status_int))
+    runtime.sleep(0.01)
+    assert not answers
+    Move({HOME: world.home, 'east': world.east}, PROJECT, 'east', runtime, Pace(0.0, 0.0)).run()
+    while len(answers) < 2:
+        runtime.sleep(0.05)
+    assert answers == [204, 204]
+    assert [len(each.asked) for each in world.engines.values()] == [0, 2]
+
+
+def test_requests_of_cloudformation_go_to_the_cell_of_the_project_in_their_arn(world):
+    def signal():
+        api = cfn.build(in_process.options(), world.home, world.engines[HOME], identity=in_process.Verified, others={
+            'east': Cell(world.east, world.engines['east'])})
+        arn = f'arn:openstack:heat::{PROJECT}:stacks/web/{rows.WEB}/resources/server'
+        for project in (PROJECT, rows.USERS):
+            ask(api, 'POST', f'/v1/signal/{quote(arn)}', {}, project=project)
+        listed = ask(api, 'GET', '/v1/?Action=ListStacks&ContentType=JSON')
+        return {each['StackName'] for each in listed.json['ListStacksResponse']['ListStacksResult']['StackSummaries']}
+
+    before = signal()
+    asked = len(world.engines[HOME].asked)
+    assert before and asked
+    world.move('east')
+    assert signal() == before
+    assert [len(each.asked) for each in world.engines.values()] == [asked, asked]
+
+
+def test_an_engine_that_knows_of_the_move_has_the_api_read_the_map_again(world, no_patience):
     def refuse(context, message):
         raise exception.ProjectMoves('it moves')
 
@@ -150,7 +193,7 @@ def test_users_inside_stacks_are_answered_by_the_cell_of_their_stack(world):
         assert tx.exec_driver_sql('SELECT user_project_id FROM stack WHERE id = ?', (rows.WEB,)).scalar() == rows.USERS
 
 
-def test_administrators_find_stacks_of_all_cells_and_name_a_cell_for_lists(world):
+def test_administrators_find_stacks_of_all_cells_and_name_a_cell_for_lists(world, no_patience):
     world.move('east')
     admin = {'project': OTHER, 'roles': 'admin,member,reader'}
     found = f'/v1/{OTHER}/stacks/web/{rows.WEB}'
@@ -163,6 +206,19 @@ def test_administrators_find_stacks_of_all_cells_and_name_a_cell_for_lists(world
     assert world.read(f'/v1/{OTHER}/stacks', headers={'X-Heatlite-Cell': 'west'}, **admin)[0] == 400
     world.put(Place('east', HOME))
     assert ask(world.api, 'DELETE', found, **admin).status_int == 503
+
+
+def test_a_list_of_all_projects_needs_the_name_of_a_cell(world, tmp_path):
+    (tmp_path / 'policy.yaml').write_text('"stacks:global_index": ""')
+    conf = in_process.options()
+    policy_options.set_defaults(conf)
+    conf.set_override('policy_file', str(tmp_path / 'policy.yaml'), group='oslo_policy')
+    api = world.another_api(conf)
+    world.move('east')
+    url = f'/v1/{PROJECT}/stacks?global_tenant=true'
+    refused = ask(api, 'GET', url)
+    assert (refused.status_int, 'X-Heatlite-Cell' in refused.json['error']['message']) == (400, True)
+    assert ask(api, 'GET', f'/v1/{PROJECT}/stacks').status_int == 200
 
 
 def test_a_cell_that_is_not_configured_is_no_reason_for_a_404(world):

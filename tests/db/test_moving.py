@@ -255,9 +255,9 @@ def test_a_move_that_is_ended_after_any_step_goes_on(filled):
 
 
 def test_it_says_where_a_project_is_already(filled):
-    assert move(filled, HOME).refused is None
+    assert move(filled, HOME).waited is None
     move(filled)
-    assert move(filled).refused is None
+    assert move(filled).waited is None
 
 
 def test_a_project_is_moved_to_one_cell_at_a_time(filled, make_database):

@@ -167,11 +167,8 @@ def test_a_project_is_moved_with_its_stacks_while_they_run(cells):
     assert (finished(large), finished(small)) == ('CREATE_COMPLETE', 'UPDATE_COMPLETE')
 
     assert {status for _at, status, _after in (*reader.answers, *other.answers)} == {200}
-    refused = [at for at, status, _after in writer.answers if status == 503]
-    assert {status for _at, status, _after in writer.answers} == {202, 503}
-    assert all(after for _at, status, after in writer.answers if status == 503)
-    print(f'a client was refused for {refused[-1] - refused[0]:.1f} s, {len(refused)} times; '
-          f'{len(reader.answers)} reads')
+    assert {status for _at, status, _after in writer.answers} == {202}      # they wait for the end of the move
+    print(f'{len(writer.answers)} updates, {len(reader.answers)} reads')
 
     made = cells.entries()
     assert set(made.values()) == {1} and len(made) == THINGS + 1 + 5        # nothing was made twice, nothing is missing
