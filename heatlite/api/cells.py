@@ -13,7 +13,7 @@ from zlib import crc32
 
 from heatlite.api.event_hub import Hub
 from heatlite.api.wsgi import Request, Services
-from heatlite.common import exception, metrics, runtime
+from heatlite.common import exception, metrics, retries, runtime
 from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.db import presence, project_cells, stacks
@@ -127,14 +127,13 @@ class Cells:
         """
         here = runtime.current()
         until = here.monotonic() + PATIENCE
-        while True:
-            try:
-                return self._answered(request, project_id, handler)
-            except exception.ProjectMoves:              # nothing was changed
-                if here.monotonic() >= until:
-                    raise
-                request.has_called = False
-                here.sleep(MOVING_SECONDS)
+
+        def answer() -> T:
+            request.has_called = False                  # a refusal for a move has changed nothing
+            return self._answered(request, project_id, handler)
+
+        return retries.call(answer, retries.MOVE, exception.ProjectMoves,
+                            gives_up=lambda _error: here.monotonic() >= until)
 
     def _answered(self, request: Request, project_id: str | None, handler: Callable[[], T]) -> T:
         """As `answered`, without waiting for a move."""

@@ -48,6 +48,8 @@ CONNECTION = Policy('service', tenacity.wait_exponential(multiplier=0.5), tenaci
 MIGRATION = Policy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_attempt(120))
 # A message that no engine takes.
 ENGINE = Policy('message', tenacity.wait_fixed(0.25))
+# A change of a project that is being moved to another cell.
+MOVE = Policy('move', tenacity.wait_fixed(0.2))
 
 
 def call(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type[E], ...], *,
