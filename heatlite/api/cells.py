@@ -168,10 +168,7 @@ class Cells:
 
     def is_here(self, services: Services, project_id: str, is_change: bool) -> bool:
         """Whether the project is in the cell of these services. Raises ProjectMoves for a change while it is moved."""
-        place = self._map.find(project_id)
-        if is_change and place.moving_to is not None:
-            raise presence.moved()
-        return place.cell == services.name
+        return self._place(project_id, is_change).cell == services.name
 
     def position(self, services: Services, project_id: str, position: int | None) -> int | None:
         """Where a stream of a project continues whose client has `position`, which may be one of another cell."""
@@ -180,10 +177,15 @@ class Cells:
             return position
         return place.numbers.translated(position)
 
-    def _of(self, project_id: str, is_change: bool) -> Services:
+    def _place(self, project_id: str, is_change: bool) -> Place:
+        """Where a project is. Raises ProjectMoves for a change while it is moved."""
         place = self._map.find(project_id)
         if is_change and place.moving_to is not None:
             raise presence.moved()
+        return place
+
+    def _of(self, project_id: str, is_change: bool) -> Services:
+        place = self._place(project_id, is_change)
         found = self._services.get(place.cell)
         if found is None:
             raise exception.HTTPServiceUnavailable(_('The project is in cell "%s", which is not configured here.')
