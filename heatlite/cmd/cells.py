@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.common import exception
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -93,9 +92,6 @@ def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
     from heatlite.db.moving import Move
     keys.check(conf)
     wanted = conf.command.cell
-    if wanted not in cells:
-        raise exception.Error(_('There is no cell "%(name)s"; there are: %(names)s.') % {
-            'name': wanted, 'names': ', '.join(cells)})
     for each in cells.values():
         keys.check_fits(conf, each)         # what is sealed is copied as it is
     portions = 0
