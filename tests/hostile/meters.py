@@ -1,9 +1,10 @@
-"""Peak memory of processes, and latencies of a neighbour."""
+"""Peak memory and CPU of processes, and latencies of a neighbour."""
 
 from __future__ import annotations
 
 import contextlib
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -42,6 +43,33 @@ def resident(pid: int, kind: str = 'VmRSS') -> int:
 def reset_peak(pid: int) -> None:
     with contextlib.suppress(OSError):
         Path(f'/proc/{pid}/clear_refs').write_text('5')
+
+
+def consumed(pid: int) -> float:
+    """Seconds of CPU a process has had; 0.0 for one that has ended."""
+    try:
+        fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+class Processor:
+    """CPU consumed by several processes since `reset`. `pids`: of programs; their children count as well."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._pids = list(pids)
+        self.reset()
+
+    def _all(self) -> dict[int, float]:
+        return {pid: consumed(pid) for pid in set().union(*(children(pid) for pid in self._pids))}
+
+    def reset(self) -> None:
+        self._before = self._all()
+
+    def seconds(self) -> float:
+        """Those of the process that consumed most: what an answer takes where nothing else runs."""
+        return max((now - self._before.get(pid, 0.0) for pid, now in self._all().items()), default=0.0)
 
 
 class Memory:

@@ -1,7 +1,7 @@
 """A selection of the hostile suite in every run: the harder cases at two stages, a minute of grown templates, peers.
 
-Memory, time to an answer, status and the life of every process are held to the budgets. The neighbour's latency is
-not: other tests run on the same machine meanwhile. `python -m tests.hostile` measures it.
+Memory, status and the life of every process are held to the budgets; of the time to an answer only its CPU is, and the
+neighbour's latency is not: other tests run on the same machine meanwhile. `python -m tests.hostile` measures both.
 """
 
 from __future__ import annotations
