@@ -58,8 +58,8 @@ class Server(http.server.BaseHTTPRequestHandler):
             case '/boast':
                 self.answer(200, TEMPLATE.encode(), Content_Length='9' * 30)
             case '/drip' | '/drip-head':
-                self.drip(b'HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n' if self.path == '/drip'
-                          else b'HTTP/1.1 200 OK\r\nX-A: ')
+                self.drip(*(b'HTTP/1.1 200 OK\r\n\r\n', b'\n') if self.path.startswith('/drip?')
+                          else (b'HTTP/1.1 200 OK\r\nX-A: ', b'\r\n\r\n'))
             case '/nonsense':
                 self.wfile.write(SECRET.encode() + b'\r\n\r\n')
             case _:
@@ -73,12 +73,14 @@ class Server(http.server.BaseHTTPRequestHandler):
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.wfile.write(body)
 
-    def drip(self, begin):
+    def drip(self, begin, end):
+        """An answer with a template, for who waits half a minute for it."""
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
             self.wfile.write(begin)
             for _ in range(300):
                 self.wfile.write(b'#')
                 time.sleep(0.1)
+            self.wfile.write(end + TEMPLATE.encode())
 
     def log_message(self, *_arguments):
         pass
@@ -131,11 +133,9 @@ FAILED = 'Could not retrieve template: Failed to retrieve template from http'
                                   '/boast', '/drip', '/drip-head', '/nonsense'))])
 def test_refusals(url, allowed, caplog, path, words):
     caplog.set_level(logging.DEBUG)
-    began = time.monotonic()
     said = refusal(f'{url.replace("//", f"//user:{SECRET}@")}{path}?sig={SECRET}')
     assert said.startswith(words), said
     assert SECRET not in said + caplog.text
-    assert time.monotonic() - began < 10
 
 
 def test_a_document_that_ends_early_is_not_taken_for_a_whole_one(url, allowed):

@@ -2,7 +2,6 @@
 
 import http.client
 import json
-import time
 
 import psutil
 import pytest
@@ -49,11 +48,9 @@ def test_errors_of_forms_are_documents(both, more, is_json):
 
 
 def test_forms_of_many_fields_are_refused_at_once(both):
-    began = time.monotonic()
     assert error_of('cfn', both.cfn(body=b'a=&' * (LIMIT // 3))[1]) == 'RequestLimitExceeded'
     many = b'&'.join(b'%x=' % number for number in range(150_000))
     assert error_of('cfn', both.cfn(body=many[:LIMIT])[1]) == 'RequestLimitExceeded'
-    assert time.monotonic() - began < 10.0
 
 
 def test_multipart_bodies_are_refused(both):

@@ -1,7 +1,6 @@
 """The CloudWatch API on the production profile, with boto3 as it is today: signatures, actions, signals."""
 
 import datetime
-import time
 from urllib.parse import urlencode
 
 import boto3
@@ -189,10 +188,8 @@ def test_old_signatures(cloud):
 def test_reads_need_no_engine(cloud, alpha):
     for engine in cloud.engines:
         engine.kill()
-    began = time.monotonic()
     alpha.list_metrics()
     alpha.describe_alarms()
-    assert time.monotonic() - began < 30
     cloud.start_engine().said('takes requests')
 
 

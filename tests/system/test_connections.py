@@ -68,15 +68,11 @@ def is_closed(peer):
 
 
 def test_silent_connections_do_not_close_the_door(service):
-    _, port = service()
+    _, port = service('heat_api.header_timeout=300')        # much longer than `wire.send` waits
     with crowd(port, 1030):
-        took = []
         for _ in range(20):
-            began = time.monotonic()
             status, _, body = wire.send(port, LIST)
-            took.append(time.monotonic() - began)
             assert (status, json.loads(body)) == (200, {'stacks': []})
-        assert sorted(took)[-2] < 0.25, took
 
 
 def test_connections_that_send_nothing_at_all(service):
@@ -221,14 +217,14 @@ def test_a_process_without_descriptors_goes_on(service):
 def test_many_requests_at_once_on_one_connection_take_turns(service):
     _, port = service()
     with closing_peer(port) as peer:
-        reader = threading.Thread(target=is_closed, args=(peer,), daemon=True)
+        answered = []
+        reader = threading.Thread(target=lambda: answered.append(is_closed(peer).count(b'HTTP/1.1 ')), daemon=True)
         reader.start()
         threading.Thread(target=lambda: peer.sendall(wire.request('GET', '/') * 5000), daemon=True).start()
-        began = time.monotonic()
         assert wire.send(port, LIST)[0] == 200
-        assert time.monotonic() - began < 1.0
         peer.shutdown(socket.SHUT_RDWR)
         reader.join()
+        assert answered[0] < 5000           # the other one was answered in between
 
 
 # --- TLS ---------------------------------------------------------------------------------------------------
