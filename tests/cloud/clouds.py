@@ -73,6 +73,9 @@ class Cloud:
         self._session = found.get_one(name).get_session()
         self._region = found.get_one(name).region_name
         self._local = urlparse(self._session.auth.auth_url).hostname in ('127.0.0.1', 'localhost')
+        if self._local:
+            # Its requests, of several threads, do not look for proxies in `os.environ`, which pytest changes meanwhile.
+            self._session.session.trust_env = False
 
     @property
     def root(self) -> str:
