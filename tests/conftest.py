@@ -63,9 +63,22 @@ SWEEPS = (
 # Tests in a few deployments, each of seconds. With HEATLITE_TEST_SHARE each of them is executed in one of these, and in
 # another one with another share.
 DEPLOYMENTS = (
-    'tests/system/test_canaries.py::test_answers', 'tests/system/test_commands.py::test_',
+    'tests/system/test_canaries.py::test_', 'tests/system/test_commands.py::test_',
     'tests/system/test_doors.py::test_any_server', 'tests/system/test_failover.py::test_',
     'tests/system/test_poison.py::test_a_lone_service_gives_up', 'tests/system/test_production.py::test_the_profile')
+# Scenarios and sets of scenarios, each of a minute or more on two busy cores, the longest first. With
+# HEATLITE_TEST_SHARE a quarter of them is executed, and another one with the next share.
+SCENARIOS = (
+    'tests/system/test_packages.py', 'tests/system/test_autoscaling.py', 'tests/system/test_two_regions.py',
+    'tests/simulation/test_nested.py::test_killed_', 'tests/system/test_chaos.py', 'tests/upgrade/test_load.py',
+    'tests/system/test_foretold.py', 'tests/simulation/test_restarter.py', 'tests/system/test_set_projects.py',
+    'tests/system/test_tutorial.py', 'tests/system/test_key_rotation.py', 'tests/simulation/test_project_templates.py',
+    'tests/simulation/test_scaling.py', 'tests/simulation/test_plans.py::test_random', 'tests/system/test_gabbi.py',
+    'tests/simulation/test_random_refactors.py', 'tests/simulation/test_crashes.py::test_killed_at_any_point',
+    'tests/simulation/test_bad_types.py', 'tests/system/test_set_kills.py', 'tests/simulation/test_aborts.py',
+    'tests/system/test_log_rates.py', 'tests/simulation/test_letting_go.py', 'tests/system/test_walk.py',
+    'tests/system/test_users.py')
+QUARTERS = 4
 SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/'))
 
 
@@ -97,15 +110,17 @@ def pytest_collection_modifyitems(config, items):
 
 
 def not_of_share(items):
-    """The tests of sweeps, and those in other deployments, that another share executes. It follows from their names
-    alone, whatever their order.
+    """The tests of sweeps, the scenarios, and the tests in other deployments, that another share executes. It follows
+    from their names alone, whatever their order.
 
     Sweeps begin with different shares: those that are shorter than there are shares would all be in the first ones.
     Tests of a file are in the same deployment: some go on with what others have made there."""
     if SHARES == 1:
         return []
-    left_out = []
-    for (name, several), group in swept(items).items():
+    others = tuple(name for number, name in enumerate(SCENARIOS) if number % QUARTERS != SHARE % QUARTERS)
+    left_out = [item for item in items if item.nodeid.startswith(others)]
+    here = [item for item in items if not item.nodeid.startswith(others)]
+    for (name, several), group in swept(here).items():
         group.sort(key=lambda each: each.nodeid)
         shares, beginning = (len(group), name.partition('::')[0]) if several else (SHARES, name)
         left_out += [item for number, item in enumerate(group, zlib.crc32(beginning.encode()))

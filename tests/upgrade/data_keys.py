@@ -7,6 +7,7 @@ class; and the `keep` of described types. Names that are computed are not seen.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,12 +21,17 @@ DESCRIPTION = 'keep'                        # key of a described type: {name: ho
 
 def found(engine: Path = ENGINE) -> list[str]:
     """The names, sorted. `engine`: the package of an engine, of this release or of another one."""
+    return list(_found(engine))
+
+
+@functools.cache
+def _found(engine: Path) -> tuple[str, ...]:
     names: set[str] = set()
     for path in sorted(engine.rglob('*.py')):
         names |= _of_module(ast.parse(path.read_text(encoding='utf-8')))
     for path in sorted(engine.rglob('*.yaml')):
         names |= set(_described(yaml.safe_load(path.read_text(encoding='utf-8'))))
-    return sorted(names)
+    return tuple(sorted(names))
 
 
 def _of_module(tree: ast.Module) -> set[str]:
