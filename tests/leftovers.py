@@ -6,6 +6,7 @@ another one only now and then, far away from its cause."""
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import signal
 import socket
@@ -93,6 +94,7 @@ STATE = {
     'a time-out of sockets': socket.getdefaulttimeout,
     'handlers of signals': lambda: {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)},
     'a limit of recursion': sys.getrecursionlimit,
+    'a level of disabled logs': lambda: logging.root.manager.disable,
 }
 
 

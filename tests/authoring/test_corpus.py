@@ -24,6 +24,12 @@ BROKEN = sorted((source.ROOT / 'docs/users/broken').glob('*.yaml'))
 OF_REQUESTS = {'get_file-json-object-content', 'nest-unused-file-with-bad-version'}
 
 
+@pytest.fixture(scope='module', autouse=True)
+def the_service():
+    yield
+    engine_driver.stop()
+
+
 def refusal(body):
     """The text with which the service refuses a stack; None if it does not."""
     try:
