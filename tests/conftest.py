@@ -24,22 +24,21 @@ FIRST = ('tests/simulation/', 'tests/system/', 'tests/hostile/', 'tests/plugins/
 
 # Left out by `make test`, with what the marker `thorough` says of single tests: long, or with real processes.
 THOROUGH = (
-    'contrib/plugins/twofellows/', 'tests/cloud/', 'tests/cmd/test_keys.py', 'tests/console/',
-    'tests/editing/test_program.py::test_hostile', 'tests/hostile/',
+    'contrib/plugins/approval/', 'contrib/plugins/process/', 'contrib/plugins/twofellows/test_twofellows_service.py',
+    'tests/api/test_console.py', 'tests/cloud/', 'tests/cmd/test_doctor.py::test_the_command',
+    'tests/cmd/test_doctor.py::test_what_cannot_start', 'tests/cmd/test_help.py::test_the_help_of_commands',
+    'tests/cmd/test_keys.py', 'tests/cmd/test_setup.py', 'tests/cmd/test_standard_output.py',
+    'tests/common/test_key_manager.py', 'tests/console/', 'tests/editing/test_program.py', 'tests/hostile/',
     'tests/isolation/test_production.py', 'tests/plugins/openstack/test_fault_matrix.py',
-    'tests/plugins/test_changes', 'tests/plugins/test_conformance.py::test_life',
-    'tests/plugins/test_drift.py::test_what_was_changed', 'tests/plugins/test_forced_deletes.py',
-    'tests/plugins/test_importing.py::test_an_object',
-    'tests/plugins/test_kit.py', 'tests/rpc/test_broker.py', 'tests/simulation/test_aborts.py',
-    'tests/simulation/test_alarm_types.py', 'tests/simulation/test_alarms.py', 'tests/simulation/test_crashes.py',
-    'tests/simulation/test_drift_watch.py::test_repairs_survive', 'tests/simulation/test_event_sinks.py',
-    'tests/simulation/test_explain.py::test_the_first_cause_is_found',
-    'tests/simulation/test_explain.py::test_faults_of_services',
-    'tests/simulation/test_forced_deletes.py::test_it_ends_whenever', 'tests/simulation/test_histories.py',
-    'tests/simulation/test_letting_go.py', 'tests/simulation/test_nested.py', 'tests/simulation/test_plans.py',
-    'tests/simulation/test_preemption.py', 'tests/simulation/test_preview.py', 'tests/simulation/test_restarter.py',
-    'tests/simulation/test_scaling.py', 'tests/simulation/test_software.py', 'tests/system/',
-    'tests/takeover/test_transfer.py', 'tests/upgrade/test_load.py')
+    'tests/plugins/openstack/test_services.py::test_nobody_at_home', 'tests/plugins/test_changes',
+    'tests/plugins/test_conformance.py::test_life', 'tests/plugins/test_drift.py::test_what_was_changed',
+    'tests/plugins/test_forced_deletes.py', 'tests/plugins/test_importing.py', 'tests/plugins/test_kit.py',
+    'tests/rpc/test_broker.py', 'tests/security/test_services.py', 'tests/simulation/', 'tests/system/',
+    'tests/takeover/test_command.py', 'tests/takeover/test_transfer.py', 'tests/upgrade/test_load.py')
+# Of those, a few quick ones for each part of an engine's work.
+QUICK = tuple(f'tests/simulation/test_{each}.py' for each in (
+    'cycles', 'deciding_types', 'drift', 'giving_way', 'plan_checks', 'reading', 'replacement_causes', 'request_tokens',
+    'restricted', 'sealing', 'settled', 'signals', 'stack_sets', 'statement_cache', 'unchanged'))
 
 
 # One test for each type, fault, seed, database or kind of process, each of seconds. HEATLITE_TEST_SHARE=2/4 executes
@@ -84,7 +83,7 @@ SHARE, SHARES = map(int, os.environ.get('HEATLITE_TEST_SHARE', '1/1').split('/')
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_itemcollected(item):
-    if item.nodeid.startswith(THOROUGH):
+    if item.nodeid.startswith(THOROUGH) and not item.nodeid.startswith(QUICK):
         item.add_marker(pytest.mark.thorough)
 
 
