@@ -16,15 +16,23 @@ if TYPE_CHECKING:
 _NAME = re.compile(r'[a-z0-9][a-z0-9-]{0,39}\Z')
 
 
-def databases(conf: ConfigOpts) -> dict[str, Database]:
-    """By name, in the order of [cells] names; empty without the option. Raises Error for an option that is wrong."""
+def names(conf: ConfigOpts) -> list[str]:
+    """[cells] names, with their options registered; empty without the option. Raises Error for a wrong name."""
     config.register(conf)
     config.register_cells(conf)
-    found: dict[str, Database] = {}
+    found: list[str] = []
     for name in conf.cells.names:
         if not _NAME.match(name) or name == HOME or name in found:
             raise exception.Error(_('[cells] names: "%s" is no name of another cell (lower-case letters, digits and '
                                     'hyphens, each once, and not "home").') % name)
+        found.append(name)
+    return found
+
+
+def databases(conf: ConfigOpts) -> dict[str, Database]:
+    """By name, in the order of [cells] names; empty without the option. Raises Error for an option that is wrong."""
+    found: dict[str, Database] = {}
+    for name in names(conf):
         url = conf[options.cell_group(name)].connection
         if not url:
             raise exception.Error(_('The option [%s] connection is not set.') % options.cell_group(name))

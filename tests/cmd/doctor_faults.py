@@ -42,6 +42,9 @@ def resource_mapping():
     return {'Acme::Lamp': Lamp}
 """
 
+EAST = {'cells.names': 'east', 'cell_east.connection': 'sqlite:///{folder}/good.sqlite',
+        'cell_east.transport_url': 'fake://'}
+
 FAULTS = (
     # the options
     Fault('an option that does not exist', 'configuration', ['sweep_intervall', 'did you mean sweep_interval'],
@@ -145,4 +148,17 @@ FAULTS = (
     Fault('a bus for notifications that is down', 'broker-notifications', ['127.0.0.1:1: Connection refused'],
           {'oslo_messaging_notifications.driver': 'messagingv2',
            'oslo_messaging_notifications.transport_url': 'rabbit://ann:hidden@127.0.0.1:1/'}),
+    # other cells
+    Fault('a cell with the name of the home cell', 'cells', ['"home" is no name of another cell'],
+          {'cells.names': 'home'}),
+    Fault('a cell without a database', 'cells', ['[cell_east]', 'connection is not set'],
+          {**EAST, 'cell_east.connection': ''}),
+    Fault('a cell of an earlier release', 'cell-databases', ['Cell "east"', 'They have version 0001', 'db_sync'],
+          {**EAST, 'cell_east.connection': 'sqlite:///{folder}/old.sqlite'}),
+    Fault('a cell whose database is down', 'cell-databases', ['Cell "east"', '[cell_east] connection'],
+          {**EAST, 'cell_east.connection': 'mysql+pymysql://ann:hidden@127.0.0.1:1/heatlite'}),
+    Fault('a cell with another key', 'cell-databases', ['Cell "east"', 'encrypted with another key'],
+          {**EAST, 'DEFAULT.auth_encryption_key': 'x' * 32}),
+    Fault('a cell whose broker is down', 'cell-brokers', ['Cell "east"', '127.0.0.1:1: Connection refused'],
+          {**EAST, 'cell_east.transport_url': 'rabbit://ann:hidden@127.0.0.1:1/'}),
 )

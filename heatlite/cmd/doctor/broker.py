@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ssl
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,10 +42,13 @@ def is_named(site: Site) -> Iterator[Finding]:
 
 def reachable(site: Site) -> Iterator[Finding]:
     """All hosts: the failure of one is found before that of the last."""
-    _url, hosts = messaging.peers(site.conf)
+    yield from unreachable(site, messaging.peers(site.conf)[1])
+
+
+def unreachable(site: Site, hosts: Sequence[TransportHost]) -> Iterator[Finding]:
     problems = [problem for host in hosts if (problem := site.connect(host.hostname, host.port))]
     for problem in problems:
-        yield Finding(_('Each host of [DEFAULT] transport_url accepts connections.'), problem, _(
+        yield Finding(_('Each host of transport_url accepts connections.'), problem, _(
             'Start RabbitMQ there, correct host and port in transport_url, or open the firewall between both.'),
             FAILED if len(problems) == len(hosts) else WARNING)
 
@@ -81,9 +84,10 @@ def channel(site: Site, host: TransportHost, virtual_host: str) -> Iterator[Chan
         yield connection.channel()
 
 
-def first(site: Site) -> tuple[TransportHost, str]:
-    """(host, virtual host): the first host that accepts connections. Raises OSError."""
-    url, hosts = messaging.peers(site.conf)
+def first(site: Site, transport_url: str | None = None) -> tuple[TransportHost, str]:
+    """(host, virtual host): the first host that accepts connections. Raises OSError. `transport_url`: that of [DEFAULT]
+    unless said."""
+    url, hosts = messaging.peers(site.conf, transport_url)
     for host in hosts:
         if not site.connect(host.hostname, host.port):
             return host, url.virtual_host or '/'
@@ -194,9 +198,13 @@ def _taken(topic: str) -> Finding:
 
 
 def is_answered(site: Site) -> Iterator[Finding]:
+    yield from is_received(site, site.conf.engine.topic)
+
+
+def is_received(site: Site, topic: str, transport_url: str | None = None) -> Iterator[Finding]:
+    """`transport_url`: as in `first`."""
     from amqp import exceptions
-    host, virtual_host = first(site)
-    topic = site.conf.engine.topic
+    host, virtual_host = first(site, transport_url)
     expected = _('Engines receive from the queue "%s".') % topic
     fix = _('Start heatlite-engine; transport_url and [engine] topic have to be the same on all hosts.')
     try:

@@ -221,11 +221,15 @@ def _postgresql_rights(database: Database) -> list[str]:
 # --- contents ---------------------------------------------------------------------------------------------
 
 def schema(site: Site) -> Iterator[Finding]:
-    found = sync.version(site.database)
+    yield from schema_of(site.database)
+
+
+def schema_of(database: Database) -> Iterator[Finding]:
+    found = sync.version(database)
     if found == sync.HEAD:
         return
     if found is not None and found > sync.HEAD:
-        yield _newer(found, missing_columns(site.database))
+        yield _newer(found, missing_columns(database))
         return
     yield Finding(_('The tables have version %s.') % sync.HEAD,
                   _('They have version %s.') % found if found else _('There are no tables.'),
@@ -284,9 +288,13 @@ def storage(site: Site) -> Iterator[Finding]:
 
 
 def key_fits(site: Site) -> Iterator[Finding]:
+    yield from key_of(site.database, site)
+
+
+def key_of(database: Database, site: Site) -> Iterator[Finding]:
     key_manager.load(site.conf, site.timeout)              # if the check of it is left out
     try:
-        sealing.check_keys(site.database, crypt.keyring(site.conf))
+        sealing.check_keys(database, crypt.keyring(site.conf))
     except exception.InvalidEncryptionKey:
         yield Finding(_('A key of the configuration decrypts the stored secrets.'),
                       _('They are encrypted with another key than [DEFAULT] auth_encryption_key.'),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from heatlite.cmd.doctor import broker, configuration, database, extensions, files, identity, services
+from heatlite.cmd.doctor import broker, cells, configuration, database, extensions, files, identity, services
 from heatlite.cmd.doctor.checks import Check
 
 GROUPS: tuple[tuple[Check, ...], ...] = (
     (*configuration.CHECKS, *files.CHECKS, *extensions.CHECKS), database.CHECKS, broker.CHECKS,
-    (*identity.CHECKS, *services.CHECKS))
+    cells.CHECKS, (*identity.CHECKS, *services.CHECKS))
 CHECKS: tuple[Check, ...] = tuple(check for group in GROUPS for check in group)
