@@ -66,7 +66,7 @@ def plan_change(body: Body, stack_id: str, limits: Limits) -> messages.CreatePla
             raise _only_updates_refresh()
         return messages.CreatePlan(action=action, stack_id=stack_id)
     if action != messages.UPDATE:
-        raise messages.wrong('action', _('update or delete'), action)
+        raise exception.InvalidField('action', _('update or delete'), action)
     if body.get('revision') is not None:
         return _plan_of_revision(body, stack_id, refresh)
     patch = 'existing' in body and boolean('existing', body['existing'])
@@ -194,7 +194,7 @@ def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> _Update:
     existing = patch or ('existing' in body and boolean('existing', body['existing']))
     forgotten = body.get('clear_parameters') or ()
     if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
-        raise messages.wrong('clear_parameters', _('a list of names'), forgotten)
+        raise exception.InvalidField('clear_parameters', _('a list of names'), forgotten)
     return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'converge': converge,
             'existing': existing,
             'clear_parameters': tuple(forgotten) if existing else ()}
@@ -220,16 +220,16 @@ def _source(body: Body, limits: Limits, required: bool) -> _Source:
     """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`."""
     files = body.get('files') or {}
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
-        raise messages.wrong('files', _('a map of names and texts'), type(files).__name__)
+        raise exception.InvalidField('files', _('a map of names and texts'), type(files).__name__)
     names = body.get('environment_files') or ()
     if not all(isinstance(name, str) for name in _listed('environment_files', names)):
-        raise messages.wrong('environment_files', _('a list of names in "files"'), names)
+        raise exception.InvalidField('environment_files', _('a list of names in "files"'), names)
     missing = [name for name in names if name not in files]
     if missing and not body.get('files_container'):
         raise exception.HTTPBadRequest(_('Environment files are missing in "files": %s') % ', '.join(missing))
     container = body.get('files_container')
     if container is not None and not isinstance(container, str):
-        raise messages.wrong('files_container', _('a name'), container)
+        raise exception.InvalidField('files_container', _('a name'), container)
     template, text = documents.template(body, limits)
     if template is None and required:
         raise exception.HTTPBadRequest(_('No template specified'))
@@ -249,18 +249,18 @@ def _environment(body: Body, limits: Limits, ignore: bool) -> dict[str, object]:
 def _parameters(body: Body) -> Mapping[str, object]:
     given = body.get('parameters', {})
     if not isinstance(given, Mapping):
-        raise messages.wrong('parameters', _('a map of names and values'), given)
+        raise exception.InvalidField('parameters', _('a map of names and values'), given)
     return given
 
 
 def _imports(body: Body) -> dict[str, object]:
     given = body.get('imports') or {}
     if not isinstance(given, Mapping) or not all(isinstance(path, str) for path in given):
-        raise messages.wrong('imports', _('a map of resources and objects'), given)
+        raise exception.InvalidField('imports', _('a map of resources and objects'), given)
     return dict(given)
 
 
 def _listed(key: str, value: object) -> Sequence[object]:
     if not isinstance(value, list | tuple):
-        raise messages.wrong(key, _('a list'), value)
+        raise exception.InvalidField(key, _('a list'), value)
     return value

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.rpc import messages
 
 LONGEST_TAG = 80                            # characters
 LONGEST_NAME = 255
@@ -111,9 +110,9 @@ def text(body: Mapping[str, object], key: str, most: int = sys.maxsize) -> str |
     if value is None:
         return None
     if not isinstance(value, str):
-        raise messages.wrong(key, _('a text'), value)
+        raise exception.InvalidField(key, _('a text'), value)
     if len(value) > most:
-        raise messages.wrong(key, _('at most %s characters') % most, value)
+        raise exception.InvalidField(key, _('at most %s characters') % most, value)
     return value
 
 

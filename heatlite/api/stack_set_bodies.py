@@ -44,7 +44,7 @@ def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
     _check_keys(body, KEYS | {'name'})
     name = body.get('name')
     if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-        raise messages.wrong('name', _('a name of at most %d characters') % LONGEST_NAME, name)
+        raise exception.InvalidField('name', _('a name of at most %d characters') % LONGEST_NAME, name)
     given = _given(body, limits, places)
     if 'template' not in given:
         raise exception.HTTPBadRequest(_('A stack set needs a template.'))
@@ -152,7 +152,7 @@ def _given(body: Body, limits: Limits, places: Places) -> dict[str, object]:
     for name, kind in (('overrides', Mapping), ('region_order', list)):
         if body.get(name) is not None:
             if not isinstance(body[name], kind):
-                raise messages.wrong(name, _('a map') if kind is Mapping else _('a list'), body[name])
+                raise exception.InvalidField(name, _('a map') if kind is Mapping else _('a list'), body[name])
             found[name] = body[name]
     if body.get('on_removal') is not None:
         found['on_removal'] = body['on_removal']
@@ -163,7 +163,7 @@ def _given(body: Body, limits: Limits, places: Places) -> dict[str, object]:
 
 def _members(given: object) -> list[Mapping[str, object]]:
     if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
-        raise messages.wrong('members', _('a list of maps'), type(given).__name__)
+        raise exception.InvalidField('members', _('a list of maps'), type(given).__name__)
     if not 0 < len(given) <= MOST_SET_MEMBERS:
         raise exception.HTTPBadRequest(_('A stack set has 1 to %d members.') % MOST_SET_MEMBERS)
     for member in given:
@@ -176,14 +176,14 @@ def _members(given: object) -> list[Mapping[str, object]]:
 
 def _number(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise messages.wrong(name, _('a number, or per cent as in "25%"'), value)
+        raise exception.InvalidField(name, _('a number, or per cent as in "25%"'), value)
     return str(value)
 
 
 def _files(body: Body) -> Mapping[str, str]:
     files = body.get('files') or {}
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
-        raise messages.wrong('files', _('a map of names and texts'), type(files).__name__)
+        raise exception.InvalidField('files', _('a map of names and texts'), type(files).__name__)
     return files
 
 
@@ -198,7 +198,7 @@ def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dic
             _('The environment of a stack set has only parameters and a resource_registry, not: %s') % ', '.join(other))
     parameters = body.get('parameters')
     if parameters is not None and not isinstance(parameters, Mapping):
-        raise messages.wrong('parameters', _('a map'), type(parameters).__name__)
+        raise exception.InvalidField('parameters', _('a map'), type(parameters).__name__)
     values = {**documents.section(sections, environments.PARAMETERS), **(parameters or {})}
     is_given = parameters is not None or bool(sections.get(environments.PARAMETERS))
     return {**environments.with_parameters({environments.REGISTRY: sections.get(environments.REGISTRY) or {}}),

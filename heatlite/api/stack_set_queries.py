@@ -37,7 +37,7 @@ def members(given: object, places: Places) -> list[Member]:
     known = {REGIONS, EXCEPT, PROJECTS}
     if not isinstance(given, Mapping) or not given or set(given) - known or (
             given.get(REGIONS, ALL) != ALL) or (EXCEPT in given and REGIONS not in given):
-        raise messages.wrong('member_query', _(
+        raise exception.InvalidField('member_query', _(
             '{"regions": "all"}, with "except" and a list of regions, "projects", or both'), given)
     regions = _regions(given, places) if REGIONS in given else None
     projects = _projects(given[PROJECTS], places) if PROJECTS in given else None
@@ -70,10 +70,10 @@ def _regions(given: Mapping[str, object], places: Places) -> list[str]:
 def _projects(given: object, places: Places) -> list[Mapping[str, str]]:
     wanted = {} if given == ALL else given
     if not isinstance(wanted, Mapping) or set(wanted) - {*FILTERS, 'tags', EXCEPT}:
-        raise messages.wrong(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), given)
+        raise exception.InvalidField(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), given)
     for name in FILTERS:
         if name in wanted and not isinstance(wanted[name], str):
-            raise messages.wrong(name, _('an id'), wanted[name])
+            raise exception.InvalidField(name, _('an id'), wanted[name])
     tags = _texts('tags', wanted.get('tags'), _('a list of tags'))
     excepted = frozenset(_texts(EXCEPT, wanted.get(EXCEPT), _('a list of ids')))
     found = places.projects(messages.ListProjects(wanted.get('domain_id'), wanted.get('parent_id'), tuple(tags)))
@@ -86,7 +86,7 @@ def _projects(given: object, places: Places) -> list[Mapping[str, str]]:
 def _texts(name: str, value: object, what: str) -> list[str]:
     found = [] if value is None else value
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise messages.wrong(name, what, found)
+        raise exception.InvalidField(name, what, found)
     return found
 
 

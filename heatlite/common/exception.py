@@ -98,6 +98,16 @@ class HTTPBadRequest(BadRequest):
     """A request that the API itself refuses; the wire name that clients see for malformed input."""
 
 
+class InvalidField(HTTPBadRequest):
+    """A field of a request body that is not what it must be. `expected`: a phrase."""
+
+    wire_name = 'HTTPBadRequest'
+
+    def __init__(self, name: str, expected: str, found: object) -> None:
+        super().__init__(_('Invalid value for "%(name)s": expected %(expected)s, found %(found)r.')
+                         % {'name': name, 'expected': expected, 'found': found})
+
+
 class HTTPForbidden(_OneMessage):
     http_code = 403
     cfn_code = 'AccessDenied'

@@ -12,8 +12,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Final, Self, TypedDict, TypeVar
 
-from heatlite.common import documents, exception
-from heatlite.common.i18n import _
+from heatlite.common import documents
 from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
@@ -552,10 +551,3 @@ class Wake(Message):
     """Asks one engine, or any, to look at this stack (a cast). Losing it costs a sweep interval, not a stack."""
 
     stack_id: str
-
-
-def wrong(name: str, expected: str, found: object) -> exception.HTTPBadRequest:
-    """The error for a field of a request body."""
-    return exception.HTTPBadRequest(
-        _('Invalid value for "%(name)s": expected %(expected)s, found %(found)r.')
-        % {'name': name, 'expected': expected, 'found': found})

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from heatlite.api import finding
 from heatlite.api.query import LONGEST_NAME, text
 from heatlite.api.wsgi import Request
-from heatlite.common import limits
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import guards
 from heatlite.db.guards import Guards
@@ -62,7 +62,7 @@ def set_lock(req: Request, stack_name: str, stack_id: str) -> View:
     stack, _former = _found(req, stack_name, stack_id)
     reason = text(req.require_json(), 'reason', LONGEST_NAME)
     if not reason:
-        raise messages.wrong('reason', _('a text'), reason)
+        raise exception.InvalidField('reason', _('a text'), reason)
     req.call(messages.LockStack(stack.id, reason))
     return _lock(_found(req, stack_name, stack_id)[1])
 
@@ -89,15 +89,15 @@ def _protections(body: Mapping[str, object]) -> tuple[ProtectionDocument, ...]:
     """Parses the body. Raises HTTPBadRequest, naming the field."""
     given = body.get('protections')
     if not isinstance(given, list):
-        raise messages.wrong('protections', _('a list'), type(given).__name__)
+        raise exception.InvalidField('protections', _('a list'), type(given).__name__)
     if len(given) > limits.MOST_PROTECTIONS:
-        raise messages.wrong('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
+        raise exception.InvalidField('protections', _('at most %d') % limits.MOST_PROTECTIONS, len(given))
     found: dict[str, ProtectionDocument] = {}
     for number, each in enumerate(given):
         at = f'protections.{number}'
         protection = _protection(at, each)
         if protection['path'] in found:
-            raise messages.wrong(f'{at}.path', _('a path that is given once'), protection['path'])
+            raise exception.InvalidField(f'{at}.path', _('a path that is given once'), protection['path'])
         found[protection['path']] = protection
     return tuple(found.values())
 
@@ -105,18 +105,19 @@ def _protections(body: Mapping[str, object]) -> tuple[ProtectionDocument, ...]:
 def _removed(body: Mapping[str, object]) -> tuple[str, ...]:
     given = body.get('remove', [])
     if not isinstance(given, list) or len(given) > limits.MOST_PROTECTIONS:
-        raise messages.wrong('remove', _('a list of at most %d paths') % limits.MOST_PROTECTIONS, type(given).__name__)
+        raise exception.InvalidField('remove', _('a list of at most %d paths') % limits.MOST_PROTECTIONS,
+                                     type(given).__name__)
     return tuple(_path(f'remove.{number}', each) for number, each in enumerate(given))
 
 
 def _protection(at: str, given: object) -> ProtectionDocument:
     if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
-        raise messages.wrong(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
+        raise exception.InvalidField(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
     path = _path(f'{at}.path', given.get('path'))
     deny = given.get('deny')
     if not isinstance(deny, list) or not deny or not all(isinstance(each, str) and each in set(Denial)
                                                          for each in deny):
-        raise messages.wrong(f'{at}.deny', _('a list of %s') % ', '.join(Denial), str(deny)[:LONGEST_NAME])
+        raise exception.InvalidField(f'{at}.deny', _('a list of %s') % ', '.join(Denial), str(deny)[:LONGEST_NAME])
     reason = _text(f'{at}.reason', given.get('reason'), LONGEST_NAME)
     return {'path': path, 'deny': sorted(set(deny)), 'reason': reason or ''}
 
@@ -124,11 +125,11 @@ def _protection(at: str, given: object) -> ProtectionDocument:
 def _path(at: str, given: object) -> str:
     path = _text(at, given, limits.PROTECTION_PATH)
     if path is None or (path and not all(path.split('/'))):
-        raise messages.wrong(at, _('names of resources, separated by slashes, or an empty text'), path)
+        raise exception.InvalidField(at, _('names of resources, separated by slashes, or an empty text'), path)
     return path
 
 
 def _text(at: str, given: object, most: int) -> str | None:
     if given is not None and (not isinstance(given, str) or len(given) > most):
-        raise messages.wrong(at, _('a text of at most %d characters') % most, str(given)[:LONGEST_NAME])
+        raise exception.InvalidField(at, _('a text of at most %d characters') % most, str(given)[:LONGEST_NAME])
     return given

@@ -43,7 +43,7 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mappi
     stacks = _listed(body, 'stacks', MOST_REFACTORED)
     moves = _listed(body, 'moves', MOST_MOVES) if body.get('moves') is not None else []
     if not stacks:
-        raise messages.wrong('stacks', _('at least one stack'), stacks)
+        raise exception.InvalidField('stacks', _('at least one stack'), stacks)
     known: dict[str, str] = {}
     parsed = tuple(_stack(req, each, known) for each in stacks)
     return parsed, tuple({end: _place(move, end, known) for end in ENDS} for move in moves)
@@ -74,7 +74,7 @@ def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> 
 def _place(move: Mapping[str, object], end: str, known: Mapping[str, str]) -> Mapping[str, str]:
     given = move.get(end)
     if not isinstance(given, Mapping):
-        raise messages.wrong(end, _('a map with a stack and a resource'), given)
+        raise exception.InvalidField(end, _('a map with a stack and a resource'), given)
     stack = _text(given, 'stack')
     return {'stack': known.get(stack, stack), 'resource': _text(given, 'resource')}
 
@@ -82,12 +82,12 @@ def _place(move: Mapping[str, object], end: str, known: Mapping[str, str]) -> Ma
 def _listed(body: Mapping[str, object], key: str, most: int) -> list[Mapping[str, object]]:
     given = body.get(key)
     if not isinstance(given, list) or len(given) > most or not all(isinstance(each, Mapping) for each in given):
-        raise messages.wrong(key, _('a list of at most %d maps') % most, type(given).__name__)
+        raise exception.InvalidField(key, _('a list of at most %d maps') % most, type(given).__name__)
     return given
 
 
 def _text(given: Mapping[str, object], key: str) -> str:
     found = given.get(key)
     if not isinstance(found, str) or not 0 < len(found) <= LONGEST_NAME:
-        raise messages.wrong(key, _('a name of at most %d characters') % LONGEST_NAME, found)
+        raise exception.InvalidField(key, _('a name of at most %d characters') % LONGEST_NAME, found)
     return found

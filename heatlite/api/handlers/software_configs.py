@@ -36,7 +36,7 @@ def create(req: Request) -> View:
     body = req.require_json()
     options = body.get('options') or {}
     if not isinstance(options, dict):
-        raise messages.wrong('options', _('a map'), options)
+        raise exception.InvalidField('options', _('a map'), options)
     made = req.call(messages.CreateSoftwareConfig(
         name=text(body, 'name', LONGEST_NAME), group=text(body, 'group', LONGEST_NAME), config=body.get('config'),
         inputs=tuple(_items(body, 'inputs', _INPUT_KEYS)), outputs=tuple(_items(body, 'outputs', _OUTPUT_KEYS)),
@@ -61,21 +61,21 @@ def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
     """Inputs or outputs with their defaults. Raises HTTPBadRequest for invalid ones."""
     found = body.get(key) or []
     if not isinstance(found, list):
-        raise messages.wrong(key, _('a list of maps'), found)
+        raise exception.InvalidField(key, _('a list of maps'), found)
     return [_item(key, each, known) for each in found]
 
 
 def _item(key: str, given: object, known: tuple[str, ...]) -> View:
     if not isinstance(given, dict):
-        raise messages.wrong(key, _('a list of maps'), given)
+        raise exception.InvalidField(key, _('a list of maps'), given)
     unknown = [name for name in given if name not in known]
     if unknown:
-        raise messages.wrong(key, _('items with some of the keys %s') % ', '.join(known), unknown)
+        raise exception.InvalidField(key, _('items with some of the keys %s') % ', '.join(known), unknown)
     if not isinstance(given.get('name'), str):
-        raise messages.wrong(key, _('items with a name'), given)
+        raise exception.InvalidField(key, _('items with a name'), given)
     completed = {'type': 'String', **given}
     if completed['type'] not in TYPES:
-        raise messages.wrong(key, _('a type of %s') % ', '.join(TYPES), completed['type'])
+        raise exception.InvalidField(key, _('a type of %s') % ', '.join(TYPES), completed['type'])
     if key == 'outputs':
         completed['error_output'] = boolean('error_output', given.get('error_output', False))
     return completed

@@ -46,7 +46,7 @@ def create(req: Request) -> View:
         _check_config(req, tx, body.get('config_id'))
     server_id = text(body, 'server_id', LONGEST_ID)
     if not server_id:
-        raise messages.wrong('server_id', _('the id of a server'), server_id)
+        raise exception.InvalidField('server_id', _('the id of a server'), server_id)
     made = req.call(messages.CreateSoftwareDeployment(
         config_id=body['config_id'], server_id=server_id, input_values=_map(body, 'input_values') or {},
         **_state(body), stack_user_project_id=text(body, 'stack_user_project_id', LONGEST_PROJECT_ID) or None))
@@ -89,7 +89,7 @@ def _check_config(req: Request, tx: Connection, config_id: object) -> None:
 def _map(body: View, key: str) -> View | None:
     value = body.get(key) or None
     if value is not None and not isinstance(value, dict):
-        raise messages.wrong(key, _('a map'), value)
+        raise exception.InvalidField(key, _('a map'), value)
     return value
 
 

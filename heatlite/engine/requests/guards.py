@@ -44,7 +44,7 @@ class Guards:
             root_id = self._root(tx, context, message.stack_id).id
             found = changed(guards.of(tx, root_id).protections, wanted, removed)
             if len(found) > limits.MOST_PROTECTIONS:
-                raise messages.wrong('protections', _('at most %d with those that the stack has')
+                raise exception.InvalidField('protections', _('at most %d with those that the stack has')
                                      % limits.MOST_PROTECTIONS, len(found))
             guards.set_protections(tx, root_id, found)
             return found

@@ -203,7 +203,7 @@ class Plans:
             case messages.DELETE:
                 row, found = self._actions.foresee_delete(context, message.stack_id)
             case _:
-                raise messages.wrong('action', ', '.join(messages.PLANNED), message.action)
+                raise exception.InvalidField('action', ', '.join(messages.PLANNED), message.action)
         check_idle(row)
         if row.action == Action.SUSPEND and message.action == messages.UPDATE:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
