@@ -75,7 +75,7 @@ def may_equal(old: object, new: object) -> bool:
 
 
 def _decides_by_values(kind: type[Resource]) -> bool:
-    if issubclass(kind, StackResource):     # updated in any case
+    if issubclass(kind, StackResource):     # updated, unless its nested stack is not visited
         return False
     return any(getattr(kind, name) is not getattr(Resource, name) for name in BY_VALUES)
 

@@ -7,13 +7,15 @@ from collections.abc import Mapping
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff, imports, unknowns
-from heatlite.engine.reconcile.executor import StepExecutor
+from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.settled import has_known_inputs
 from heatlite.engine.reconcile.step_context import StepContext, stored_definition
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
+from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import Registry
 from heatlite.planning.decide import Verdict
 from heatlite.planning.replacement import ReplacementCause
@@ -74,9 +76,18 @@ class DryExecutor(StepExecutor):
             self.gone.add(row.name)
         if verdict.cause is not None:
             self.causes[row.name], self.stored[row.name] = verdict.cause, stored['Properties']
-        doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: ask(wanted)[0])
+        doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: (
+            UNCHANGED if self._may_stay(row, kind, wanted, stored) else ask(wanted)[0]))
         if doubt is not None:
             self.doubts[row.name] = doubt
         self.property_changes[row.name] = diff.property_changes(
             self.contexts.resource_as_stored(row, work), definition, observed)
         return verdict
+
+    def _may_stay(self, row: ResourceState, kind: type[Resource], wanted: rsrc_defn.ResourceDefinition,
+                  stored: rsrc_defn.ResourceDefinition) -> bool:
+        """Whether the nested stack of a resource with the definition `wanted` need not be visited."""
+        return (issubclass(kind, StackResource) and row.physical_id is not None
+                and wanted['Properties'] == stored['Properties'] and wanted.metadata() == stored.metadata()
+                and self._is_as_applied(row, wanted.resource_type) and has_known_inputs(self.objects.kind_of(row))
+                and self.facade.nesting.is_settled(row.physical_id, wanted))

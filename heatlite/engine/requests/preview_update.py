@@ -257,7 +257,9 @@ class Preview:
             change.nested = stored
         is_known_here = _is_known(run.executor.contexts.begin(step))
         try:
-            definition, mask = self._defined(ahead, run, step, resource, row, stored)
+            definition, mask = (
+                self._stored(stored) if stored is not None and row.name in run.executor.settled     # it stays as it is
+                else self._defined(ahead, run, step, resource, row, stored))
         except Exception as error:
             if is_known_here:
                 raise
