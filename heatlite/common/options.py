@@ -176,7 +176,7 @@ ENGINE: list[Opt] = [
     FloatOpt('stall_timeout', default=10.0, min=2.0,
              help='Seconds of CPU time after which an engine whose main loop stands still is ended and started again; '
                   'three times as many seconds of any time when it uses none.'),
-    IntOpt('renew_above', default=64, min=0,
+    IntOpt('renew_above', default=48, min=0,
            help='MiB beyond its size at the start that an engine without stacks may keep; with more it leaves its '
                 'place to a new process. 0: no limit.'),
     IntOpt('max_stacks', default=1000, min=1,
