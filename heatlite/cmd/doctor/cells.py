@@ -9,7 +9,7 @@ from dataclasses import replace
 from heatlite.cmd.doctor import broker, database
 from heatlite.cmd.doctor.checks import Check, Finding
 from heatlite.cmd.doctor.site import Site, with_timeouts
-from heatlite.common import config, exception, messaging, options
+from heatlite.common import exception, messaging, options
 from heatlite.common.i18n import _
 from heatlite.db.cells import names
 from heatlite.db.connection import Database
@@ -38,7 +38,7 @@ def are_described(site: Site) -> Iterator[Finding]:
 
 def databases(site: Site) -> Iterator[Finding]:
     """Each of them: reached, of this release, with secrets that the key decrypts."""
-    for name in _registered(site):
+    for name in names(site.conf):
         url = site.conf[options.cell_group(name)].connection
         try:
             with closing(Database(with_timeouts(url, site.timeout))) as found:
@@ -51,22 +51,17 @@ def databases(site: Site) -> Iterator[Finding]:
 
 def brokers(site: Site) -> Iterator[Finding]:
     """Each host of each of them."""
-    for name in _registered(site):
+    for name in names(site.conf):
         url, hosts = messaging.peers(site.conf, site.conf[options.cell_group(name)].transport_url)
         if messaging.connects(url):
             yield from _of(name, broker.unreachable(site, hosts))
 
 
 def are_answered(site: Site) -> Iterator[Finding]:
-    for name in _registered(site):
+    for name in names(site.conf):
         given = site.conf[options.cell_group(name)]
         if messaging.connects(messaging.peers(site.conf, given.transport_url)[0]):
             yield from _of(name, broker.is_received(site, given.topic or site.conf.engine.topic, given.transport_url))
-
-
-def _registered(site: Site) -> list[str]:
-    config.register_cells(site.conf)
-    return names(site.conf)
 
 
 def _of(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:

@@ -31,6 +31,7 @@ from heatlite.engine.reconcile.step_failures import StepFailures
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.types.registry import Registry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, waiting
@@ -154,8 +155,12 @@ class StepExecutor:
         wanted = work.wanted()
         return (self._leased.row.action == Action.UPDATE and row.fingerprint == work.fingerprint
                 and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
-                and (is_waiting(self._leased.row, row.name) or (has_known_inputs(self.objects.kind_of(row))
-                     and self.facade.nesting.is_settled(row.physical_id, wanted))))
+                and (is_waiting(self._leased.row, row.name) or self._has_settled_stack(row, wanted)))
+
+    def _has_settled_stack(self, row: ResourceState, wanted: ResourceDefinition) -> bool:
+        """Whether nothing can have changed in the nested stack of a resource whose definition is still `wanted`."""
+        return (row.physical_id is not None and has_known_inputs(self.objects.kind_of(row))
+                and self.facade.nesting.is_settled(row.physical_id, wanted))
 
     # --- calling handlers -------------------------------------------------------------------------------
 

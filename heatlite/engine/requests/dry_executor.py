@@ -11,7 +11,6 @@ from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import NothingStored
-from heatlite.engine.reconcile.settled import has_known_inputs
 from heatlite.engine.reconcile.step_context import StepContext, stored_definition
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
@@ -87,7 +86,6 @@ class DryExecutor(StepExecutor):
     def _may_stay(self, row: ResourceState, kind: type[Resource], wanted: rsrc_defn.ResourceDefinition,
                   stored: rsrc_defn.ResourceDefinition) -> bool:
         """Whether the nested stack of a resource with the definition `wanted` need not be visited."""
-        return (issubclass(kind, StackResource) and row.physical_id is not None
-                and wanted['Properties'] == stored['Properties'] and wanted.metadata() == stored.metadata()
-                and self._is_as_applied(row, wanted.resource_type) and has_known_inputs(self.objects.kind_of(row))
-                and self.facade.nesting.is_settled(row.physical_id, wanted))
+        return (issubclass(kind, StackResource) and wanted['Properties'] == stored['Properties']
+                and wanted.metadata() == stored.metadata() and self._is_as_applied(row, wanted.resource_type)
+                and self._has_settled_stack(row, wanted))

@@ -45,7 +45,7 @@ class Guards:
             found = changed(guards.of(tx, root_id).protections, wanted, removed)
             if len(found) > limits.MOST_PROTECTIONS:
                 raise exception.InvalidField('protections', _('at most %d with those that the stack has')
-                                     % limits.MOST_PROTECTIONS, len(found))
+                                             % limits.MOST_PROTECTIONS, len(found))
             guards.set_protections(tx, root_id, found)
             return found
 
