@@ -59,11 +59,11 @@ class Known:
     """Where one function is known: all rows of its name, those for conditions apart."""
 
     name: str
-    rows: tuple[versions.Function, ...]
-    condition_rows: tuple[versions.Function, ...]
+    rows: tuple[versions.FunctionVersions, ...]
+    condition_rows: tuple[versions.FunctionVersions, ...]
 
     @property
-    def hot(self) -> list[versions.Function]:
+    def hot(self) -> list[versions.FunctionVersions]:
         """Its forms in HOT, oldest first; those for conditions only when it has no other."""
         return ([row for row in self.rows if row.since is not None]
                 or [row for row in self.condition_rows if row.since is not None])

@@ -90,7 +90,7 @@ def decoded(payload: str, encoding: str | None) -> bytes:
     return payload.encode('latin-1', 'replace') if payload.isascii() else payload.encode()
 
 
-class Containers(Referred):
+class SecretContainers(Referred):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         if thing['type'] not in ('generic', 'rsa', 'certificate'):
             raise BadRequest("Provided object does not match schema 'Container': type")
@@ -148,7 +148,7 @@ class Orders(Referred):
 
 
 class KeyManagerService(Service):
-    classes = {'secrets': Secrets, 'containers': Containers, 'orders': Orders}
+    classes = {'secrets': Secrets, 'containers': SecretContainers, 'orders': Orders}
 
     def own_routes(self) -> Iterable[Route]:
         secrets, containers = self.collection('secrets'), self.collection('containers')

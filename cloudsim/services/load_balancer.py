@@ -204,7 +204,7 @@ class Pools(Part):
             monitors.drop(monitor)
 
 
-class Members(Part):
+class PoolMembers(Part):
     def root_of(self, call: Call, thing: Thing) -> Thing:
         pool = self.service.collection('pools').table.get(thing.hidden['parent'])
         root: Thing = pool.hidden['root']
@@ -299,7 +299,7 @@ class L7Rules(Part):
 
 
 class LoadBalancerService(Service):
-    classes = {'loadbalancers': LoadBalancers, 'listeners': Listeners, 'pools': Pools, 'members': Members,
+    classes = {'loadbalancers': LoadBalancers, 'listeners': Listeners, 'pools': Pools, 'members': PoolMembers,
                'healthmonitors': HealthMonitors, 'l7policies': L7Policies, 'rules': L7Rules}
 
     def own_routes(self) -> Iterable[Route]:

@@ -12,7 +12,7 @@ from cloudsim.service import Route, Service
 from cloudsim.store import Thing
 
 
-class Detailed(Collection):
+class DetailedShares(Collection):
     def routes(self) -> list[Any]:
         return [*super().routes(), ('GET', f'{self.kind.path}/detail', self.do_details)]
 
@@ -24,7 +24,7 @@ class Detailed(Collection):
         return 200, listing.page(call, self, self.candidates(call, None))
 
 
-class Shares(Detailed):
+class Shares(DetailedShares):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         data, types = thing.data, self.service.collection('types')
         if data['share_proto'] not in ('NFS', 'CIFS', 'GlusterFS', 'HDFS', 'CephFS', 'MapRFS'):
@@ -107,13 +107,13 @@ class Shares(Detailed):
                                           for each in self.get(call, id)['export_locations']]}
 
 
-class Snapshots(Detailed):
+class ShareSnapshots(DetailedShares):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         share = self.service.collection('shares').get(call, thing['share_id'])
         thing.data.update(share_proto=share['share_proto'], share_size=share['size'], size=share['size'])
 
 
-class ShareNetworks(Detailed):
+class ShareNetworks(DetailedShares):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         thing.hidden['services'] = []
 
@@ -133,7 +133,7 @@ class ShareNetworks(Detailed):
         return 200, {'share_network': self.view(call, thing)}
 
 
-class SecurityServices(Detailed):
+class SecurityServices(DetailedShares):
     def candidates(self, call: Call, parent: str | None) -> list[Thing]:
         network = self.service.collection('share-networks').table.get(call.asked('share_network_id') or '')
         found = super().candidates(call, parent)
@@ -143,7 +143,7 @@ class SecurityServices(Detailed):
         return listing.MISSING if name == 'share_network_id' else super().filterable(thing, name)
 
 
-class Types(Collection):
+class ShareTypes(Collection):
     def named(self, call: Call, wanted: str) -> Thing:
         found = self.table.get(wanted) or next(iter(self.table.find('name', wanted)), None)
         if found is None:
@@ -173,8 +173,8 @@ class Types(Collection):
 
 
 class SharedFileSystemService(Service):
-    classes = {'shares': Shares, 'snapshots': Snapshots, 'share-networks': ShareNetworks,
-               'security-services': SecurityServices, 'types': Types}
+    classes = {'shares': Shares, 'snapshots': ShareSnapshots, 'share-networks': ShareNetworks,
+               'security-services': SecurityServices, 'types': ShareTypes}
 
     def own_routes(self) -> Iterable[Route]:
         shares, networks, types = (self.collection(name) for name in ('shares', 'share-networks', 'types'))

@@ -18,21 +18,21 @@ OF_ACTIONS = (('Create', 'create'), ('Update', 'update'), ('CancelUpdate', 'upda
 _PARAMETER = re.compile(r'\{[^}]*\}')
 
 
-class Call(NamedTuple):
+class AuditedCall(NamedTuple):
     """A request that changes something: the action of CADF, and the type URI of its target."""
 
     action: str
     type_uri: str
 
 
-def of(method: str, route: str | None, is_signed: bool = False) -> Call | None:
+def of(method: str, route: str | None, is_signed: bool = False) -> AuditedCall | None:
     """What a request to a route, or an action of AWS's APIs, changes; None: nothing.
 
     Without a route - refused before it was found - the method decides; with `is_signed`, an API with AWS's signatures,
     where methods say nothing, it may be a change.
     """
     if route is None and is_signed:
-        return Call('unknown', BASE)
+        return AuditedCall('unknown', BASE)
     if route is not None and not route.startswith('/'):
         return _of_action(route)
     if method not in ACTIONS:
@@ -42,12 +42,12 @@ def of(method: str, route: str | None, is_signed: bool = False) -> Call | None:
     if last in READS:
         return None
     if last not in VERBS:
-        return Call(ACTIONS[method], '/'.join([BASE, *parts]))
+        return AuditedCall(ACTIONS[method], '/'.join([BASE, *parts]))
     base = 'update' if method == 'POST' else ACTIONS[method]
-    return Call(f'{base}/{last}', '/'.join([BASE, *parts[:-1]]))
+    return AuditedCall(f'{base}/{last}', '/'.join([BASE, *parts[:-1]]))
 
 
-def _of_action(name: str) -> Call | None:
+def _of_action(name: str) -> AuditedCall | None:
     found = next((action for begin, action in OF_ACTIONS if name.startswith(begin)), None)
     noun = 'alarms' if 'Alarm' in name else 'stacks'
-    return None if found is None else Call(found, f'{BASE}/{noun}')
+    return None if found is None else AuditedCall(found, f'{BASE}/{noun}')

@@ -12,14 +12,14 @@ from typing import TypeVar
 from zlib import crc32
 
 from heatlite.api.event_hub import Hub
-from heatlite.api.wsgi import Request, Services
+from heatlite.api.wsgi import HandlerServices, Request
 from heatlite.common import exception, metrics, retries, runtime
 from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.db import presence, project_cells, stacks
 from heatlite.db.connection import Database
 from heatlite.db.moving import MAP_SECONDS
-from heatlite.db.project_cells import HOME, Place
+from heatlite.db.project_cells import HOME, ProjectPlace
 from heatlite.rpc.cells import Cell
 
 T = TypeVar('T')
@@ -39,7 +39,7 @@ class _Read:
     """What was read of the map; `at`: when that began. `error`: why it could not be read."""
 
     at: float
-    place: Place | None = None
+    place: ProjectPlace | None = None
     error: exception.DatabaseUnavailable | None = None
 
     def is_fresh(self, now: float) -> bool:
@@ -56,7 +56,7 @@ class ProjectMap:
         self._known: ExpiringCache[_Read] = ExpiringCache(MOST, MAP_SECONDS)
         self._turns = [threading.Lock() for _number in range(TURNS)]
 
-    def find(self, project_id: str) -> Place:
+    def find(self, project_id: str) -> ProjectPlace:
         """One SELECT for all requests of a project that wait. Raises DatabaseUnavailable."""
         return self._fresh(project_id) or self._read(project_id)
 
@@ -64,7 +64,7 @@ class ProjectMap:
         """Has the place read anew."""
         self._known.remove(project_id)
 
-    def _fresh(self, project_id: str) -> Place | None:
+    def _fresh(self, project_id: str) -> ProjectPlace | None:
         known = self._known.get(project_id)
         if known is None or not known.is_fresh(runtime.current().monotonic()):
             return None
@@ -72,7 +72,7 @@ class ProjectMap:
             raise exception.DatabaseUnavailable(reason=known.error)
         return known.place
 
-    def _read(self, project_id: str) -> Place:
+    def _read(self, project_id: str) -> ProjectPlace:
         with self._turns[crc32(project_id.encode()) % TURNS]:
             place = self._fresh(project_id)         # another request has read it meanwhile
             if place is not None:
@@ -91,7 +91,8 @@ class ProjectMap:
 class Cells:
     """The services of all cells, the home cell first."""
 
-    def __init__(self, home: Services, others: Mapping[str, Cell], hub: Callable[[Database], Hub] | None) -> None:
+    def __init__(self, home: HandlerServices, others: Mapping[str, Cell],
+                 hub: Callable[[Database], Hub] | None) -> None:
         """`hub(database)`: makes that of event streams, if the API has them."""
         self._map = ProjectMap(home.database)
         self._owners: ExpiringCache[str] = ExpiringCache(MOST, OWNER_SECONDS)
@@ -105,10 +106,10 @@ class Cells:
             metrics.streams.set_function(lambda: sum(hub.count for hub in hubs))
 
     @property
-    def all(self) -> list[Services]:
+    def all(self) -> list[HandlerServices]:
         return list(self._services.values())
 
-    def chosen(self, request: Request) -> Services | None:
+    def chosen(self, request: Request) -> HandlerServices | None:
         """The cell that an administrator names in the header; None: none is named. Raises HTTPBadRequest."""
         name = request.headers.get(HEADER)
         if name is None or not request.context.is_admin:
@@ -166,25 +167,25 @@ class Cells:
                         raise
         raise missing
 
-    def is_here(self, services: Services, project_id: str, is_change: bool) -> bool:
+    def is_here(self, services: HandlerServices, project_id: str, is_change: bool) -> bool:
         """Whether the project is in the cell of these services. Raises ProjectMoves for a change while it is moved."""
         return self._place(project_id, is_change).cell == services.name
 
-    def position(self, services: Services, project_id: str, position: int | None) -> int | None:
+    def position(self, services: HandlerServices, project_id: str, position: int | None) -> int | None:
         """Where a stream of a project continues whose client has `position`, which may be one of another cell."""
         place = self._map.find(project_id)
         if position is None or place.numbers is None or place.cell != services.name:
             return position
         return place.numbers.translated(position)
 
-    def _place(self, project_id: str, is_change: bool) -> Place:
+    def _place(self, project_id: str, is_change: bool) -> ProjectPlace:
         """Where a project is. Raises ProjectMoves for a change while it is moved."""
         place = self._map.find(project_id)
         if is_change and place.moving_to is not None:
             raise presence.moved()
         return place
 
-    def _of(self, project_id: str, is_change: bool) -> Services:
+    def _of(self, project_id: str, is_change: bool) -> HandlerServices:
         place = self._place(project_id, is_change)
         found = self._services.get(place.cell)
         if found is None:
@@ -210,6 +211,7 @@ class Cells:
                 yield found
 
 
-def joined(home: Services, others: Mapping[str, Cell], hub: Callable[[Database], Hub] | None = None) -> Services:
+def joined(home: HandlerServices, others: Mapping[str, Cell],
+           hub: Callable[[Database], Hub] | None = None) -> HandlerServices:
     """The services of the home cell, with those of the other cells beside them, if there are any."""
     return Cells(home, others, hub).all[0] if others else home

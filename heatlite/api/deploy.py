@@ -9,7 +9,7 @@ from wsgiref.types import WSGIApplication, WSGIEnvironment
 from oslo_config import cfg
 
 from heatlite.api import audit_calls, cells, faults, openapi, readiness, routes, wsgi
-from heatlite.api.event_hub import Bounds, Hub
+from heatlite.api.event_hub import EventStreamBounds, Hub
 from heatlite.api.middleware import noauth
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.answer_headers import AnswerHeaders
@@ -50,11 +50,11 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     check_lists(conf)
     policy = Policy(conf)
     table = tuple(table)
-    bounds = Bounds.of(conf)
-    services = wsgi.Services(conf, database, engine, policy, Hub(database, bounds))
+    bounds = EventStreamBounds.of(conf)
+    services = wsgi.HandlerServices(conf, database, engine, policy, Hub(database, bounds))
     application: Application = Router(table, cells.joined(services, others, partial(Hub, bounds=bounds)))
     for layer in reversed(_layers(conf, policy, identity or authentication(conf), outside(conf, database, engine),
-                                  openapi.Description(table))):
+                                  openapi.ApiDescription(table))):
         application = layer(application)
     return application
 
@@ -192,7 +192,7 @@ def console(conf: cfg.ConfigOpts) -> list[Layer]:
     if not conf.console.enabled:
         return []
     # Imported here: a service without the console does not load it.
-    from heatlite.api.console.identity import Identity
+    from heatlite.api.console.identity import IdentityService
     from heatlite.api.console.layer import ConsoleLayer
     match conf.paste_deploy.flavor or KEYSTONE:
         case 'noauth':
@@ -201,7 +201,7 @@ def console(conf: cfg.ConfigOpts) -> list[Layer]:
             url = identity_url(conf)
             if url is None:
                 raise exception.Error('[console] enabled: [keystone_authtoken] www_authenticate_uri is not set')
-            return [partial(ConsoleLayer, project=None, identity=Identity(url, _verification(conf)))]
+            return [partial(ConsoleLayer, project=None, identity=IdentityService(url, _verification(conf)))]
         case flavor:
             raise exception.Error(f'[console] enabled: there is no login with [paste_deploy] flavor {flavor}')
 

@@ -26,7 +26,7 @@ class _Gap:
     until: float                # by the clock of the caller
 
 
-class Cursor:
+class EventCursor:
     """`top`: the highest number that was read."""
 
     def __init__(self, newest: Sequence[int], now: float) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from oslo_config import cfg
 
-from heatlite.api.event_cursor import Cursor
+from heatlite.api.event_cursor import EventCursor
 from heatlite.common import exception, metrics, outages, runtime
 from heatlite.common.i18n import _
 from heatlite.db import event_stream
@@ -40,7 +40,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
-class Bounds:
+class EventStreamBounds:
     """Options of [event_streams]. Seconds."""
 
     poll: float = 0.5
@@ -51,14 +51,14 @@ class Bounds:
     listeners_of_project: int = 1000
 
     @classmethod
-    def of(cls, conf: cfg.ConfigOpts) -> Bounds:
+    def of(cls, conf: cfg.ConfigOpts) -> EventStreamBounds:
         given = conf.event_streams
         return cls(given.poll_interval, given.heartbeat, given.longest, given.listeners,
                    given.listeners_in_threads, given.listeners_per_project)
 
 
 @dataclass(frozen=True)
-class Scope:
+class StreamScope:
     """What a listener gets: everything of a project, or of one stack and the stacks nested in it. `owner`: the project
     in whose name it listens."""
 
@@ -74,20 +74,20 @@ class Scope:
 class Hub:
     """The listeners of this process. Thread-safe."""
 
-    def __init__(self, database: Database, bounds: Bounds, clock: Clock = time.monotonic) -> None:
+    def __init__(self, database: Database, bounds: EventStreamBounds, clock: Clock = time.monotonic) -> None:
         self.database = database
         self.bounds = bounds
         self.clock = clock
         self._lock = threading.Lock()
-        self._listeners: dict[tuple[str, str], dict[int, Listener]] = {}
+        self._listeners: dict[tuple[str, str], dict[int, EventStream]] = {}
         self._owners: dict[str, int] = {}
         self._count = 0
-        self._cursor: Cursor | None = None
+        self._cursor: EventCursor | None = None
         self._is_running = False
         metrics.streams.set_function(lambda: self._count)
 
-    def listen(self, scope: Scope, render: Render, position: int | None = None, seconds: float | None = None,
-               is_stopping: Callable[[], bool] | None = None, is_left: Callable[[], bool] | None = None) -> Listener:
+    def listen(self, scope: StreamScope, render: Render, position: int | None = None, seconds: float | None = None,
+               is_stopping: Callable[[], bool] | None = None, is_left: Callable[[], bool] | None = None) -> EventStream:
         """A new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the option.
 
         `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
@@ -108,8 +108,8 @@ class Hub:
                 self._cursor = self._begin()
             if position is not None and position > self._cursor.top and position > self._newest():
                 position = None                     # of another database: one that was restored is behind its clients
-            made = Listener(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping,
-                            is_left)
+            made = EventStream(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping,
+                               is_left)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
             self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
             self._count += 1
@@ -118,7 +118,7 @@ class Hub:
                 threading.Thread(target=self._run, name='events', daemon=True).start()
         return made
 
-    def leave(self, listener: Listener) -> None:
+    def leave(self, listener: EventStream) -> None:
         with self._lock:
             among = self._listeners.get(listener.scope.key, {})
             if among.pop(id(listener), None) is None:
@@ -161,9 +161,9 @@ class Hub:
         metrics.stream_events.inc(len(read))
         metrics.stream_lag.observe(max(0.0, (runtime.current().now() - oldest).total_seconds()))
 
-    def _begin(self) -> Cursor:
+    def _begin(self) -> EventCursor:
         with self.database.reader() as tx:
-            return Cursor(event_stream.newest(tx, NEWEST), self.clock())
+            return EventCursor(event_stream.newest(tx, NEWEST), self.clock())
 
     def _newest(self) -> int:
         with self.database.reader() as tx:
@@ -213,7 +213,7 @@ class Hub:
                 time.sleep(0)
 
 
-class Listener:
+class EventStream:
     """One stream as the body of an answer: an iterator over chunks, which waits for events.
 
     `position`: the client's, None: it has none. What was committed before this listener began is read from the database
@@ -239,7 +239,7 @@ class Listener:
         'scope',
     )
 
-    def __init__(self, hub: Hub, scope: Scope, render: Render, top: int, floor: int, position: int | None,
+    def __init__(self, hub: Hub, scope: StreamScope, render: Render, top: int, floor: int, position: int | None,
                  until: float, is_stopping: Callable[[], bool] | None,
                  is_left: Callable[[], bool] | None = None) -> None:
         self.scope = scope

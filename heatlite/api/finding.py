@@ -19,7 +19,7 @@ from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
-Row = TypeVar('Row', stacks.Identity, stacks.Stack)
+Row = TypeVar('Row', stacks.Identity, stacks.StoredStack)
 
 _UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z', re.I)
 
@@ -35,7 +35,7 @@ def visible(req: Request, found: Row | None, stack_name: str) -> Row:
     return found
 
 
-def _may_see(req: Request, found: stacks.Identity | stacks.Stack) -> bool:
+def _may_see(req: Request, found: stacks.Identity | stacks.StoredStack) -> bool:
     return req.context.may_see(found.project_id, found.user_project_id)
 
 
@@ -109,11 +109,11 @@ def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Ident
     return visible(req, found, found.name)
 
 
-def url(req: Request, found: stacks.Identity | stacks.Stack) -> str:
+def url(req: Request, found: stacks.Identity | stacks.StoredStack) -> str:
     return links.stack_url(req.base, found.project_id, found.name, found.id)
 
 
-def fresh_outputs(req: Request, found: stacks.Stack) -> list[Mapping[str, object]]:
+def fresh_outputs(req: Request, found: stacks.StoredStack) -> list[Mapping[str, object]]:
     """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
     meanwhile."""
     stored = list(found.outputs or ())

@@ -137,7 +137,7 @@ def of_parameters(tx: Connection, stack: stacks.Identity) -> Mask:
     return masking.of_documents(stored.document, stored.environment)
 
 
-def of_resource(tx: Connection, stack: stacks.Identity, row: resources.Shown | None = None) -> Mask:
+def of_resource(tx: Connection, stack: stacks.Identity, row: resources.ShownResource | None = None) -> Mask:
     """The mask of the secrets of a resource and of those it refers to; without `row` of the whole stack. One SELECT."""
     return Mask(resources.secrets(tx, stack.id, None if row is None else [row.id, *(row.requires or {}).values()]))
 

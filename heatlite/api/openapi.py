@@ -254,7 +254,7 @@ def _responses(route: Route, about: Operation) -> Json:
             '5XX': {'description': 'A fault of the service', **fault}}
 
 
-class Description:
+class ApiDescription:
     """Serves the document, which is made at the first request."""
 
     def __init__(self, table: Iterable[Route]) -> None:

@@ -31,7 +31,7 @@ class MethodNotAllowed(exception.HTTPMethodNotAllowed):
 class Router:
     """The innermost layer: matches requests against the route table, which is compiled once."""
 
-    def __init__(self, table: Iterable[wsgi.Route], services: wsgi.Services) -> None:
+    def __init__(self, table: Iterable[wsgi.Route], services: wsgi.HandlerServices) -> None:
         self._services = services
         self._paths: dict[str, dict[str, wsgi.Route]] = {}
         for route in table:

@@ -12,7 +12,7 @@ from typing import Any, TypedDict
 
 from heatlite.api import bodies, documents, stack_set_queries
 from heatlite.api.query import LONGEST_NAME, natural
-from heatlite.api.stack_set_queries import Places
+from heatlite.api.stack_set_queries import RegionsAndProjects
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS, Limits
@@ -39,7 +39,7 @@ SHAPES: Mapping[str, type] = {
 SECRET = ('parameters', 'overrides')                # hidden if the members' template hides any parameter
 
 
-def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
+def create(body: Body, limits: Limits, places: RegionsAndProjects) -> messages.CreateStack:
     """Raises HTTPBadRequest. `places`: for a query."""
     _check_keys(body, KEYS | {'name'})
     name = body.get('name')
@@ -56,7 +56,7 @@ def create(body: Body, limits: Limits, places: Places) -> messages.CreateStack:
 
 
 def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limits,
-           places: Places) -> messages.UpdateStack:
+           places: RegionsAndProjects) -> messages.UpdateStack:
     """Parses the body of an update. `stored`: the settings that the set has. Raises HTTPBadRequest."""
     _check_keys(body, KEYS)
     given = _given(body, limits, places)
@@ -65,7 +65,7 @@ def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limi
     return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
 
 
-class Settings(TypedDict):
+class StackSetSettings(TypedDict):
     """The settings of a set; those of its members by name are `parameters` with one of `overrides` over them."""
 
     template: str
@@ -79,7 +79,7 @@ class Settings(TypedDict):
     on_removal: str
 
 
-def settings(stored: Mapping[str, object]) -> Settings:
+def settings(stored: Mapping[str, object]) -> StackSetSettings:
     """The settings of a set, from the parameters of its stack as they are stored.
 
     Raises ValueError for those of another stack, which has a resource of the type under the same name."""
@@ -95,7 +95,7 @@ def settings(stored: Mapping[str, object]) -> Settings:
             'on_removal': parsed['on_removal']}
 
 
-def merged(stored: Mapping[str, object], message: messages.Source) -> Settings:
+def merged(stored: Mapping[str, object], message: messages.Source) -> StackSetSettings:
     """The settings of a set after a create or an update."""
     return settings({**stored, **message.environment['parameters']})
 
@@ -134,7 +134,7 @@ def _of_stack(body: Body) -> dict[str, object]:
     return {name: body[name] for name in OF_STACK if name in body}
 
 
-def _given(body: Body, limits: Limits, places: Places) -> dict[str, object]:
+def _given(body: Body, limits: Limits, places: RegionsAndProjects) -> dict[str, object]:
     """What the body says of the properties of the set, as values of parameters."""
     found: dict[str, object] = {}
     document, text = documents.template(body, limits)

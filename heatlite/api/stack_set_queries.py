@@ -24,14 +24,14 @@ Member = dict[str, object]
 
 
 @dataclass(frozen=True)
-class Places:
+class RegionsAndProjects:
     """`regions()`: names of all regions. `projects(wanted)`: [{id, name}] of projects of the caller."""
 
     regions: Callable[[], Sequence[str]]
     projects: Callable[[messages.ListProjects], Sequence[Mapping[str, str]]]
 
 
-def members(given: object, places: Places) -> list[Member]:
+def members(given: object, places: RegionsAndProjects) -> list[Member]:
     """The members that a query finds: {regions: all, except: [names], projects: all or {domain_id, parent_id, tags,
     except: [ids]}}. Without `regions` that of this service, without `projects` the caller's. Raises HTTPBadRequest."""
     known = {REGIONS, EXCEPT, PROJECTS}
@@ -55,7 +55,7 @@ def members(given: object, places: Places) -> list[Member]:
             for region in regions for each in projects]
 
 
-def _regions(given: Mapping[str, object], places: Places) -> list[str]:
+def _regions(given: Mapping[str, object], places: RegionsAndProjects) -> list[str]:
     excepted = _texts(EXCEPT, given.get(EXCEPT), _('a list of regions'))
     found = places.regions()
     unknown = sorted(set(excepted) - set(found))
@@ -67,7 +67,7 @@ def _regions(given: Mapping[str, object], places: Places) -> list[str]:
     return left
 
 
-def _projects(given: object, places: Places) -> list[Mapping[str, str]]:
+def _projects(given: object, places: RegionsAndProjects) -> list[Mapping[str, str]]:
     wanted = {} if given == ALL else given
     if not isinstance(wanted, Mapping) or set(wanted) - {*FILTERS, 'tags', EXCEPT}:
         raise exception.InvalidField(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), given)

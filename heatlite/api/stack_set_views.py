@@ -9,9 +9,9 @@ from typing import TypedDict
 
 from heatlite.api import stack_set_bodies, views
 from heatlite.api.links import Link
-from heatlite.api.stack_set_bodies import Settings
+from heatlite.api.stack_set_bodies import StackSetSettings
 from heatlite.common.documents import mapping
-from heatlite.db.stacks import Identity, Stack
+from heatlite.db.stacks import Identity, StoredStack
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import steps, waves
 from heatlite.planning.states import Action, ResourceState, Status
@@ -21,7 +21,7 @@ PLACE = ('region_name', 'project_id', 'credential_secret_id', 'ca_cert', 'insecu
 SHOWN = ('max_concurrent', 'failure_tolerance', 'region_order', 'on_removal')
 
 
-class Answer(TypedDict):
+class MemberPreview(TypedDict):
     """What an engine says of a member that is to be updated. `changes`: action -> number of resources; None if the
     service of the member does not say, with the `reason`."""
 
@@ -54,7 +54,7 @@ class Inside:
         return row.physical_id if row is not None and row.action is not Action.DELETE else None
 
 
-def whole(found: Stack, settings: Settings, inside: Inside, at: list[Link]) -> View:
+def whole(found: StoredStack, settings: StackSetSettings, inside: Inside, at: list[Link]) -> View:
     """A set with its settings; parameters that may hold secrets are masked."""
     every = members(settings, inside)
     is_hidden = stack_set_bodies.hides(settings['template'])
@@ -73,7 +73,7 @@ def _masked(value: object) -> object:
     return {name: _masked(each) for name, each in value.items()} if isinstance(value, Mapping) else HIDDEN_TEXT
 
 
-def members(settings: Settings, inside: Inside) -> list[View]:
+def members(settings: StackSetSettings, inside: Inside) -> list[View]:
     """All members, in the order of the set; those that are still to be removed come last."""
     given = {stack_set_bodies.named(each): each for each in settings['members']}
     place = dict(_waves(settings, given))
@@ -83,7 +83,7 @@ def members(settings: Settings, inside: Inside) -> list[View]:
                     for name in inside.rows if name not in given]
 
 
-def _waves(settings: Settings, given: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, int]]:
+def _waves(settings: StackSetSettings, given: Mapping[str, Mapping[str, object]]) -> Iterator[tuple[str, int]]:
     size = waves.concurrent(settings['max_concurrent'], len(given))
     regions = {name: str(member.get('region_name') or '') for name, member in given.items()}
     for number, wave in enumerate(waves.waves(regions, size, settings['region_order']), 1):
@@ -104,7 +104,7 @@ def _context(inside: Inside, name: str) -> Mapping[str, object]:
     return mapping(inside.applied.get(name, {}).get('context'))
 
 
-def _state(name: str, settings: Settings, member: Mapping[str, object], inside: Inside) -> str:
+def _state(name: str, settings: StackSetSettings, member: Mapping[str, object], inside: Inside) -> str:
     """pending, running, failed, outdated or current."""
     row = inside.rows.get(name)
     if row is None or row.action is Action.INIT:
@@ -126,18 +126,18 @@ def _leaving(row: ResourceState) -> str:
     return 'failed' if row.status is Status.FAILED else 'removing'
 
 
-def _values(settings: Settings, name: str) -> dict[str, object]:
+def _values(settings: StackSetSettings, name: str) -> dict[str, object]:
     return {**settings['parameters'], **(settings['overrides'].get(name) or {})}
 
 
-def asked(settings: Settings, inside: Inside) -> list[View]:
+def asked(settings: StackSetSettings, inside: Inside) -> list[View]:
     """The members as engines are asked about them. Their secrets go no further than the members' clouds."""
     return [{'name': name, **{key: member.get(key) for key in PLACE}, 'stack_id': inside.stack_id(name),
              'parameters': _values(settings, name)}
             for member in settings['members'] for name in [stack_set_bodies.named(member)]]
 
 
-def previewed(after: Settings, inside: Inside, answers: Mapping[str, Answer]) -> View:
+def previewed(after: StackSetSettings, inside: Inside, answers: Mapping[str, MemberPreview]) -> View:
     """What an update would do, per member: create, update, none, delete, keep; unknown if its service does not say."""
     found: list[View] = []
     for name, answer in answers.items():

@@ -57,6 +57,6 @@ def _property(properties: Mapping[int, Mapping[str, object]], number: int, name:
     return list(found.get(name) or ()) if isinstance(found, Mapping) else []
 
 
-def _reference(row: resources.Shown) -> object:
+def _reference(row: resources.ShownResource) -> object:
     """The result of get_resource; the engine stores it with the attributes, under the empty name."""
     return (row.attributes or {}).get('')

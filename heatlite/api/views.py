@@ -48,7 +48,7 @@ def stack_summary(base: str, stack: stacks.Summary, with_project: bool) -> View:
     return view
 
 
-def stack_detail(base: str, stack: stacks.Stack, outputs: Iterable[Mapping[str, object]] | None) -> View:
+def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping[str, object]] | None) -> View:
     """A stack with details. `outputs` None omits the key."""
     description = stack.description or NO_DESCRIPTION
     view: View = {
@@ -93,7 +93,7 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, found: resources.Shown, required_by: Iterable[str], parent: str | None = None,
+def resource(stack_url: str, found: resources.ShownResource, required_by: Iterable[str], parent: str | None = None,
              nested_url: str | None = None) -> View:
     """A resource without details. `parent`: resource of the outer stack that owns this one's stack."""
     created = isotime(found.created_at)
@@ -119,7 +119,7 @@ def resource(stack_url: str, found: resources.Shown, required_by: Iterable[str],
 
 # --- events ----------------------------------------------------------------------------------------------
 
-def event(stack_url: str, found: events.Shown, root_url: str | None = None) -> View:
+def event(stack_url: str, found: events.ShownEvent, root_url: str | None = None) -> View:
     """An event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
     resource_url = links.resource_url(stack_url, found.resource_name)
     shown = [links.link(links.event_url(resource_url, found.uuid)), links.link(resource_url, 'resource'),
@@ -138,7 +138,7 @@ def event(stack_url: str, found: events.Shown, root_url: str | None = None) -> V
     }
 
 
-def event_detail(stack_url: str, found: events.Shown) -> View:
+def event_detail(stack_url: str, found: events.ShownEvent) -> View:
     return {**event(stack_url, found), 'resource_type': found.resource_type,
             'resource_properties': found.properties or {}}
 

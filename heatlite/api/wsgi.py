@@ -48,7 +48,7 @@ class Body(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Services:
+class HandlerServices:
     """What handlers use, made once per process. `hub`: of event streams, which only the REST API has.
 
     `name`: of the cell; `cells`: where there are several.
@@ -60,22 +60,22 @@ class Services:
     policy: Policy
     hub: Hub | None = None
     name: str = HOME
-    cells: Cells | None = None
+    cells: CellDirectory | None = None
 
 
-class Cells(Protocol):
+class CellDirectory(Protocol):
     """What requests need to know of cells: heatlite.api.cells."""
 
     @property
-    def all(self) -> list[Services]: ...
+    def all(self) -> list[HandlerServices]: ...
 
-    def chosen(self, request: Request) -> Services | None: ...
+    def chosen(self, request: Request) -> HandlerServices | None: ...
 
     def answered(self, request: Request, project_id: str | None, handler: Callable[[], T]) -> T: ...
 
-    def is_here(self, services: Services, project_id: str, is_change: bool) -> bool: ...
+    def is_here(self, services: HandlerServices, project_id: str, is_change: bool) -> bool: ...
 
-    def position(self, services: Services, project_id: str, position: int | None) -> int | None: ...
+    def position(self, services: HandlerServices, project_id: str, position: int | None) -> int | None: ...
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class RouteMatch:
 class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     """The request that a handler gets."""
 
-    services: Services
+    services: HandlerServices
     context: RequestContext
     found: RouteMatch
     application_url: str

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from heatlite.authoring import suppression
-from heatlite.authoring.findings import Finding
-from heatlite.authoring.reading import FAILURES, LIMITS, Reading
+from heatlite.authoring.findings import LintFinding
+from heatlite.authoring.reading import FAILURES, LIMITS, FileReader
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.template_format import VERSION_KEYS
@@ -39,31 +39,31 @@ def templates_in(folder: Path) -> list[Path]:
 
 
 def check(template_file: str, environment_files: Sequence[str] = (), parameters: Mapping[str, str] | None = None, *,
-          notes: bool = False, reading: Reading | None = None) -> list[Finding]:
+          notes: bool = False, reading: FileReader | None = None) -> list[LintFinding]:
     """Findings, in order. Raises OSError when the template or an environment file cannot be read.
 
     `notes`: includes what only the cloud can check. `reading`: has the texts of the files afterwards.
     """
-    reading = reading or Reading()
+    reading = reading or FileReader()
     found = _checked(template_file, environment_files, parameters or {}, notes, reading)
     return suppression.apply([*reading.problems, *found], reading.texts)
 
 
-def check_environment(environment_file: str, *, reading: Reading | None = None) -> list[Finding]:
+def check_environment(environment_file: str, *, reading: FileReader | None = None) -> list[LintFinding]:
     """Findings in an environment file by itself, and in the templates of its registry. Raises OSError."""
-    reading = reading or Reading()
+    reading = reading or FileReader()
     try:
         sections = reading.environment([environment_file], EMPTY_TEMPLATE)
         environment = environments.Environment(sections, OPERATOR)
     except FAILURES as error:
         return suppression.apply([*reading.problems, reading.failed(error)], reading.texts)
-    found = [Finding(rules.ENVIRONMENT, type(error).__name__, str(error), environment_file)
+    found = [LintFinding(rules.ENVIRONMENT, type(error).__name__, str(error), environment_file)
              for error in environment.diagnostics(offline_types.OfflineTypes.sink_types)]
     return suppression.apply([*reading.problems, *found], reading.texts)
 
 
 def _checked(template_file: str, environment_files: Sequence[str], parameters: Mapping[str, str], notes: bool,
-             reading: Reading) -> list[Finding]:
+             reading: FileReader) -> list[LintFinding]:
     try:
         template = reading.template(Path(template_file).absolute().as_uri(), template_file)
     except FAILURES as error:
@@ -85,27 +85,27 @@ def _checked(template_file: str, environment_files: Sequence[str], parameters: M
         reading.last = template_file
         return [reading.failed(error, rules.SECTION)]
     found = [_of_complaint(diagnostic, reading) for diagnostic in diagnostics]
-    found += [Finding(advice.rule, 'Advice', advice.text, template_file, advice.line, advice.column, advice.path,
-                      advice.hint) for advice in advising.advise(definition)]
+    found += [LintFinding(advice.rule, 'Advice', advice.text, template_file, advice.line, advice.column, advice.path,
+                          advice.hint) for advice in advising.advise(definition)]
     return [*found, *_notes(built(), definition, reading, template_file)] if notes else found
 
 
-def _notes(fresh: StackDefinition, checked: StackDefinition, reading: Reading, name: str) -> Iterator[Finding]:
+def _notes(fresh: StackDefinition, checked: StackDefinition, reading: FileReader, name: str) -> Iterator[LintFinding]:
     key = checked.edition.sections['parameters']
     for parameter in checked.parameters.declared:
         if checked.parameters.raw(parameter) is None:
             line, column = checked.template.position((key, parameter)) or (None, None)
-            yield Finding(rules.NO_VALUE, 'Advice', _('The parameter "%s" needs a value') % parameter, name, line,
-                          column, (key, parameter))
+            yield LintFinding(rules.NO_VALUE, 'Advice', _('The parameter "%s" needs a value') % parameter, name, line,
+                              column, (key, parameter))
     types = offline_types.OfflineTypes(ask=True, unread=reading.unread)
     for diagnostic in lint.check(fresh, types, known=reading.templates):
         if offline_types.needs_cloud(diagnostic.error):
             yield _of_complaint(diagnostic, reading, rules.CLOUD)
 
 
-def _of_complaint(diagnostic: lint.Diagnostic, reading: Reading, rule: str | None = None) -> Finding:
+def _of_complaint(diagnostic: lint.Diagnostic, reading: FileReader, rule: str | None = None) -> LintFinding:
     error = diagnostic.error
     text = error.first_line if isinstance(error, exception.StackValidationFailed) else str(error)
-    return Finding(rule or diagnostic.rule, type(error).__name__, text,
-                   reading.names.get(diagnostic.file, diagnostic.file), diagnostic.line, diagnostic.column,
-                   tuple(diagnostic.path), diagnostic.hint, diagnostic.found, tuple(diagnostic.expected))
+    return LintFinding(rule or diagnostic.rule, type(error).__name__, text,
+                       reading.names.get(diagnostic.file, diagnostic.file), diagnostic.line, diagnostic.column,
+                       tuple(diagnostic.path), diagnostic.hint, diagnostic.found, tuple(diagnostic.expected))

@@ -25,7 +25,7 @@ EXAMPLES: Final[Mapping[str, object]] = {      # of values for custom constraint
     'expiration': '2130-01-01T00:00:00Z'}
 
 
-class Unknown(exception.HeatException):
+class UnknownName(exception.HeatException):
     """Nothing has this name. The text has a hint."""
 
     msg_fmt = '%(what)s'
@@ -40,9 +40,9 @@ def explain(name: str) -> str:
     return '\n'.join(lines) + '\n'
 
 
-def _unknown(text: str, found: str, known: Iterable[str]) -> Unknown:
+def _unknown(text: str, found: str, known: Iterable[str]) -> UnknownName:
     hint = did_you_mean(found, list(known))
-    return Unknown(what=text + (f'; {hint}' if hint else ''))
+    return UnknownName(what=text + (f'; {hint}' if hint else ''))
 
 
 def _type(name: str) -> Iterator[str]:

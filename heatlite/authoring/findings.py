@@ -16,7 +16,7 @@ LONGEST_LINE: Final = 160                # characters of a source line that are 
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """One finding. `line` and `column` count from 1, None if there is no place; `type`: the class of the error."""
 
     rule: str
@@ -45,17 +45,17 @@ class Finding:
 
 
 Texts = Mapping[str, str]               # of the files, by the names in findings
-Writer = Callable[[Sequence[Finding], Texts, TextIO], None]
+Writer = Callable[[Sequence[LintFinding], Texts, TextIO], None]
 
 
-def write_text(findings: Sequence[Finding], texts: Texts, stream: TextIO) -> None:
+def write_text(findings: Sequence[LintFinding], texts: Texts, stream: TextIO) -> None:
     """Writes each finding with its source line."""
     for finding in findings:
         write_short([finding], texts, stream)
         stream.writelines(f'{line}\n' for line in excerpt(finding, texts.get(finding.file, '')))
 
 
-def excerpt(finding: Finding, text: str) -> list[str]:
+def excerpt(finding: LintFinding, text: str) -> list[str]:
     """The source line of a finding and a caret below its column; empty if the message quotes the source itself."""
     if finding.line is None or finding.column is None or '\n' in finding.message:
         return []
@@ -69,19 +69,19 @@ def excerpt(finding: Finding, text: str) -> list[str]:
     return [f'    {shown}', f'    {indent}^']
 
 
-def write_short(findings: Sequence[Finding], _texts: Texts, stream: TextIO) -> None:
+def write_short(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -> None:
     """Writes one line for each finding, as compilers do."""
     for finding in findings:
         print(f'{finding.place}: {finding.level}: {finding.text} [{finding.rule}]', file=stream)
 
 
-def write_json(findings: Sequence[Finding], _texts: Texts, stream: TextIO) -> None:
+def write_json(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -> None:
     json.dump([{'level': finding.level, **dataclasses.asdict(finding)} for finding in findings], stream, indent=2,
               default=str)
     stream.write('\n')
 
 
-def write_sarif(findings: Sequence[Finding], _texts: Texts, stream: TextIO) -> None:
+def write_sarif(findings: Sequence[LintFinding], _texts: Texts, stream: TextIO) -> None:
     """Writes SARIF 2.1.0, for code hosts and editors."""
     results = [{
         'ruleId': finding.rule, 'level': finding.level, 'message': {'text': finding.text},

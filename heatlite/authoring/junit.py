@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from xml.etree import ElementTree as tree
 
-from heatlite.authoring.running import Result
+from heatlite.authoring.running import SuiteResult
 
 
-def document(results: Sequence[Result]) -> str:
+def document(results: Sequence[SuiteResult]) -> str:
     """One `testsuite` for each file, one `testcase` for each test."""
     root = tree.Element('testsuites')
     for file in dict.fromkeys(result.suite.file for result in results):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import unquote, urljoin, urlparse
 
-from heatlite.authoring.findings import Finding
+from heatlite.authoring.findings import LintFinding
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
@@ -37,7 +37,7 @@ def rule_of(error: Exception, otherwise: str) -> str:
     return next((rule for kind, rule in RULES if isinstance(error, kind)), otherwise)
 
 
-class Reading:
+class FileReader:
     """Reads files as the client sends them: each once, under its URL, with the names inside made absolute.
 
     Templates retain their own text, so that positions are those of the files. `unsaved`: texts by URL that count
@@ -51,7 +51,7 @@ class Reading:
         self.names: dict[str, str] = {}             # URL -> name of the file in findings
         self.texts: dict[str, str] = {}             # the same name -> text
         self.unread: set[str] = set()               # URLs of files of which `problems` tell
-        self.problems: list[Finding] = []
+        self.problems: list[LintFinding] = []
         self.last = ''
 
     def template(self, url: str, name: str | None = None) -> Template:
@@ -64,7 +64,7 @@ class Reading:
         self.templates[url] = template
         return template
 
-    def failed(self, error: Exception, otherwise: str = rules.ENVIRONMENT) -> Finding:
+    def failed(self, error: Exception, otherwise: str = rules.ENVIRONMENT) -> LintFinding:
         """The finding for an error that ended the reading of the last file."""
         line, column = getattr(error, 'line', None), getattr(error, 'column', None)
         rule = rule_of(error, otherwise)
@@ -73,7 +73,7 @@ class Reading:
             line, column = next(filter(None, (positions.find((key,)) for key in VERSION_KEYS)), (None, None))
         elif line is None and isinstance(error, EnvironmentError_) and error.path:
             line, column = Positions(self.texts[self.last]).find(error.path) or (None, None)
-        return Finding(rule, type(error).__name__, str(error), self.last, line, column)
+        return LintFinding(rule, type(error).__name__, str(error), self.last, line, column)
 
     def _text(self, url: str, name: str | None = None) -> str:
         path = _path_of(url)
@@ -117,10 +117,10 @@ class Reading:
             self.last = asking
         return url
 
-    def _not_read(self, error: OSError, asking: str, path: tuple[str | int, ...]) -> Finding:
+    def _not_read(self, error: OSError, asking: str, path: tuple[str | int, ...]) -> LintFinding:
         """The finding for a file that the file `asking` names at `path`."""
         line, column = Positions(self.texts[asking]).find(path) or (None, None)
-        return Finding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
+        return LintFinding(rules.FILE, type(error).__name__, str(error), asking, line, column, path)
 
     def _check_size(self, url: str) -> None:
         """Refuses a file without an end, such as a device, and one that is too large. Raises OSError."""

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NotRequired, TypedDict
 
 import requests
 
-from heatlite.authoring.reading import FAILURES, Reading
-from heatlite.authoring.suites import Case, Step, Suite
+from heatlite.authoring.reading import FAILURES, FileReader
+from heatlite.authoring.suites import Case, Suite, SuiteStep
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ MATCHES: Final = 'matches'              # {matches: REGEX} as an expected output
 
 
 @dataclass(frozen=True)
-class Failure:
+class FailedExpectation:
     """`place`: FILE:LINE:COLUMN of what was expected."""
 
     place: str
@@ -38,10 +38,10 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Result:
+class SuiteResult:
     suite: Suite
     case: Case
-    failures: tuple[Failure, ...]
+    failures: tuple[FailedExpectation, ...]
     seconds: float
 
 Expected = Literal['plan', 'outputs', 'resources', 'calls']
@@ -54,7 +54,7 @@ class Output(TypedDict):
     output_value: NotRequired[object]
 
 
-class Stack(TypedDict):
+class ShownStack(TypedDict):
     """A stack as the service shows it, as far as it is read here."""
 
     stack_status: str
@@ -63,35 +63,35 @@ class Stack(TypedDict):
 
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """The service answered 400 or above."""
 
 
 @dataclass
-class Runner:
+class SuiteRunner:
     """`url`: of the project in the API; `cloud_url`: of the simulated cloud; `timeout`: seconds for one action."""
 
     url: str
     cloud_url: str
     timeout: float = 60.0
 
-    def run(self, suite: Suite, case: Case) -> Result:
+    def run(self, suite: Suite, case: Case) -> SuiteResult:
         """Runs one test up to its first failed step, and deletes its stack."""
         begun = time.monotonic()
-        failures: tuple[Failure, ...] = ()
+        failures: tuple[FailedExpectation, ...] = ()
         for step in case.steps:
             self.cloud('DELETE', 'faults')
             try:
                 failures = tuple(self._step(suite, step))
-            except (Refused, TimeoutError, OSError, *FAILURES) as error:
-                failures = (Failure(suite.place(step.path), str(error)),)
+            except (RequestRefused, TimeoutError, OSError, *FAILURES) as error:
+                failures = (FailedExpectation(suite.place(step.path), str(error)),)
             if failures:
                 break
         self.cloud('DELETE', 'faults')
         self._clean()
-        return Result(suite, case, failures, time.monotonic() - begun)
+        return SuiteResult(suite, case, failures, time.monotonic() - begun)
 
-    def _step(self, suite: Suite, step: Step) -> Iterator[Failure]:
+    def _step(self, suite: Suite, step: SuiteStep) -> Iterator[FailedExpectation]:
         body = _request(suite, step) if step.action in ('create', 'update') else {}
         if 'plan' in step.body:
             yield from self._differences(suite, step, 'plan', self._planned(step, body))
@@ -100,24 +100,26 @@ class Runner:
         before = self.cloud('GET', 'requests')['total']
         try:
             self._act(step.action, body)
-        except Refused as refused:
+        except RequestRefused as refused:
             text = step.body.get('refused')
             if text is None or text not in str(refused):
-                yield Failure(suite.place((*step.path, 'refused' if text else 'action')), _(
+                yield FailedExpectation(suite.place((*step.path, 'refused' if text else 'action')), _(
                     'refused: %(found)s') % {'found': refused} + (_('; expected: %s') % text if text else ''))
             return
         if 'refused' in step.body:
-            yield Failure(suite.place((*step.path, 'refused')), _('expected a refusal, but the service accepted it'))
+            yield FailedExpectation(suite.place((*step.path, 'refused')),
+                                    _('expected a refusal, but the service accepted it'))
             return
         stack = self._finished()
         if stack['stack_status'] != step.expected_status:
-            yield Failure(suite.place((*step.path, 'status' if 'status' in step.body else 'action')), _(
+            yield FailedExpectation(suite.place((*step.path, 'status' if 'status' in step.body else 'action')), _(
                 'status: expected %(wanted)s, found %(found)s: %(reason)s') % {
                     'wanted': step.expected_status, 'found': stack['stack_status'],
                     'reason': stack['stack_status_reason']})
         reason = step.body.get('reason')
         if reason is not None and reason not in stack['stack_status_reason']:
-            yield Failure(suite.place((*step.path, 'reason')), _('reason: expected "%(wanted)s" in "%(found)s"') % {
+            yield FailedExpectation(suite.place((*step.path, 'reason')),
+                                    _('reason: expected "%(wanted)s" in "%(found)s"') % {
                 'wanted': reason, 'found': stack['stack_status_reason']})
         outputs = {each['output_key']: each.get('output_value') for each in stack.get('outputs') or ()}
         yield from self._differences(suite, step, 'outputs', outputs)
@@ -127,24 +129,26 @@ class Runner:
             yield from self._differences(suite, step, 'calls', self._calls(before, step.body['calls']))
         yield from self._unhit(suite, step)
 
-    def _unhit(self, suite: Suite, step: Step) -> Iterator[Failure]:
+    def _unhit(self, suite: Suite, step: SuiteStep) -> Iterator[FailedExpectation]:
         """A fault that met no call would make a test pass that shows nothing."""
         for number, fault in enumerate(self.cloud('GET', 'faults').get('faults', ())):
             if not fault['hits']:
-                yield Failure(suite.place((*step.path, 'faults', number)), _('the fault met no call'))
+                yield FailedExpectation(suite.place((*step.path, 'faults', number)), _('the fault met no call'))
 
     @staticmethod
-    def _differences(suite: Suite, step: Step, what: Expected, found: Mapping[str, object]) -> Iterator[Failure]:
+    def _differences(suite: Suite, step: SuiteStep, what: Expected,
+                     found: Mapping[str, object]) -> Iterator[FailedExpectation]:
         """Compares expected values. A plan must have nothing else; of other things only the named ones count."""
         wanted = step.body.get(what) or {}
         for name, value in wanted.items():
             if not _fits(value, found.get(name)):
-                yield Failure(suite.place((*step.path, what, name)), _(
+                yield FailedExpectation(suite.place((*step.path, what, name)), _(
                     '%(what)s: %(name)s: expected %(wanted)s, found %(found)s') % {
                         'what': what, 'name': name, 'wanted': json.dumps(value),
                         'found': json.dumps(found.get(name)) if name in found else _('nothing')})
         for name in sorted(set(found) - set(wanted)) if what == 'plan' else ():
-            yield Failure(suite.place((*step.path, what)), _('plan: %(name)s: expected nothing, found "%(found)s"') % {
+            yield FailedExpectation(suite.place((*step.path, what)),
+                                    _('plan: %(name)s: expected nothing, found "%(found)s"') % {
                 'name': name, 'found': found[name]})
 
     # --- the service ------------------------------------------------------------------------------------------
@@ -161,7 +165,7 @@ class Runner:
         else:
             self._ask('POST', f'{stack}/actions', {action: None})
 
-    def _planned(self, step: Step, body: Mapping[str, object]) -> dict[str, str]:
+    def _planned(self, step: SuiteStep, body: Mapping[str, object]) -> dict[str, str]:
         """Action by path of all resources that a plan changes."""
         if step.action == 'create':
             made = self._ask('POST', '/plans', {'stack_name': STACK, **body})
@@ -179,11 +183,11 @@ class Runner:
     def _resources(self) -> dict[str, str]:
         try:
             found = self._ask('GET', f'{self._stack()}/resources?nested_depth=5')['resources']
-        except Refused:                                 # the stack was deleted
+        except RequestRefused:                                 # the stack was deleted
             return {}
         return {each['resource_name']: each['resource_status'] for each in found}
 
-    def _finished(self) -> Stack:
+    def _finished(self) -> ShownStack:
         """The stack, once nothing is in progress; a deleted one has the status DELETE_COMPLETE. Raises TimeoutError."""
         deadline = time.monotonic() + self.timeout
         while True:
@@ -195,11 +199,11 @@ class Runner:
                     'status': stack['stack_status'], 'seconds': self.timeout})
             time.sleep(PAUSE)
 
-    def _shown(self) -> Stack:
+    def _shown(self) -> ShownStack:
         """The stack as it is now; a deleted one has the status DELETE_COMPLETE."""
         try:
-            stack: Stack = self._ask('GET', f'/stacks/{STACK}')['stack']
-        except Refused:
+            stack: ShownStack = self._ask('GET', f'/stacks/{STACK}')['stack']
+        except RequestRefused:
             return {'stack_status': 'DELETE_COMPLETE', 'stack_status_reason': ''}
         return stack
 
@@ -207,7 +211,7 @@ class Runner:
         """Deletes the stack of a test. Raises TimeoutError if it cannot be deleted."""
         try:
             self._act('delete', {})
-        except Refused:
+        except RequestRefused:
             return
         self._finished()
 
@@ -219,7 +223,7 @@ class Runner:
                 text = answer.json()['error']['message']
             except (ValueError, KeyError):
                 text = answer.text
-            raise Refused(text)
+            raise RequestRefused(text)
         return dict(answer.json()) if answer.content and 'json' in answer.headers.get('Content-Type', '') else {}
 
     # --- the cloud --------------------------------------------------------------------------------------------
@@ -227,7 +231,7 @@ class Runner:
     def cloud(self, method: str, path: str, body: JsonType = None) -> dict[str, Any]:
         answer = requests.request(method, f'{self.cloud_url}/_sim/{path}', json=body, timeout=ANSWER)
         if answer.status_code >= 400:
-            raise Refused(_('the simulated cloud: %s') % answer.text)
+            raise RequestRefused(_('the simulated cloud: %s') % answer.text)
         found = answer.json() if answer.content else {}
         return found if isinstance(found, dict) else {}
 
@@ -239,11 +243,11 @@ class Runner:
         return {pattern: sum(fnmatch.fnmatchcase(call, pattern) for call in made) for pattern in wanted}
 
 
-def _request(suite: Suite, step: Step) -> dict[str, object]:
-    """The body of a create or an update. Raises what `Reading` raises."""
+def _request(suite: Suite, step: SuiteStep) -> dict[str, object]:
+    """The body of a create or an update. Raises what `FileReader` raises."""
     folder = Path(suite.file).parent
     name = str(folder / step.body['template']) if 'template' in step.body else suite.template
-    reading = Reading()
+    reading = FileReader()
     template = reading.template(Path(name).absolute().as_uri(), name)
     environments = [*suite.environments, *(str(folder / each) for each in step.body.get('environments') or ())]
     parameters = {**suite.parameters, **(step.body.get('parameters') or {})}

@@ -55,7 +55,7 @@ class CaseBody(TypedDict):
 
 
 @dataclass(frozen=True)
-class Step:
+class SuiteStep:
     """One action on the stack with what is expected. `path`: its place in the file, for failures."""
 
     action: str
@@ -70,7 +70,7 @@ class Step:
 @dataclass(frozen=True)
 class Case:
     name: str
-    steps: Sequence[Step]
+    steps: Sequence[SuiteStep]
     path: tuple[object, ...]
 
 
@@ -119,14 +119,14 @@ class _Reader:
         return Case(body['name'], [self.step(step, (*path, 'steps', number))
                                    for number, step in enumerate(body['steps'])], path)
 
-    def step(self, body: StepBody, path: tuple[object, ...]) -> Step:
+    def step(self, body: StepBody, path: tuple[object, ...]) -> SuiteStep:
         self.check(body, OF_STEP, path, required=('action',))
         if body['action'] not in ACTIONS:
             raise self.wrong((*path, 'action'), _('expected one of %s') % ', '.join(ACTIONS), body['action'], ACTIONS)
         for number, fault in enumerate(body.get('faults') or ()):
             if not isinstance(fault, Mapping) or 'kind' not in fault:
                 raise self.wrong((*path, 'faults', number), _('expected a map with a kind'))
-        return Step(body['action'], path, body)
+        return SuiteStep(body['action'], path, body)
 
     def check(self, body: object, known: Mapping[str, type], path: tuple[object, ...], required: Sequence[str]) -> None:
         if not isinstance(body, Mapping):

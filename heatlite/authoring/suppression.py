@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from heatlite.authoring.findings import Finding
+from heatlite.authoring.findings import LintFinding
 from heatlite.common.i18n import _
 from heatlite.language import rules
 from heatlite.language.diagnostics import did_you_mean
@@ -27,7 +27,7 @@ class Suppressions:
     of_lines: dict[int, frozenset[str]]
     unknown: tuple[tuple[int, int, str], ...]
 
-    def hides(self, finding: Finding) -> bool:
+    def hides(self, finding: LintFinding) -> bool:
         return finding.rule in self.of_file or finding.rule in self.of_lines.get(finding.line or 0, ())
 
 
@@ -49,11 +49,11 @@ def read(text: str) -> Suppressions:
     return Suppressions(frozenset(of_file), of_lines, tuple(unknown))
 
 
-def apply(findings: Iterable[Finding], texts: dict[str, str]) -> list[Finding]:
+def apply(findings: Iterable[LintFinding], texts: dict[str, str]) -> list[LintFinding]:
     """The findings that no comment disables, and one for each unknown rule in a comment. `texts`: by file name."""
     known = {name: read(text) for name, text in texts.items() if 'heatlite-lint' in text}
     left = [finding for finding in findings if finding.file not in known or not known[finding.file].hides(finding)]
     return left + [
-        Finding(rules.SUPPRESSION, 'Advice', _('There is no rule "%s"') % wrong, name, line, column,
-                hint=did_you_mean(wrong, rules.BY_ID))
+        LintFinding(rules.SUPPRESSION, 'Advice', _('There is no rule "%s"') % wrong, name, line, column,
+                    hint=did_you_mean(wrong, rules.BY_ID))
         for name, suppressions in known.items() for line, column, wrong in suppressions.unknown]

@@ -89,7 +89,7 @@ def _state(place: Placed) -> str:
 def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
     from heatlite.cmd import keys
     from heatlite.common.green_threads import GreenRuntime
-    from heatlite.db.moving import Move
+    from heatlite.db.moving import CellMove
     keys.check(conf)
     wanted = conf.command.cell
     for each in cells.values():
@@ -102,7 +102,7 @@ def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
         if step == 'rows' and portions % LINES == 0:
             print(_('%d rows copied') % sum(done.report.rows.values()), file=sys.stderr)
 
-    done = Move(cells, conf.command.project, wanted, GreenRuntime(), reached=reached)
+    done = CellMove(cells, conf.command.project, wanted, GreenRuntime(), reached=reached)
     report = done.run()
     if report.waited is None:
         print(_('The project is in cell "%s".') % wanted)

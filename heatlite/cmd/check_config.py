@@ -45,9 +45,9 @@ def findings(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
     yield from _needed(conf)
     yield from _places(conf)
     if conf.plan_policies.rules_file:
-        from heatlite.engine.requests.policy_rules import Rules
+        from heatlite.engine.requests.policy_rules import PlanRules
         try:
-            Rules.load(conf.plan_policies.rules_file)
+            PlanRules.load(conf.plan_policies.rules_file)
         except exception.Error as error:
             yield ERROR, str(error)
 
@@ -151,6 +151,6 @@ def _prices(file: str) -> Iterator[tuple[str, str]]:
         yield ERROR, f'[plans] prices: {error}'
 
 
-def _is_secret(conf: ConfigOpts, place: settings.Place) -> bool:
+def _is_secret(conf: ConfigOpts, place: settings.OptionPlace) -> bool:
     opt = settings.registered(conf).get((place.group, place.name))
     return opt is not None and bool(opt.secret)

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import Worker, log_file, supervise
+from heatlite.cmd.workers import WorkerParameters, log_file, supervise
 from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ GRACE = 10.0        # seconds a worker gets to end, beyond [engine] stop_timeout
 def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    worker = Worker.here()
+    worker = WorkerParameters.here()
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
@@ -53,7 +53,7 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
     return conf
 
 
-def work(conf: ConfigOpts, worker: Worker) -> int:
+def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
     from heatlite.common import audit, exception, messaging, tracing
@@ -62,7 +62,7 @@ def work(conf: ConfigOpts, worker: Worker) -> int:
     from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService
     from heatlite.rpc.client import BrokerClient
-    from heatlite.rpc.server import Server
+    from heatlite.rpc.server import MessageServer
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
@@ -76,7 +76,7 @@ def work(conf: ConfigOpts, worker: Worker) -> int:
     service = EngineService(conf, runtime, database, engine_id=worker.identity,
                             wake=BrokerClient(conf, transport).wake, notify=audited.recorded(
                                 notifications.sender(conf, runtime), audit.of(conf, 'engine')))
-    server = Server(transport, worker.identity, service.endpoint, service.lease_manager.check)
+    server = MessageServer(transport, worker.identity, service.endpoint, service.lease_manager.check)
     parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
         database, runtime, [identity], stack_id))
 

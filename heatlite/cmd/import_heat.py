@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
     from heatlite.db.connection import Database
-    from heatlite.takeover.transfer import Report
+    from heatlite.takeover.transfer import TransferReport
 
 COMMAND = 'import-heat'
 
@@ -41,7 +41,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     from heatlite.db import sync
     from heatlite.engine.types import registry
     from heatlite.takeover import configuration
-    from heatlite.takeover.source import Source
+    from heatlite.takeover.source import HeatDatabase
     from heatlite.takeover.transfer import Transfer, Wishes
 
     command = conf.command
@@ -52,7 +52,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     keys.check_fits(conf, database)
     types = registry.create(conf)
     types.load_plugins()
-    heat = Source(theirs.connection)
+    heat = HeatDatabase(theirs.connection)
     wishes = Wishes(command.project, command.with_deleted,
                     tuple(conf.hidden_stack_tags) if command.without_hidden else (), command.switch, command.dry_run)
     if theirs.differing:
@@ -65,11 +65,11 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     return _show(report, wishes.switch, show)
 
 
-def _progress(report: Report) -> None:
+def _progress(report: TransferReport) -> None:
     print(_('%d stacks with what is nested in them') % sum(report.trees.values()), file=sys.stderr)
 
 
-def _show(report: Report, switch: bool, show: Show) -> int:
+def _show(report: TransferReport, switch: bool, show: Show) -> int:
     from heatlite.takeover.transfer import OUTCOMES, WAITING
     show(('Stacks with what is nested in them', 'Number'), [
         (outcome, report.trees[outcome]) for outcome in OUTCOMES if report.trees[outcome]])

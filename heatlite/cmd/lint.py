@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heatlite.authoring import checking, explaining, json_schema
-from heatlite.authoring.findings import WRITERS, Finding
-from heatlite.authoring.reading import Reading
+from heatlite.authoring.findings import WRITERS, LintFinding
+from heatlite.authoring.reading import FileReader
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.language import rules
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(explaining.explain(given.explain), end='')
             return 0
         return _lint(given, parameters)
-    except (OSError, explaining.Unknown) as error:
+    except (OSError, explaining.UnknownName) as error:
         print(f'{PROGRAM}: {error}', file=sys.stderr)
         return 2
 
@@ -72,9 +72,9 @@ def _assignment(parser: argparse.ArgumentParser, text: str) -> tuple[str, str]:
 def _lint(given: argparse.Namespace, parameters: dict[str, str]) -> int:
     """Checks all files, prints the findings. Raises OSError."""
     texts: dict[str, str] = {}
-    found: dict[tuple[str, int | None, int | None, str, str], Finding] = {}
+    found: dict[tuple[str, int | None, int | None, str, str], LintFinding] = {}
     for name in _files(given.template):
-        reading = Reading({Path(STDIN_NAME).absolute().as_uri(): sys.stdin.read()} if name == STDIN_NAME else {})
+        reading = FileReader({Path(STDIN_NAME).absolute().as_uri(): sys.stdin.read()} if name == STDIN_NAME else {})
         for finding in checking.check(name, given.environment, parameters, notes=given.notes, reading=reading):
             # A nested template is checked by itself as well; where it is used, only the text has another path.
             place = '' if finding.line is not None else finding.message

@@ -20,7 +20,7 @@ from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
 from heatlite.db.connection import Database
-from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.settings import AlarmSettings
 
 PROGRAM = 'heatlite-manage'
 UNITS = ('days', 'hours', 'minutes', 'seconds')
@@ -156,7 +156,7 @@ def purge_deleted(conf: cfg.ConfigOpts, database: Database) -> None:
 
 def _purge_alarms(conf: cfg.ConfigOpts, database: Database) -> int:
     """Removes what is older than the options of [alarms] say; engines do so, too."""
-    settings = Settings.of(conf)
+    settings = AlarmSettings.of(conf)
     now = (runtime.current().now() - OLDEST).total_seconds()
     total = 0
     for work in retention.steps(now, settings.kept, settings.history):

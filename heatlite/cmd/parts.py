@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.cmd import keys
-from heatlite.cmd.workers import SHOW_STACKS, Worker
+from heatlite.cmd.workers import SHOW_STACKS, WorkerParameters
 from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
     return context
 
 
-def watch_parent(runtime: Runtime, worker: Worker,
+def watch_parent(runtime: Runtime, worker: WorkerParameters,
                  died: Callable[[str, str | None], None] = lambda identity, stack_id: None) -> None:
     """Calls `died(identity, stack_id)` for each sibling that died, with the stack that it was executing.
 
@@ -190,7 +190,7 @@ def watch_parent(runtime: Runtime, worker: Worker,
     runtime.spawn(listen)
 
 
-def be_watched(runtime: GreenRuntime, worker: Worker) -> None:
+def be_watched(runtime: GreenRuntime, worker: WorkerParameters) -> None:
     """Shares with the parent what this process executes, and prints stack traces when the parent ends it."""
     if worker.activity is None:
         return

@@ -94,7 +94,7 @@ def new(command: argparse.Namespace) -> int:
 def check(command: argparse.Namespace) -> int:
     """Exit code 1 when something failed."""
     from heatlite.testing import examples, kit, report
-    results: list[report.Result] = []
+    results: list[report.CheckResult] = []
     for path in command.paths:
         try:
             with silence():

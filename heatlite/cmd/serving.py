@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import Worker, become, log_file, supervise
+from heatlite.cmd.workers import WorkerParameters, become, log_file, supervise
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -25,7 +25,7 @@ GRACE = 10.0        # seconds for running requests after SIGTERM
 def main(program: str, module: str, group: str, deploy: str, arguments: Sequence[str] | None, description: str) -> int:
     """Serves `build(conf, database, engine_client)` of module `deploy`, configured by the options in `group`."""
     arguments = sys.argv[1:] if arguments is None else arguments
-    worker = Worker.here()
+    worker = WorkerParameters.here()
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
@@ -52,7 +52,7 @@ def load(program: str, arguments: Sequence[str], description: str) -> ConfigOpts
     return conf
 
 
-def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: Worker, deploy: str, program: str) -> int:
+def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParameters, deploy: str, program: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
     from heatlite.common import exception, messaging, tracing

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from heatlite.authoring import junit, suites
-from heatlite.authoring.running import Result, Runner
+from heatlite.authoring.running import SuiteResult, SuiteRunner
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 
@@ -48,9 +48,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not chosen:
         print(f'{PROGRAM}: {_("no test was selected")}', file=sys.stderr)
         return 2
-    results: list[Result] = []
+    results: list[SuiteResult] = []
     with service() as (url, cloud_url):
-        runner = Runner(url, cloud_url, given.timeout)
+        runner = SuiteRunner(url, cloud_url, given.timeout)
         runner.cloud('PUT', 'settings', SETTINGS)
         for suite, case in chosen:
             results.append(runner.run(suite, case))
@@ -82,7 +82,7 @@ def _files(names: Sequence[str]) -> Iterator[str]:
             yield name
 
 
-def _print(result: Result) -> None:
+def _print(result: SuiteResult) -> None:
     word = 'FAILED' if result.failures else 'ok'
     print(f'{word} {result.suite.file}: {result.case.name} ({result.seconds:.1f} s)', flush=True)
     for failure in result.failures:

@@ -45,7 +45,7 @@ LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- - - -] %(m
 
 
 @dataclass(frozen=True)
-class Worker:
+class WorkerParameters:
     """The parameters of a worker process."""
 
     number: int
@@ -57,7 +57,7 @@ class Worker:
     predecessor_stack: str | None = None    # the stack that process was executing when it died
 
     @classmethod
-    def here(cls, environment: Mapping[str, str] = os.environ) -> Worker | None:
+    def here(cls, environment: Mapping[str, str] = os.environ) -> WorkerParameters | None:
         """Reads them from the environment; None when this process is not a worker."""
         if NUMBER not in environment:
             return None
@@ -116,7 +116,7 @@ def supervise(module: str, arguments: Sequence[str], count: int, grace_period: f
     os.execv(sys.executable, _command('heatlite.cmd.workers', [json.dumps(vars(team))]))
 
 
-class JsonFormatter(logging.Formatter):
+class ParentJsonFormatter(logging.Formatter):
     """The fields of `heatlite.common.logs.JsonFormatter` that the parent, which loads nothing, can know."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -270,5 +270,5 @@ if __name__ == '__main__':
     team = Team(**json.loads(sys.argv[1]))
     logging.basicConfig(filename=team.log_file, level=logging.INFO, format=LINE, datefmt='%Y-%m-%d %H:%M:%S')
     if team.logs_json:
-        logging.root.handlers[0].setFormatter(JsonFormatter())
+        logging.root.handlers[0].setFormatter(ParentJsonFormatter())
     sys.exit(look_after(team))

@@ -42,7 +42,7 @@ class Initiator:
 
 
 @dataclass(frozen=True)
-class Change:
+class AuditedChange:
     """One change, or the refusal of one. `type_uri`: of the target; `tags`: ids that lead to other records."""
 
     name: str                   # which call: method and route, or the action of an engine
@@ -56,7 +56,7 @@ class Change:
     tags: Mapping[str, str | None] = field(default_factory=dict)
 
 
-def document(change: Change, observer: str) -> dict[str, object]:
+def document(change: AuditedChange, observer: str) -> dict[str, object]:
     """The event in CADF's JSON form."""
     from pycadf import cadftaxonomy, credential, event, host, identifier, reason, resource, tag
     who = change.initiator
@@ -100,7 +100,7 @@ class Trail:
         self._waiting: queue.Queue[tuple[str, dict[str, object]]] = queue.Queue(WAITING)
         self._sender: threading.Thread | None = None
 
-    def record(self, event_type: str, change: Change) -> None:
+    def record(self, event_type: str, change: AuditedChange) -> None:
         made = document(change, self._observer)
         if self._file:
             self._write(made)

@@ -16,7 +16,7 @@ BEGINNING = datetime(1, 1, 1)
 
 
 
-class Row(Protocol):
+class MemberRow(Protocol):
     """What is used of the stored row of a member."""
 
     @property
@@ -38,7 +38,7 @@ class Row(Protocol):
     def replaced_by(self) -> int | None: ...
 
 
-class Member(Protocol):
+class GroupMember(Protocol):
     """What is used of a member: a resource."""
 
     @property
@@ -50,62 +50,62 @@ class Member(Protocol):
     def FnGetRefId(self) -> object: ...
 
 
-class Template(Protocol):
+class GroupTemplate(Protocol):
     """What is used of the template of a nested stack."""
 
     def section(self, name: str, /) -> Mapping[str, Mapping[str, object]] | None: ...
 
 
-class Nested(Protocol):
+class GroupStack(Protocol):
     """What is used of the nested stack of a group; its members are resources."""
 
     @property
-    def t(self) -> Template: ...
+    def t(self) -> GroupTemplate: ...
 
-    def __getitem__(self, name: str, /) -> Member: ...
+    def __getitem__(self, name: str, /) -> GroupMember: ...
 
     def __contains__(self, name: object, /) -> bool: ...
 
 
-class Definition(Protocol):
+class GroupDefinition(Protocol):
     """What is used of the definition of a stack."""
 
     @property
     def files(self) -> object: ...
 
 
-class Defined(Protocol):
+class DefinedStack(Protocol):
     """A stack with a definition."""
 
     @property
-    def defn(self) -> Definition: ...
+    def defn(self) -> GroupDefinition: ...
 
 
-class Group(Protocol):
+class GroupResource(Protocol):
     """What is used of a resource that owns a nested stack."""
 
     name: str
 
-    def member_rows(self) -> Sequence[Row]: ...
+    def member_rows(self) -> Sequence[MemberRow]: ...
 
-    def nested(self) -> Nested | None: ...
+    def nested(self) -> GroupStack | None: ...
 
 
 class GroupInspector:
     """The members of one group, read once."""
 
-    def __init__(self, group: Group) -> None:
+    def __init__(self, group: GroupResource) -> None:
         self._group = group
-        self._rows: list[Row] | None = None
+        self._rows: list[MemberRow] | None = None
 
     @classmethod
-    def from_parent_resource(cls, parent_resource: Group) -> GroupInspector:
+    def from_parent_resource(cls, parent_resource: GroupResource) -> GroupInspector:
         return cls(parent_resource)
 
-    def rows(self, include_failed: bool) -> list[Row]:
+    def rows(self, include_failed: bool) -> list[MemberRow]:
         """One row for each member: the current row of its name."""
         if self._rows is None:
-            best: dict[str, Row] = {}
+            best: dict[str, MemberRow] = {}
             for row in self._group.member_rows():
                 if row.action == 'DELETE':
                     continue
@@ -122,22 +122,22 @@ class GroupInspector:
     def member_names(self, include_failed: bool) -> Iterator[str]:
         return (row.name for row in self.rows(include_failed))
 
-    def template(self) -> Template | None:
+    def template(self) -> GroupTemplate | None:
         """The current template of the nested stack; None when there is no stack."""
         nested = self._group.nested()
         return nested.t if nested is not None else None
 
 
-def _rank(row: Row) -> tuple[bool, int]:
+def _rank(row: MemberRow) -> tuple[bool, int]:
     """A key for sorting: a replaced row ranks below its replacement."""
     return row.replaced_by is None, row.id
 
 
-def get_size(group: Group, include_failed: bool = False) -> int:
+def get_size(group: GroupResource, include_failed: bool = False) -> int:
     return GroupInspector(group).size(include_failed)
 
 
-def get_members(group: Group, include_failed: bool = False) -> list[Member]:
+def get_members(group: GroupResource, include_failed: bool = False) -> list[GroupMember]:
     """The members as resource objects."""
     nested = group.nested()
     if nested is None:
@@ -145,15 +145,16 @@ def get_members(group: Group, include_failed: bool = False) -> list[Member]:
     return [nested[name] for name in GroupInspector(group).member_names(include_failed) if name in nested]
 
 
-def get_member_refids(group: Group) -> list[object]:
+def get_member_refids(group: GroupResource) -> list[object]:
     return [member.FnGetRefId() for member in get_members(group)]
 
 
-def get_member_names(group: Group) -> list[str]:
+def get_member_names(group: GroupResource) -> list[str]:
     return list(GroupInspector(group).member_names(include_failed=False))
 
 
-def get_member_definitions(group: Group, include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
+def get_member_definitions(group: GroupResource,
+                           include_failed: bool = False) -> list[tuple[str, Mapping[str, object]]]:
     """The members as (name, definition in the template)."""
     inspector = GroupInspector(group)
     template = inspector.template()
@@ -161,12 +162,12 @@ def get_member_definitions(group: Group, include_failed: bool = False) -> list[t
     return [(name, known[name]) for name in inspector.member_names(include_failed) if name in known]
 
 
-def get_child_template_files(context: object, stack: Defined, is_rolling_update: bool,
+def get_child_template_files(context: object, stack: DefinedStack, is_rolling_update: bool,
                              old_template_id: str) -> object:
     return stack.defn.files
 
 
-def get_nested_attrs(stack_resource: Group, key: str, use_indices: bool, *path: object) -> object:
+def get_nested_attrs(stack_resource: GroupResource, key: str, use_indices: bool, *path: object) -> object:
     """Resolves `resource.<member>` and `resource.<member>.<attribute>`; None before there is a nested stack.
 
     `use_indices`: the member is given by its index, by age, failed ones not counted. Raises NotFound.
@@ -178,18 +179,18 @@ def get_nested_attrs(stack_resource: Group, key: str, use_indices: bool, *path: 
     return get_rsrc_id(stack_resource, key, use_indices, name)
 
 
-def get_rsrc_id(stack_resource: Group, key: str, use_indices: bool, resource_name: str) -> object:
+def get_rsrc_id(stack_resource: GroupResource, key: str, use_indices: bool, resource_name: str) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetRefId() if member is not None else None
 
 
-def get_rsrc_attr(stack_resource: Group, key: str, use_indices: bool, resource_name: str,
+def get_rsrc_attr(stack_resource: GroupResource, key: str, use_indices: bool, resource_name: str,
                   *attr_path: object) -> object:
     member = _member(stack_resource, key, use_indices, resource_name)
     return member.FnGetAtt(*attr_path) if member is not None else None
 
 
-def _member(group: Group, key: str, use_indices: bool, name: str) -> Member | None:
+def _member(group: GroupResource, key: str, use_indices: bool, name: str) -> GroupMember | None:
     nested = group.nested()
     if nested is None:
         return None

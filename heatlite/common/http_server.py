@@ -61,7 +61,7 @@ def plain_refusal(status: int, text: str) -> tuple[str, bytes]:
     return 'application/json', json.dumps({'code': status, 'message': text}).encode('ascii')
 
 
-class Connection:
+class HttpConnection:
     """One accepted connection. `deadline`: when it is closed, by the monotonic clock; None: never."""
 
     __slots__ = ('deadline', 'has_sent', 'lingers', 'peer', 'sock', 'state', 'thread')
@@ -107,7 +107,7 @@ class _Writer:
 
     closed = False
 
-    def __init__(self, connection: Connection, seconds: float | None) -> None:
+    def __init__(self, connection: HttpConnection, seconds: float | None) -> None:
         self._connection = connection
         self._seconds = seconds
 
@@ -239,7 +239,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
 
     wbufsize = 0
     server: _Server
-    record: Connection
+    record: HttpConnection
     _served = 0
 
     def setup(self) -> None:
@@ -351,7 +351,7 @@ class HttpServer:
         self._tls = tls
         self._bounds = bounds or Connections()
         self._refusal = refusal
-        self._peers: dict[str, dict[int, Connection]] = {}          # by address, oldest first
+        self._peers: dict[str, dict[int, HttpConnection]] = {}          # by address, oldest first
         self._count = 0
         self._threads: list[eventlet.greenthread.GreenThread] = []
         self._some = green_event.Event()
@@ -413,7 +413,7 @@ class HttpServer:
         if self._count >= self._bounds.connections and not self._make_room(self._all_peers()):
             self._turn_away(sock)
             return
-        connection = Connection(sock, peer)
+        connection = HttpConnection(sock, peer)
         connection.expect(HEAD, self._bounds.header_seconds)
         self._peers.setdefault(peer, {})[id(connection)] = connection
         self._count += 1
@@ -421,15 +421,15 @@ class HttpServer:
             self._some.send()
         connection.thread = green_workers.spawn(self._serve, connection, address)
 
-    def _all(self) -> list[Connection]:
+    def _all(self) -> list[HttpConnection]:
         return [each for connections in self._peers.values() for each in connections.values()]
 
-    def _all_peers(self) -> list[dict[int, Connection]]:
+    def _all_peers(self) -> list[dict[int, HttpConnection]]:
         """All peers in the order in which their connections are closed: most connections first, trusted peers last."""
         ordered = sorted(self._peers.items(), key=lambda item: (self._is_trusted(item[0]), -len(item[1])))
         return [connections for _peer, connections in ordered]
 
-    def _make_room(self, peers: Sequence[dict[int, Connection]]) -> bool:
+    def _make_room(self, peers: Sequence[dict[int, HttpConnection]]) -> bool:
         """Closes the oldest connection that has not sent a complete request; without one, the oldest idle one.
 
         False: all of them are being served.
@@ -456,7 +456,7 @@ class HttpServer:
             greenio.shutdown_safe(sock)
         sock.close()
 
-    def _forget(self, connection: Connection) -> None:
+    def _forget(self, connection: HttpConnection) -> None:
         connections = self._peers.get(connection.peer, {})
         if connections.pop(id(connection), None) is not None:
             self._count -= 1
@@ -465,7 +465,7 @@ class HttpServer:
 
     # --- serving them -------------------------------------------------------------------------------------
 
-    def _serve(self, connection: Connection, address: object) -> None:
+    def _serve(self, connection: HttpConnection, address: object) -> None:
         try:
             if self._tls is not None:
                 connection.sock = self._tls.wrap_socket(connection.sock, server_side=True,

@@ -215,7 +215,7 @@ class JsonFormatter(formatters.JSONFormatter):
         return traceback_of(ei)
 
 
-class Guard(logging.Formatter):
+class OneLineFormatter(logging.Formatter):
     """Makes any other formatter - one configured by `log_config_append` - write one line for one event."""
 
     def __init__(self, inner: logging.Formatter) -> None:
@@ -263,11 +263,11 @@ def install(conf: ConfigOpts, project: str) -> None:
     named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]
     for handler in {handler for logger in (logging.root, *named) for handler in logger.handlers}:
         formatter = handler.formatter
-        if isinstance(formatter, (LineFormatter, JsonFormatter, Guard)):
+        if isinstance(formatter, (LineFormatter, JsonFormatter, OneLineFormatter)):
             continue
         if isinstance(formatter, formatters.JSONFormatter):
             handler.setFormatter(JsonFormatter(datefmt=formatter.datefmt))
         elif formatter is None or isinstance(formatter, formatters.ContextFormatter):
             handler.setFormatter(line)
         else:
-            handler.setFormatter(Guard(formatter))
+            handler.setFormatter(OneLineFormatter(formatter))

@@ -19,7 +19,7 @@ T = TypeVar('T')
 
 
 @dataclass(frozen=True)
-class Policy:
+class RetryPolicy:
     """The pauses between attempts, and how many attempts there are. `kind`: of these retries, in metrics."""
 
     kind: str
@@ -33,26 +33,27 @@ def _each(*seconds: float) -> tenacity.wait.wait_base:
 
 
 # A transaction that met a deadlock: 0, 0.01 ... 0.09 seconds.
-CONTENTION = Policy('contention', tenacity.wait_incrementing(start=0, increment=0.01), tenacity.stop_after_attempt(11))
+CONTENTION = RetryPolicy('contention', tenacity.wait_incrementing(start=0, increment=0.01),
+                         tenacity.stop_after_attempt(11))
 # Work that has begun and can only wait for the database.
-DATABASE = Policy('database', tenacity.wait_fixed(0.5))
+DATABASE = RetryPolicy('database', tenacity.wait_fixed(0.5))
 # A request to an API that has changed nothing yet: 0.1, 0.2, 0.5, 0.7, 1 seconds.
-REQUEST = Policy('request', _each(0.1, 0.2, 0.5, 0.7, 1.0), tenacity.stop_after_attempt(6))
+REQUEST = RetryPolicy('request', _each(0.1, 0.2, 0.5, 0.7, 1.0), tenacity.stop_after_attempt(6))
 # The journal: everything that the engine does waits for it.
-JOURNAL = Policy('journal', _each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
+JOURNAL = RetryPolicy('journal', _each(0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 # The start of a program, while the database does not answer.
-START = Policy('start', tenacity.wait_fixed(2.0))
+START = RetryPolicy('start', tenacity.wait_fixed(2.0))
 # A request of which no byte was sent, because a service accepts no connection: 0.5, 1, 2, 4 seconds.
-CONNECTION = Policy('service', tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
+CONNECTION = RetryPolicy('service', tenacity.wait_exponential(multiplier=0.5), tenacity.stop_after_attempt(5))
 # A migration that waits for a table: others get it in between. A backup may hold it for minutes.
-MIGRATION = Policy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_attempt(120))
+MIGRATION = RetryPolicy('migration', tenacity.wait_fixed(2.0), tenacity.stop_after_attempt(120))
 # A message that no engine takes.
-ENGINE = Policy('message', tenacity.wait_fixed(0.25))
+ENGINE = RetryPolicy('message', tenacity.wait_fixed(0.25))
 # A change of a project that is being moved to another cell.
-MOVE = Policy('move', tenacity.wait_fixed(0.2))
+MOVE = RetryPolicy('move', tenacity.wait_fixed(0.2))
 
 
-def call(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type[E], ...], *,
+def call(function: Callable[[], T], policy: RetryPolicy, errors: type[E] | tuple[type[E], ...], *,
          gives_up: Callable[[E], bool] | None = None, before_pause: Callable[[E, float], None] | None = None,
          sleep: Callable[[float], None] | None = None) -> T:
     """Returns `function()`, called again after each of `errors`. Raises the error of the last attempt.
@@ -67,7 +68,7 @@ def call(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type
     return _repeat(function, policy, errors, failures, gives_up, before_pause, sleep or runtime.current().sleep)
 
 
-def _repeat(function: Callable[[], T], policy: Policy, errors: type[E] | tuple[type[E], ...],
+def _repeat(function: Callable[[], T], policy: RetryPolicy, errors: type[E] | tuple[type[E], ...],
             failures: list[E], gives_up: Callable[[E], bool] | None,
             before_pause: Callable[[E, float], None] | None, sleep: Callable[[float], None]) -> T:
     """As `call`, after a first attempt that has failed with the error in `failures`."""

@@ -33,7 +33,7 @@ _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
 @dataclass(frozen=True)
-class Place:
+class OptionPlace:
     """An assignment of an option: its place and its value."""
 
     where: str                  # file:line, or --set
@@ -78,7 +78,7 @@ def is_used(conf: cfg.ConfigOpts, group: str) -> bool:
             or any(name.startswith(f'OS_{group.upper()}__') for name in os.environ))
 
 
-def places(files: Iterable[str]) -> Iterator[Place]:
+def places(files: Iterable[str]) -> Iterator[OptionPlace]:
     """All assignments in configuration files, in order. Unreadable files have none."""
     for file in files:
         try:
@@ -93,7 +93,7 @@ def places(files: Iterable[str]) -> Iterator[Place]:
             if section:
                 group = section[1]
             elif found := _ASSIGNMENT.match(line):
-                yield Place(f'{file}:{number}', group, found[1].replace('-', '_'), found[2])
+                yield OptionPlace(f'{file}:{number}', group, found[1].replace('-', '_'), found[2])
 
 
 def files(conf: cfg.ConfigOpts) -> list[str]:
@@ -104,10 +104,10 @@ def files(conf: cfg.ConfigOpts) -> list[str]:
     return found
 
 
-def stated(conf: cfg.ConfigOpts) -> list[Place]:
+def stated(conf: cfg.ConfigOpts) -> list[OptionPlace]:
     """All assignments of the files and of --set, in order of increasing precedence."""
     return [*places(files(conf)), *(
-        Place(f'--set {group}.{name}', group, name, value)
+        OptionPlace(f'--set {group}.{name}', group, name, value)
         for (group, name), values in assignments(conf).values.items() for value in values)]
 
 

@@ -41,7 +41,7 @@ _ENTRY = re.compile(r'[a-z0-9][a-z0-9_\-*/@]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e
 Value = str | int | float | bool
 
 
-class Kind(Enum):
+class SpanKind(Enum):
     """The kind of a span, as OpenTelemetry names it."""
 
     INTERNAL = 'INTERNAL'
@@ -74,7 +74,7 @@ class Span:
     """A span, from its begin to its end. Times: nanoseconds since 1970. `error`: why it failed; None: it did not."""
 
     name: str
-    kind: Kind
+    kind: SpanKind
     context: SpanContext
     parent: SpanContext | None
     began: int
@@ -104,7 +104,7 @@ class Tracer:
         trace_id = trace_id or os.urandom(16).hex()
         return SpanContext(trace_id, span_id or os.urandom(8).hex(), int(trace_id[16:], 16) < self._bound)
 
-    def begin(self, name: str, kind: Kind, parent: SpanContext | None, context: SpanContext | None = None) -> Span:
+    def begin(self, name: str, kind: SpanKind, parent: SpanContext | None, context: SpanContext | None = None) -> Span:
         """Begin a span: of `context`, else of a new one below `parent`, else of a new trace."""
         if context is None:
             context = self.root() if parent is None else SpanContext(
@@ -119,7 +119,7 @@ class Tracer:
                 self._export(span)
 
     @contextmanager
-    def span(self, name: str, kind: Kind, parent: SpanContext | None) -> Iterator[Span]:
+    def span(self, name: str, kind: SpanKind, parent: SpanContext | None) -> Iterator[Span]:
         """A span that is the current one in this block. An error that leaves the block is noted by its class only:
         its text may quote hidden values."""
         found = self.begin(name, kind, parent)

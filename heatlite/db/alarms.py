@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from heatlite.db import bulk, codec, presence, shards
 from heatlite.db.stacks import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
-from heatlite.planning.alarms import SUSPENDED, Metric, Rule
+from heatlite.planning.alarms import SUSPENDED, AlarmRule, Metric
 
 CONFIGURATION, STATE, ACTION = KINDS = ('ConfigurationUpdate', 'StateUpdate', 'Action')
 NEVER: Final = 1e15                         # `due_at` of an alarm that is not evaluated
@@ -29,7 +29,7 @@ class Alarm:
     name: str
     stack_id: str | None                    # the stack that has it as a resource
     resource_name: str | None
-    rule: Rule
+    rule: AlarmRule
     actions_enabled: bool
     state: str                              # planning.alarms.STATES
     reason: str
@@ -46,7 +46,7 @@ class Alarm:
 
 
 @dataclass(frozen=True)
-class Entry:
+class HistoryEntry:
     """One entry of the history. `kind`: one of KINDS; `id` None: not stored yet."""
 
     alarm_id: str
@@ -76,13 +76,13 @@ COLUMNS = codec.columns(alarm, Alarm)
 _EVALUATED = [column if column.name != 'reason_data' else sa.null().label('reason_data') for column in COLUMNS]
 _ENTRY = ('alarm_id', 'project_id', 'name', 'kind', 'summary', 'data', 'created_at')
 _WEBHOOK = ('alarm_id', 'project_id', 'shard', 'name', 'url', 'body', 'attempts', 'due_at', 'created_at')
-_entry = codec.reader(Entry, 'data')
+_entry = codec.reader(HistoryEntry, 'data')
 _webhook = codec.reader(Webhook, 'url', 'body')
 
 
 def _alarm(row: Sequence[Any]) -> Alarm:
     values = list(row[:len(COLUMNS)])
-    values[5] = Rule.stored(codec.decode(values[5]))
+    values[5] = AlarmRule.stored(codec.decode(values[5]))
     values[6] = bool(values[6])
     values[9] = codec.decode(values[9])
     return Alarm(*values)
@@ -126,7 +126,7 @@ def remove(tx: sa.Connection, alarms: Iterable[Alarm]) -> None:
         tx.execute(alarm_webhook.delete().where(alarm_webhook.c.alarm_id.in_(chunk)))
 
 
-def remember(tx: sa.Connection, entries: Iterable[Entry]) -> None:
+def remember(tx: sa.Connection, entries: Iterable[HistoryEntry]) -> None:
     """Adds entries to the history, in the order given."""
     encode, time = codec.encoder(tx), bulk.Times()
     bulk.texts(tx.dialect.name).insert(tx, 'alarm_history', _ENTRY, [
@@ -188,7 +188,7 @@ def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
     for digest, rule in tx.execute(sa.select(alarm.c.digest, alarm.c.rule).where(
             alarm.c.project_id == project_id, alarm.c.stack_id.is_not(None))):
         found.setdefault(digest, rule)
-    return [Rule.stored(codec.decode(rule)).metric for rule in found.values()]
+    return [AlarmRule.stored(codec.decode(rule)).metric for rule in found.values()]
 
 
 def watched(tx: sa.Connection, shard: int, namespace: str) -> dict[str, list[Metric]]:
@@ -212,13 +212,14 @@ def count(tx: sa.Connection, project_id: str) -> int:
 
 def history(tx: sa.Connection, project_id: str, name: str | None = None, kind: str | None = None,
             begin: datetime | None = None, end: datetime | None = None, ascending: bool = False,
-            marker: int | None = None, limit: int = 100) -> list[Entry]:
+            marker: int | None = None, limit: int = 100) -> list[HistoryEntry]:
     """At most `limit` entries within [begin, end], the newest first unless `ascending`, after the entry `marker`.
 
     Index: (project_id, name, id), or (project_id, id) without a name.
     """
     table = alarm_history.c
-    query = sa.select(*(table[name] for name in Entry.__dataclass_fields__)).where(table.project_id == project_id)
+    columns = (table[each] for each in HistoryEntry.__dataclass_fields__)
+    query = sa.select(*columns).where(table.project_id == project_id)
     for column, value in ((table.name, name), (table.kind, kind)):
         if value is not None:
             query = query.where(column == value)

@@ -9,14 +9,14 @@ import sqlalchemy as sa
 
 from heatlite.db import codec, leases
 from heatlite.db.tables import drift, stack
-from heatlite.planning.drift import Report, from_json, to_json
+from heatlite.planning.drift import DriftReport, from_json, to_json
 from heatlite.planning.states import Action, Status
 
 UNSEEN = (Action.DELETE, Action.SUSPEND)        # stacks whose objects may differ from their definitions
 _REPORT = sa.select(drift.c.report).where(drift.c.stack_id == sa.bindparam('stack_id'))
 
 
-def report(tx: sa.Connection, stack_id: str) -> Report | None:
+def report(tx: sa.Connection, stack_id: str) -> DriftReport | None:
     """The report of the last look; None if there was none. By primary key."""
     found = tx.execute(_REPORT, {'stack_id': stack_id}).scalar()
     return None if found is None else from_json(codec.decode(found))
@@ -28,7 +28,7 @@ def mended_at(tx: sa.Connection, stack_id: str) -> datetime | None:
     return found
 
 
-def store(tx: sa.Connection, stack_id: str, new: Report) -> None:
+def store(tx: sa.Connection, stack_id: str, new: DriftReport) -> None:
     """Replaces the report. The caller has locked the lease of the stack."""
     _set(tx, stack_id, {'report': codec.encoder(tx)(to_json(new))})
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from heatlite.db.bulk import chunks
-from heatlite.db.events import LISTED, Shown
+from heatlite.db.events import LISTED, ShownEvent
 from heatlite.db.tables import event, stack
 
 Span = tuple[int, int]                      # first and last number, both included
@@ -22,7 +22,7 @@ Span = tuple[int, int]                      # first and last number, both includ
 class Streamed:
     """An event with the facts of its stack by which listeners are found."""
 
-    event: Shown
+    event: ShownEvent
     stack_name: str
     project_id: str
     root_id: str
@@ -70,4 +70,4 @@ def of_tree(tx: sa.Connection, stack_id: str, position: int, last: int, limit: i
 
 
 def _found(tx: sa.Connection, query: sa.Select[tuple[object, ...]]) -> list[Streamed]:
-    return [Streamed(Shown(*row[3:]), row[0], row[1], row[2]) for row in tx.execute(query)]
+    return [Streamed(ShownEvent(*row[3:]), row[0], row[1], row[2]) for row in tx.execute(query)]

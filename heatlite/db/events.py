@@ -18,7 +18,7 @@ from heatlite.planning.states import Action, Event, Status
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownEvent:
     """An event as the API shows it. `properties`: those in force when it happened; None in lists."""
 
     id: int
@@ -35,7 +35,7 @@ class Shown:
     properties: Mapping[str, object] | None = None
 
 
-LISTED = tuple(event.c[name] for name in Shown.__dataclass_fields__ if name != 'properties')
+LISTED = tuple(event.c[name] for name in ShownEvent.__dataclass_fields__ if name != 'properties')
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
            False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
@@ -68,7 +68,7 @@ def skip_numbers(tx: sa.Connection, count: int) -> None:
     tx.execute(event.delete().where(event.c.id == number))
 
 
-def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Shown]:
+def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 
     One statement, two with a marker. Index: (stack_id, id).
@@ -86,7 +86,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Show
         position = tx.execute(marker, parameters).first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return [Shown(*row) for row in tx.execute(query, parameters)]
+    return [ShownEvent(*row) for row in tx.execute(query, parameters)]
 
 
 @functools.lru_cache(maxsize=128)
@@ -108,7 +108,7 @@ def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tupl
     return [*keys, event.c.id], sort_dir == 'asc' or (bool(sort_keys) and sort_dir != 'desc')
 
 
-def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
+def show(tx: sa.Connection, stack_id: str, uuid: str) -> ShownEvent | None:
     """One event. Properties are stored only where they changed: the last ones at or before it apply.
 
     Two statements at most. Index: (stack_id, id).
@@ -120,7 +120,7 @@ def show(tx: sa.Connection, stack_id: str, uuid: str) -> Shown | None:
     properties = row.properties
     if properties is None:
         properties = _properties_before(tx, stack_id, row)
-    return replace(Shown(*row[:-1]), properties=codec.decode(properties))
+    return replace(ShownEvent(*row[:-1]), properties=codec.decode(properties))
 
 
 def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[object, ...]]) -> str | None:
@@ -132,20 +132,20 @@ def _properties_before(tx: sa.Connection, stack_id: str, row: sa.Row[tuple[objec
         event.c.properties.is_not(None)).order_by(event.c.id.desc()).limit(1)).scalar()
 
 
-def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[Shown]:
+def following(tx: sa.Connection, stack_id: str, position: int, limit: int) -> list[ShownEvent]:
     """The events after number `position`, oldest first, each with its properties as `show` gives them.
 
     One statement, and one for each resource whose first event here has unchanged properties. Index: (stack_id, id).
     """
     rows = tx.execute(sa.select(*LISTED, event.c.properties).where(
         event.c.stack_id == stack_id, event.c.id > position).order_by(event.c.id).limit(limit)).all()
-    found, in_force = list[Shown](), dict[int | None, str | None]()
+    found, in_force = list[ShownEvent](), dict[int | None, str | None]()
     for row in rows:
         if row.properties is not None:
             in_force[row.resource_id] = row.properties
         elif row.resource_id not in in_force:
             in_force[row.resource_id] = _properties_before(tx, stack_id, row)
-        found.append(replace(Shown(*row[:-1]), properties=codec.decode(in_force[row.resource_id])))
+        found.append(replace(ShownEvent(*row[:-1]), properties=codec.decode(in_force[row.resource_id])))
     return found
 
 
@@ -196,7 +196,7 @@ def _carry_properties(tx: sa.Connection, stack_id: str, edge: int, going: sa.Col
                 properties=sa.case(carried, value=event.c.id)), execution_options={'compiled_cache': None})
 
 
-def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:
+def beginning(tx: sa.Connection, stack_id: str) -> ShownEvent | None:
     """The event with which the stack's last action began, rollbacks excepted: they belong to the action before.
 
     Index: (stack_id, id).
@@ -204,7 +204,7 @@ def beginning(tx: sa.Connection, stack_id: str) -> Shown | None:
     row = tx.execute(sa.select(*LISTED).where(
         event.c.stack_id == stack_id, event.c.resource_id.is_(None), event.c.status == Status.IN_PROGRESS,
         event.c.action != Action.ROLLBACK).order_by(event.c.id.desc()).limit(1)).first()
-    return None if row is None else Shown(*row)
+    return None if row is None else ShownEvent(*row)
 
 
 def last_duration(tx: sa.Connection, stack_id: str, action: str, before: int | None = None) -> timedelta | None:
@@ -224,27 +224,27 @@ def last_duration(tx: sa.Connection, stack_id: str, action: str, before: int | N
     return None if begin is None else end.created_at - begin.created_at
 
 
-def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list[Shown]:
+def of_resource(tx: sa.Connection, stack_id: str, name: str, limit: int) -> list[ShownEvent]:
     """The newest `limit` events of a resource, oldest first. Index: (stack_id, id)."""
     rows = tx.execute(sa.select(*LISTED).where(
         event.c.stack_id == stack_id, event.c.resource_name == name, event.c.resource_id.is_not(None)).order_by(
         event.c.id.desc()).limit(limit))
-    return [Shown(*row) for row in rows][::-1]
+    return [ShownEvent(*row) for row in rows][::-1]
 
 
 def of_resources(tx: sa.Connection, stack_id: str, limit: int, *, after: int = 0,
-                 before: int | None = None) -> list[Shown]:
+                 before: int | None = None) -> list[ShownEvent]:
     """Events of the resources of one stack, oldest first: the first `limit` with a number over `after`, or the last
     `limit` with a number below `before`. Index: (stack_id, id)."""
     query = sa.select(*LISTED).where(event.c.stack_id == stack_id, event.c.resource_id.is_not(None)).limit(limit)
     if before is None:
-        return [Shown(*row) for row in tx.execute(query.where(event.c.id > after).order_by(event.c.id))]
+        return [ShownEvent(*row) for row in tx.execute(query.where(event.c.id > after).order_by(event.c.id))]
     found = tx.execute(query.where(event.c.id < before).order_by(event.c.id.desc()))
-    return [Shown(*row) for row in found][::-1]
+    return [ShownEvent(*row) for row in found][::-1]
 
 
 def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: int,
-          status: str | None = None) -> list[Shown]:
+          status: str | None = None) -> list[ShownEvent]:
     """Events of resources from `first` on, oldest first, at most `limit`; with this status, if given.
 
     Index: (stack_id, id).
@@ -253,7 +253,7 @@ def since(tx: sa.Connection, stack_ids: Sequence[str], first: datetime, limit: i
                                      event.c.created_at >= first)
     if status is not None:
         query = query.where(event.c.status == status)
-    return [Shown(*row) for row in tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))]
+    return [ShownEvent(*row) for row in tx.execute(query.order_by(event.c.created_at, event.c.id).limit(limit))]
 
 
 def beginnings(tx: sa.Connection, stack_ids: Sequence[str], names: Sequence[str],

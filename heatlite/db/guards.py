@@ -26,23 +26,23 @@ class Lock:
 
 
 @dataclass(frozen=True)
-class Guards:
+class TreeGuards:
     """What a tree is guarded by."""
 
     protections: tuple[Protection, ...] = ()
     lock: Lock | None = None
 
 
-NONE = Guards()
+NONE = TreeGuards()
 
 
-def of(tx: sa.Connection, root_id: str) -> Guards:
+def of(tx: sa.Connection, root_id: str) -> TreeGuards:
     """The protections and the lock of a tree. By primary key."""
     row = tx.execute(_GUARD, {'root_id': root_id}).first()
     if row is None:
         return NONE
-    return Guards(tuple(map(Protection.from_json, codec.decode(row.protections) if row.protections else ())),
-                  Lock(**known(Lock, codec.decode(row.lock))) if row.lock else None)
+    return TreeGuards(tuple(map(Protection.from_json, codec.decode(row.protections) if row.protections else ())),
+                      Lock(**known(Lock, codec.decode(row.lock))) if row.lock else None)
 
 
 def set_protections(tx: sa.Connection, root_id: str, protections: Sequence[Protection]) -> None:

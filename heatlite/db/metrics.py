@@ -31,7 +31,7 @@ BLOCK: Final = 500                          # rows of `metric` that `page` reads
 
 
 @dataclass(frozen=True)
-class Place:
+class MetricPlace:
     """Where the data of a metric go. `length`: seconds of their periods."""
 
     id: int
@@ -63,7 +63,7 @@ def moment(seconds: float) -> datetime:
 # --- writing -----------------------------------------------------------------------------------------------
 
 def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: float,
-          most: int = -1) -> dict[str, Place]:
+          most: int = -1) -> dict[str, MetricPlace]:
     """Stores datapoints; those without a time get `now`. `most`: metrics that the project may have, -1: no limit.
 
     Returns where the data of each metric go, by its digest. Raises LimitExceeded, with nothing written.
@@ -74,7 +74,7 @@ def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: 
 
 
 def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], now: float,
-             most: int = -1) -> dict[str, Place]:
+             most: int = -1) -> dict[str, MetricPlace]:
     """The places of metrics, which are created if they are new. `wanted`: by digest.
 
     Raises LimitExceeded before anything is written. One statement for known metrics. Index: (project_id, digest).
@@ -97,15 +97,15 @@ def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], n
 
 
 def _known(tx: sa.Connection, project_id: str, digests: Iterable[str],
-           before: float) -> tuple[dict[str, Place], list[int]]:
+           before: float) -> tuple[dict[str, MetricPlace], list[int]]:
     """Places by digest, and the ids of those that were last seen before that time."""
-    found: dict[str, Place] = {}
+    found: dict[str, MetricPlace] = {}
     late = []
     for chunk in bulk.chunks(digests):
         for number, digest, length, seen_at in tx.execute(
                 sa.select(metric.c.id, metric.c.digest, metric.c.length, metric.c.seen_at).where(
                     metric.c.project_id == project_id, metric.c.digest.in_(chunk))):
-            found[digest] = Place(number, length)
+            found[digest] = MetricPlace(number, length)
             if seen_at < before:
                 late.append(number)
     return found, sorted(late)
@@ -118,8 +118,8 @@ def refine(tx: sa.Connection, project_id: str, wanted: Metric, now: float, most:
                .values(length=FINE))
 
 
-def rows(points: Iterable[Datapoint], places: Mapping[str, Place], now: float) -> dict[tuple[int, int, int, str],
-                                                                                       Statistics]:
+def rows(points: Iterable[Datapoint], places: Mapping[str, MetricPlace], now: float) -> dict[tuple[int, int, int, str],
+                                                                                             Statistics]:
     """What `add` takes: datapoints of the same period are merged. Values only."""
     found: dict[tuple[int, int, int, str], Statistics] = {}
     for point in points:

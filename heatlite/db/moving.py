@@ -1,6 +1,7 @@
 """Moves a project from one cell to another, with its stacks while they run (docs/operators/cells.rst).
 
-Each step is stored before the next one, and may be repeated: `Move.run` may be ended at any moment and called again.
+Each step is stored before the next one, and may be repeated: `CellMove.run` may be ended at any moment and called
+again.
 
 1. The map says that the project is being moved: APIs hold its changes back, and read from the former cell.
 2. The project leaves the former cell: in one transaction its stacks lose their leases (`presence.leave`).
@@ -30,7 +31,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import belongings, engines, events, presence, project_cells
 from heatlite.db.belongings import TABLES, Belonging, Belongings, Row
 from heatlite.db.connection import Database
-from heatlite.db.project_cells import Numbers, Place
+from heatlite.db.project_cells import Numbers, ProjectPlace
 from heatlite.db.tables import event, metric, metric_period, stack
 
 MAP_SECONDS = 1.0                           # how long an API uses what it has read of the map
@@ -42,7 +43,7 @@ LAST_NUMBERS = 1_000                        # events whose former numbers are re
 
 
 @dataclass(frozen=True)
-class Pace:
+class MoveDelays:
     """Seconds to wait: until all APIs have read the map again, and until a database is known to be a cell."""
 
     map_seconds: float = 2 * MAP_SECONDS
@@ -50,7 +51,7 @@ class Pace:
 
 
 @dataclass
-class Report:
+class MoveReport:
     """`rows`: copied, by table. `removed`: rows that were removed in the former cell. `waited`: the longest that
     changes of the project waited, in seconds; None: it was moved already."""
 
@@ -60,9 +61,9 @@ class Report:
     waited: float | None = None
 
 
-class Move:
+class CellMove:
     def __init__(self, cells: Mapping[str, Database], project_id: str, target: str, runtime: Runtime,
-                 pace: Pace | None = None, reached: Callable[[str], None] = lambda step: None) -> None:
+                 pace: MoveDelays | None = None, reached: Callable[[str], None] = lambda step: None) -> None:
         """`cells`: the databases by name, the home cell among them. `reached(step)`: called after each stored step, and
         each portion of rows."""
         self._cells = cells
@@ -70,11 +71,11 @@ class Move:
         self._project_id = project_id
         self._target = target
         self._runtime = runtime
-        self._pace = pace or Pace()
+        self._pace = pace or MoveDelays()
         self._reached = reached
-        self.report = Report()
+        self.report = MoveReport()
 
-    def run(self) -> Report:
+    def run(self) -> MoveReport:
         """Raises Error for an unknown cell, and if rows of the project are where they cannot be; Conflict while it is
         being moved elsewhere; DatabaseUnavailable."""
         if self._target not in self._cells:
@@ -111,11 +112,11 @@ class Move:
     def _now(self) -> datetime:
         return self._runtime.now()
 
-    def _place(self) -> Place:
+    def _place(self) -> ProjectPlace:
         with self._home.reader() as tx:
             return project_cells.find(tx, self._project_id)
 
-    def _put(self, place: Place) -> Place:
+    def _put(self, place: ProjectPlace) -> ProjectPlace:
         self._home.retry(lambda tx: project_cells.put(tx, self._project_id, place, self._now()))
         self._reached('map')
         return place
@@ -138,7 +139,7 @@ class Move:
 
     # --- rows -------------------------------------------------------------------------------------------
 
-    def _transfer(self, place: Place) -> Place:
+    def _transfer(self, place: ProjectPlace) -> ProjectPlace:
         """Leaves the former cell, copies all rows, and has the map name the new cell."""
         source, target = self._cells[place.cell], self._cells[self._target]
         target.retry(lambda tx: presence.mark(tx, self._project_id, True, self._now()))
@@ -154,7 +155,7 @@ class Move:
         copy.run()
         self._reached('copied')
         self._quiesce(source, deadlines)
-        return self._put(Place(self._target, self._target, place.cell, numbers))
+        return self._put(ProjectPlace(self._target, self._target, place.cell, numbers))
 
     def _leave(self, tx: sa.Connection) -> dict[str, float]:
         presence.leave(tx, self._project_id, self._now())

@@ -24,7 +24,7 @@ described = functools.lru_cache(MOST)(FieldDescriptorPacket)       # results onl
 _contexts: dict[tuple[object, ...], object] = {}
 
 
-class Connection(pymysql.connections.Connection):       # type: ignore[misc]
+class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc]
     def _read_packet(self, packet_type: object = MysqlPacket) -> object:
         return super()._read_packet(described if packet_type is FieldDescriptorPacket else packet_type)
 

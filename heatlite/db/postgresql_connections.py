@@ -21,7 +21,7 @@ PING = 5                        # the same for the test of one that has rested i
 LISTS: Final = ('host', 'hostaddr', 'port')     # parameters with a value for each host, commas between
 
 
-class Connection(extensions.connection):        # type: ignore[misc]
+class PostgresqlConnection(extensions.connection):        # type: ignore[misc]
     """`patience`: seconds without a reply until it is given up; None: those of all connections.
 
     It is shorter while the connection is made or tested, which no server needs long for.
@@ -60,7 +60,7 @@ class Connector:
         for step in range(len(hosts)):
             number = (self._first + step) % len(hosts)
             try:
-                made = self._connect(**{**named, **hosts[number]}, connection_factory=Connection)
+                made = self._connect(**{**named, **hosts[number]}, connection_factory=PostgresqlConnection)
             except psycopg2.OperationalError as error:
                 if len(hosts) == 1:
                     raise

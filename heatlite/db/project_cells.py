@@ -43,7 +43,7 @@ class Numbers:
 
 
 @dataclass(frozen=True)
-class Place:
+class ProjectPlace:
     """Where a project is. `moving_to`: the cell to which it is being moved; `leaving`: the one that still has rows."""
 
     cell: str
@@ -53,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Placed(Place):
+class Placed(ProjectPlace):
     project_id: str = ''
     since: datetime | None = None
 
@@ -63,10 +63,11 @@ COLUMNS = (project_cell.c.cell, project_cell.c.moving_to, project_cell.c.leaving
 _FIND = sa.select(*COLUMNS).where(project_cell.c.project_id == sa.bindparam('project'))
 
 
-def find(tx: sa.Connection, project_id: str) -> Place:
+def find(tx: sa.Connection, project_id: str) -> ProjectPlace:
     """Where a project is. Primary key."""
     row = tx.execute(_FIND, {'project': project_id}).first()
-    return Place(HOME) if row is None else Place(row.cell, row.moving_to, row.leaving, _numbers(row.numbers))
+    return ProjectPlace(HOME) if row is None else ProjectPlace(row.cell, row.moving_to, row.leaving,
+                                                               _numbers(row.numbers))
 
 
 def page(tx: sa.Connection, project_id: str | None = None) -> list[Placed]:
@@ -84,7 +85,7 @@ def counts(tx: sa.Connection) -> dict[str, int]:
         sa.select(project_cell.c.cell, sa.func.count()).group_by(project_cell.c.cell))}
 
 
-def put(tx: sa.Connection, project_id: str, place: Place, now: datetime) -> None:
+def put(tx: sa.Connection, project_id: str, place: ProjectPlace, now: datetime) -> None:
     """Stores where a project is."""
     numbers = None if place.numbers is None else codec.encode({**asdict(place.numbers), 'last': list(
         place.numbers.last)})

@@ -32,7 +32,7 @@ _STATUSES = {status.value: status for status in Status}
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownResource:
     """A resource as the API shows it. `definition`, `attributes`, `metadata`: None if not requested, or empty."""
 
     stack_id: str
@@ -78,10 +78,10 @@ class StoredDatum:
 
 ROWS_PER_SLICE = 500
 _DETAILS = ('definition', 'attributes', 'metadata')
-_BRIEF = tuple(resource.c[name] for name in Shown.__dataclass_fields__ if name not in _DETAILS)
-_DETAILED = tuple(resource.c[name] for name in Shown.__dataclass_fields__)
-_NUMBER = list(Shown.__dataclass_fields__).index('id')
-_shown = codec.reader(Shown, 'requires', *_DETAILS)
+_BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in _DETAILS)
+_DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
+_NUMBER = list(ShownResource.__dataclass_fields__).index('id')
+_shown = codec.reader(ShownResource, 'requires', *_DETAILS)
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
@@ -110,7 +110,7 @@ _IN_PLACE = sa.select(*IDENTITY, *(_BELOW.c[column.name] for column in IDENTITY)
 # --- for the owner of a stack -------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
-class Count:
+class ResourceCount:
     """How many resources of a stack have this type and state."""
 
     type: str
@@ -125,7 +125,7 @@ def light(tx: sa.Connection, stack_id: str) -> list[ResourceState]:
 
 
 @dataclass(frozen=True)
-class Kind:
+class AppliedType:
     """The rows of a stack with one type that were last applied with one template. `last`: the highest row number."""
 
     type: str
@@ -134,9 +134,9 @@ class Kind:
     last: int
 
 
-def kinds(tx: sa.Connection, stack_id: str) -> list[Kind]:
+def kinds(tx: sa.Connection, stack_id: str) -> list[AppliedType]:
     """The kinds of all rows of a stack. Reads one range of the primary key, returns few rows."""
-    return [Kind(*row) for row in tx.execute(_KINDS, {'stack_id': stack_id})]
+    return [AppliedType(*row) for row in tx.execute(_KINDS, {'stack_id': stack_id})]
 
 
 def unlike_applied(tx: sa.Connection, stack_id: str, types: Iterable[str]) -> list[ResourceState]:
@@ -264,7 +264,7 @@ def names(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, list[str]]:
 # --- for the API --------------------------------------------------------------------------------------------
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
-         yield_control: Callable[[], None] = lambda: None) -> list[Shown]:
+         yield_control: Callable[[], None] = lambda: None) -> list[ShownResource]:
     """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
 
     One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each slice of rows: reading
@@ -278,12 +278,13 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
     return found
 
 
-def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[Shown]:
+def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:
     """All rows of a name, by number: several during a replacement. Index: (stack_id, name, id)."""
     return [_shown(row) for row in tx.execute(_BY_NAME, {'stack_id': stack_id, 'name': name})]
 
 
-def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[Shown], Identity | None] | None:
+def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, list[ShownResource],
+                                                                   Identity | None] | None:
     """The stack (deleted or not), its rows of a name by number, and the live nested stack of that resource.
 
     None when there is no such stack. One SELECT: primary key of the stack, (stack_id, name, id), (owner_id).
@@ -297,7 +298,7 @@ def in_place(tx: sa.Connection, stack_id: str, name: str) -> tuple[Identity, lis
     return Identity(*rows[0][:width]), list(found.values()), None if newest[0] is None else Identity(*newest)
 
 
-def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) -> list[Shown]:
+def by_physical_id(tx: sa.Connection, physical_id: str, project_id: str | None) -> list[ShownResource]:
     """Rows of live stacks of the project (None: of all) with this physical id. Index: (physical_id)."""
     query = sa.select(*_DETAILED).join(stack, stack.c.id == resource.c.stack_id).where(
         resource.c.physical_id == physical_id, stack.c.live == 1)
@@ -487,7 +488,7 @@ def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetim
         .values(status=Status.FAILED.value, reason=reason, updated_at=now)).rowcount)
 
 
-def find(tx: sa.Connection, text: str) -> Shown:
+def find(tx: sa.Connection, text: str) -> ShownResource:
     """Finds a row by physical id or uuid, in any project. Raises NotFound, or PhysicalResourceIDAmbiguity."""
     rows = tx.execute(sa.select(*_DETAILED).where(
         sa.or_(resource.c.physical_id == text, resource.c.uuid == text)).limit(2)).all()
@@ -498,22 +499,22 @@ def find(tx: sa.Connection, text: str) -> Shown:
     return _shown(rows[0])
 
 
-def counts(tx: sa.Connection, stack_id: str) -> list[Count]:
+def counts(tx: sa.Connection, stack_id: str) -> list[ResourceCount]:
     """The resources of a stack by type and state, without replaced ones. Primary key."""
     kinds = (resource.c.type, resource.c.action, resource.c.status)
-    return [Count(*row) for row in tx.execute(sa.select(*kinds, sa.func.count()).where(
+    return [ResourceCount(*row) for row in tx.execute(sa.select(*kinds, sa.func.count()).where(
         resource.c.stack_id == stack_id, resource.c.replaced_by.is_(None)).group_by(*kinds))]
 
 
-def counts_by_level(tx: sa.Connection, stack_ids: Sequence[str]) -> list[progress.Count]:
+def counts_by_level(tx: sa.Connection, stack_ids: Sequence[str]) -> list[progress.StateCount]:
     """The resources of these stacks by depth in the tree and state, without replaced ones. Primary keys."""
     kinds = (stack.c.depth, stack.c.action, resource.c.action, resource.c.status)
-    return [progress.Count(*row) for chunk in chunks(stack_ids) for row in tx.execute(
+    return [progress.StateCount(*row) for chunk in chunks(stack_ids) for row in tx.execute(
         sa.select(*kinds, sa.func.count()).join_from(stack, resource, resource.c.stack_id == stack.c.id).where(
             stack.c.id.in_(chunk), resource.c.replaced_by.is_(None)).group_by(*kinds))]
 
 
-def in_progress(tx: sa.Connection, stack_ids: Sequence[str], limit: int) -> list[Shown]:
+def in_progress(tx: sa.Connection, stack_ids: Sequence[str], limit: int) -> list[ShownResource]:
     """Resources of these stacks that an action is in progress on, at most `limit`, the longest running first."""
     found = [_shown((*row, None, None, None)) for chunk in chunks(stack_ids) for row in tx.execute(
         sa.select(*_BRIEF).where(resource.c.stack_id.in_(chunk), resource.c.status == Status.IN_PROGRESS)

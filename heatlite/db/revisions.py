@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from heatlite.db import bulk, codec, templates
 from heatlite.db.tables import revision, stack, template
-from heatlite.db.templates import Template
+from heatlite.db.templates import StoredTemplate
 from heatlite.planning.states import Revision
 
 NAMES = tuple(field.name for field in fields(Revision))
@@ -78,7 +78,7 @@ def show(tx: sa.Connection, stack_id: str, number: int) -> StoredRevision | None
     return None if row is None else _read(row)
 
 
-def definition(tx: sa.Connection, stack_id: str, number: int) -> tuple[StoredRevision, Template] | None:
+def definition(tx: sa.Connection, stack_id: str, number: int) -> tuple[StoredRevision, StoredTemplate] | None:
     """A revision with its content; None also if that has been removed. By primary keys. The caller checks access."""
     found = show(tx, stack_id, number)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 
 from heatlite.db import stacks
-from heatlite.db.stacks import Identity, Stack
+from heatlite.db.stacks import Identity, StoredStack
 from heatlite.db.tables import resource, stack
 
 RESOURCE, TYPE = 'set', 'OS::Heatlite::StackSet'
@@ -38,7 +38,7 @@ def acts_by_token(tx: sa.Connection, stack_id: str) -> bool:
         resource.c.stack_id == stack_id, resource.c.type.in_(ACTING_BY_TOKEN)).limit(1)).first() is not None
 
 
-def show(tx: sa.Connection, stack_id: str) -> Stack | None:
+def show(tx: sa.Connection, stack_id: str) -> StoredStack | None:
     """The stack with this id, if it is a live stack set. By primary key; index: (stack_id, name)."""
     is_set = tx.execute(sa.select(stack.c.id).where(
         stack.c.id == stack_id, stack.c.live == 1, stack.c.owner_id.is_(None), _IS_SET)).first()

@@ -21,7 +21,7 @@ from heatlite.planning.states import Status
 
 
 @dataclass(frozen=True)
-class Stack:
+class StoredStack:
     """A whole row, with JSON decoded."""
 
     id: str
@@ -103,7 +103,7 @@ class Identity:
     deleted_at: datetime | None
 
 
-class Wanted(Page, Protocol):
+class StackFilter(Page, Protocol):
     """The arguments of a list; names are those of columns.
 
     `tags`: has all, `tags_any`: has one, `not_`: the opposite.
@@ -128,10 +128,10 @@ class Wanted(Page, Protocol):
     def not_tags_any(self) -> Sequence[str]: ...
 
 
-NAMES = tuple(field.name for field in fields(Stack))
+NAMES = tuple(field.name for field in fields(StoredStack))
 TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at', 'restored_from')
 JSON = ('tags', 'parameters', 'outputs', 'request')
-WHOLE = codec.columns(stack, Stack)
+WHOLE = codec.columns(stack, StoredStack)
 SUMMARY = codec.columns(stack, Summary)
 IDENTITY = codec.columns(stack, Identity)
 # Built once: building a statement costs more than running it.
@@ -152,19 +152,19 @@ _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
     stack.c.created_at, stack.c.id).limit(1)
 _LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
     stack.c.project_id == sa.bindparam('project'), stack.c.live == 1, stack.c.owner_id.is_(None))
-_stack = codec.reader(Stack, *JSON)
+_stack = codec.reader(StoredStack, *JSON)
 _summary = codec.reader(Summary, 'tags')
 
 
 
-class Described(TypedDict, total=False):
+class TemplateColumns(TypedDict, total=False):
     """The columns that follow from a template and an environment."""
 
     parameters: Mapping[str, object] | None
     description: str
 
 
-class Requested(Described, total=False):
+class Requested(TemplateColumns, total=False):
     """The columns that a request may change besides the state."""
 
     template_id: str
@@ -196,7 +196,7 @@ NEVER = datetime(1970, 1, 1)                        # stands for null where rows
 
 # --- one stack ---------------------------------------------------------------------------------------------
 
-def insert(tx: sa.Connection, new: Stack) -> None:
+def insert(tx: sa.Connection, new: StoredStack) -> None:
     """Inserts a stack. Raises StackExists when a live stack of the project has this name. Insert its lease with it."""
     time = bulk.Times()
     values = {name: getattr(new, name) for name in NAMES}
@@ -214,7 +214,7 @@ def insert(tx: sa.Connection, new: Stack) -> None:
 
 
 def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted: bool = False,
-        for_update: bool = False) -> Stack | None:
+        for_update: bool = False) -> StoredStack | None:
     """Selects by primary key; None also when the stack belongs to another project. `deleted`: includes deleted ones.
 
     Within a writer it raises ProjectMoves for a stack of a project that has left this cell.
@@ -230,7 +230,7 @@ def get(tx: sa.Connection, stack_id: str, project_id: str | None = None, deleted
     return _stack(row)
 
 
-def show(tx: sa.Connection, stack_id: str) -> Stack | None:
+def show(tx: sa.Connection, stack_id: str) -> StoredStack | None:
     """Selects by primary key, deleted ones included. The caller checks access."""
     return get(tx, stack_id, deleted=True)
 
@@ -302,7 +302,8 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 # --- lists -------------------------------------------------------------------------------------------------
 
-def page(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> list[Summary]:
+def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter,
+         hidden_tags: Sequence[str] = ()) -> list[Summary]:
     """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`.
 
     An unknown marker is ignored. One statement, two with a marker. Index of the usual list, that of live roots:
@@ -335,7 +336,7 @@ def _listing(is_within: bool, show_deleted: bool, show_nested: bool, sort_keys: 
     return ordered(query, keys, ascending, is_limited)
 
 
-def count(tx: sa.Connection, project_id: str | None, wanted: Wanted, hidden_tags: Sequence[str] = ()) -> int:
+def count(tx: sa.Connection, project_id: str | None, wanted: StackFilter, hidden_tags: Sequence[str] = ()) -> int:
     """The number of stacks for `page`, without its limit and marker."""
     return int(tx.execute(sa.select(sa.func.count()).select_from(stack)
                           .where(*_scope(project_id is not None, wanted.show_deleted, wanted.show_nested),
@@ -372,7 +373,7 @@ def _scope(is_within: bool, show_deleted: bool, show_nested: bool) -> list[sa.Co
     return found
 
 
-def _filters(wanted: Wanted, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
+def _filters(wanted: StackFilter, hidden_tags: Sequence[str]) -> list[sa.ColumnElement[bool]]:
     """The conditions of one request."""
     found: list[sa.ColumnElement[bool]] = []
     if hidden_tags:
@@ -473,15 +474,15 @@ def root_with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple
     return (found[0], _below(stack_id, depth, found[1:])) if found else (None, [])
 
 
-def path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
+def path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, ...]:
     """The names of the resources that lead from the root to a stack; () for a root. One SELECT for each level."""
     return whole_path(tx, nested)[1:]
 
 
-def whole_path(tx: sa.Connection, nested: Stack | Identity) -> tuple[str, ...]:
+def whole_path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, ...]:
     """The name of the root stack, then `path`. One SELECT for each level."""
     names: list[str] = []
-    at: Stack | Identity = nested
+    at: StoredStack | Identity = nested
     while at.owner_id is not None:
         names.append(str(at.parent_resource))
         above = identity(tx, at.owner_id)
@@ -566,7 +567,8 @@ def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]
 # --- changes -----------------------------------------------------------------------------------------------
 
 def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
-           status: str = Status.IN_PROGRESS, keeps_revision: bool = False, **requested: Unpack[Requested]) -> Stack:
+           status: str = Status.IN_PROGRESS, keeps_revision: bool = False,
+           **requested: Unpack[Requested]) -> StoredStack:
     """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
     `requested`: the columns that the request changes, any of REQUESTED; all others stay. `keeps_revision`: a
@@ -595,7 +597,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
     return accepted
 
 
-def next_revision(before: Stack) -> int | None:
+def next_revision(before: StoredStack) -> int | None:
     """The number of the next definition of a stack; None for a nested stack, which has no revisions.
 
     The present definition of a stack without a number gets 1 (`engine.reconcile.revisions`).
@@ -603,7 +605,7 @@ def next_revision(before: Stack) -> int | None:
     return None if before.owner_id is not None else (before.revision or 1) + 1
 
 
-def _revised(before: Stack, has_definition: bool, keeps_revision: bool) -> Revised:
+def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) -> Revised:
     """The columns `revision` and `outcome` when a request is accepted."""
     if has_definition:
         return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}

@@ -282,7 +282,7 @@ drift = _table(
     sa.Column('stack_id', Id, primary_key=True),
     sa.Column('due_at', Time, nullable=True),
     sa.Column('mended_at', Time, nullable=True),                    # the last update that a look has begun
-    sa.Column('report', Json, nullable=True))                       # heatlite.planning.drift.Report
+    sa.Column('report', Json, nullable=True))                       # heatlite.planning.drift.DriftReport
 
 # Deletes that end in any case. `due_at`: what is not deleted by then is left in the cloud. `left_behind`: null until
 # that is decided.

@@ -22,7 +22,7 @@ from heatlite.db.tables import resource, revision, stack, template
 
 
 @dataclass(frozen=True)
-class Template:
+class StoredTemplate:
     id: str
     document: Mapping[str, object]
     environment: Mapping[str, Any]
@@ -67,24 +67,24 @@ def _stored(tx: sa.Connection, template_id: str, files: Files) -> str:
     return template_id
 
 
-def get(tx: sa.Connection, template_id: str) -> Template:
+def get(tx: sa.Connection, template_id: str) -> StoredTemplate:
     """A template with its files. Raises LookupError: a stack's own templates exist as long as the stack does."""
     row = _row(tx, template_id)
     return _template(row, _read(tx, row.files_id))
 
 
-def undecoded(tx: sa.Connection, template_id: str) -> Template:
+def undecoded(tx: sa.Connection, template_id: str) -> StoredTemplate:
     """As `get`, with a document that is decoded when it is first read."""
     row = _row(tx, template_id)
     return _template(row, _read(tx, row.files_id), lambda text: codec.Undecoded(codec.clear(text)))
 
 
-def show(tx: sa.Connection, template_id: str) -> Template:
+def show(tx: sa.Connection, template_id: str) -> StoredTemplate:
     """A template without its files. Raises LookupError."""
     return _template(_row(tx, template_id), Files())
 
 
-def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, Template]:
+def documents(tx: sa.Connection, template_ids: Iterable[str]) -> dict[str, StoredTemplate]:
     """Several templates without files, by id."""
     query = sa.select(*COLUMNS).where(template.c.id.in_(list(template_ids)))
     return {row.id: _template(row, Files()) for row in tx.execute(query)}
@@ -151,6 +151,6 @@ def remove(tx: sa.Connection, template_ids: Iterable[str]) -> int:
 
 
 def _template(row: sa.Row[tuple[object, ...]], content: Files,
-              decode: Callable[[str], Mapping[str, object]] = codec.decode) -> Template:
-    return Template(row.id, decode(row.document), codec.decode(row.environment), content,
-                    crypt.is_sealed(row.environment))
+              decode: Callable[[str], Mapping[str, object]] = codec.decode) -> StoredTemplate:
+    return StoredTemplate(row.id, decode(row.document), codec.decode(row.environment), content,
+                          crypt.is_sealed(row.environment))

@@ -14,10 +14,10 @@ from heatlite.authoring import explaining
 from heatlite.common.i18n import _
 from heatlite.editing import cursor as cursors
 from heatlite.editing import describing, meaning
-from heatlite.editing.cursor import Context, Cursor
+from heatlite.editing.cursor import CursorContext, TextCursor
 from heatlite.editing.meaning import Meaning
 from heatlite.editing.outline import ENVIRONMENT, PARAMETER, RESOURCE, Outline
-from heatlite.editing.text import Span
+from heatlite.editing.text import TextSpan
 from heatlite.engine.resources import packed, packed_types
 from heatlite.language import environment, parameter_schema, parameters, rules, versions
 from heatlite.language.constraints import AllowedValues
@@ -30,7 +30,7 @@ BOOLEANS: Final = ('true', 'false')
 FIRST, NEXT, LAST = '1', '2', '3'               # beginnings of the texts by which editors sort
 
 
-class Kind(enum.Enum):
+class ItemKind(enum.Enum):
     """What an item is; editors show a symbol for it."""
 
     SECTION = 'section'
@@ -47,7 +47,7 @@ class Item:
     """One completion. `insert`: what replaces the word; `snippet`: the same with a place for the cursor, `$0`."""
 
     label: str
-    kind: Kind
+    kind: ItemKind
     insert: str
     detail: str = ''
     documentation: str = ''
@@ -60,7 +60,7 @@ class Item:
 class Completion:
     """The items, and the word that any of them replaces."""
 
-    span: Span
+    span: TextSpan
     items: tuple[Item, ...]
 
 
@@ -70,7 +70,8 @@ def complete(text: str, offset: int, current: Sequence[Outline] = ()) -> Complet
     names = Names(text, cursor, current)
     before = text[cursor.line.start:offset]
     if RULE_IN_COMMENT.search(before[-LONGEST_COMMENT:]):
-        return Completion(cursor.span, tuple(Item(rule.id, Kind.VALUE, rule.id, rule.title) for rule in rules.TABLE))
+        return Completion(cursor.span,
+                          tuple(Item(rule.id, ItemKind.VALUE, rule.id, rule.title) for rule in rules.TABLE))
     found: dict[str, Item] = {}
     keys = {context.path[:-1] for context in cursor.contexts if context.is_key}
     for context in cursor.contexts:
@@ -85,7 +86,7 @@ class Names:
     ones; the later ones only if the earlier are incomplete.
     """
 
-    def __init__(self, text: str, cursor: Cursor, current: Sequence[Outline]) -> None:
+    def __init__(self, text: str, cursor: TextCursor, current: Sequence[Outline]) -> None:
         self._text, self._line, self._current = text, cursor.line, current
 
     @functools.cached_property
@@ -108,7 +109,7 @@ class Names:
         return next((outline for outline in self.outlines if outline.type_of(resource) is not None), self.outlines[0])
 
 
-def _items(context: Context, cursor: Cursor, names: Names, *, is_beside_key: bool) -> Iterator[Item]:
+def _items(context: CursorContext, cursor: TextCursor, names: Names, *, is_beside_key: bool) -> Iterator[Item]:
     outline = context.outline
     if names.outlines[0].kind == ENVIRONMENT:
         yield from _of_environment(context, cursor)
@@ -130,24 +131,24 @@ def _items(context: Context, cursor: Cursor, names: Names, *, is_beside_key: boo
 
 # --- keys -----------------------------------------------------------------------------------------------------------
 
-def _keys(found: Meaning, outline: Outline, cursor: Cursor) -> Iterator[Item]:
+def _keys(found: Meaning, outline: Outline, cursor: TextCursor) -> Iterator[Item]:
     edition = outline.edition
     match found.what:
         case meaning.SECTION:
             scalars = (edition.key, edition.keys.description)
-            yield from (_key(name, Kind.SECTION, cursor, is_open=name not in scalars)
+            yield from (_key(name, ItemKind.SECTION, cursor, is_open=name not in scalars)
                         for name in (edition.key, *edition.sections.values()))
         case meaning.PARAMETER_KEY:
             names = parameter_schema.HOT_DEFINITION if edition.is_hot else parameter_schema.CFN_DEFINITION
-            yield from (_key(name, Kind.PROPERTY, cursor, rank=FIRST if name in ('type', 'Type') else NEXT)
+            yield from (_key(name, ItemKind.PROPERTY, cursor, rank=FIRST if name in ('type', 'Type') else NEXT)
                         for name in sorted(names))
         case meaning.RESOURCE_KEY:
-            yield from (_key(name, Kind.PROPERTY, cursor, is_open=name == edition.keys.properties,
+            yield from (_key(name, ItemKind.PROPERTY, cursor, is_open=name == edition.keys.properties,
                              rank=FIRST if name == edition.keys.type else NEXT)
                         for name in sorted(edition.keys.of_resources) if _is_known(outline, name))
         case meaning.OUTPUT_KEY:
             keys = edition.keys
-            yield from (_key(name, Kind.PROPERTY, cursor, rank=FIRST if name == keys.output_value else NEXT)
+            yield from (_key(name, ItemKind.PROPERTY, cursor, rank=FIRST if name == keys.output_value else NEXT)
                         for name in (keys.output_value, keys.description, keys.condition) if _is_known(outline, name))
         case meaning.PROPERTY if found.schemas is not None and found.type_name is not None:
             for name, schema in found.schemas.items():
@@ -159,7 +160,7 @@ def _is_known(outline: Outline, key: str) -> bool:
     return key != outline.edition.keys.condition or outline.edition.has_conditions
 
 
-def _property(name: str, schema: Schema, found: Meaning, cursor: Cursor) -> Item:
+def _property(name: str, schema: Schema, found: Meaning, cursor: TextCursor) -> Item:
     status = schema.support_status
     path = (*found.path[:-1], name)
     is_of_type = found.type_name is not None and path[0] in packed.properties(found.type_name)
@@ -167,13 +168,13 @@ def _property(name: str, schema: Schema, found: Meaning, cursor: Cursor) -> Item
             else describing.of_policy(schema, name))
     words = [explaining.kind(schema), *([_('required')] if schema.required else []),
              *([status.status.lower()] if status.status != 'SUPPORTED' else [])]
-    item = _key(name, Kind.PROPERTY, cursor, is_open=schema.type in (Schema.MAP, Schema.LIST),
+    item = _key(name, ItemKind.PROPERTY, cursor, is_open=schema.type in (Schema.MAP, Schema.LIST),
                 rank=FIRST if schema.required else LAST if status.status != 'SUPPORTED' else NEXT)
     return replace(item, detail=', '.join(words), documentation=text,
                    is_deprecated=status.status in ('DEPRECATED', 'HIDDEN', 'UNSUPPORTED'))
 
 
-def _key(name: str, kind: Kind, cursor: Cursor, *, is_open: bool = False, rank: str = NEXT) -> Item:
+def _key(name: str, kind: ItemKind, cursor: TextCursor, *, is_open: bool = False, rank: str = NEXT) -> Item:
     """`is_open`: what follows is a map or list, which begins in the next line."""
     insert = name if cursor.has_colon or cursor.is_quoted else f'{name}:' if is_open else f'{name}: '
     return Item(name, kind, insert, rank=rank)
@@ -186,37 +187,37 @@ def _values(found: Meaning, outline: Outline, names: Names) -> Iterator[Item]:
     match found.what:
         case meaning.VERSION:
             dates = [*reversed(versions.HOT_DATES), *versions.ALIASES] if edition.is_hot else [edition.date]
-            yield from (Item(date, Kind.VALUE, date if edition.is_hot else f"'{date}'") for date in dates)
+            yield from (Item(date, ItemKind.VALUE, date if edition.is_hot else f"'{date}'") for date in dates)
         case meaning.TYPE:
             yield from types()
         case meaning.PARAMETER_TYPE:
             kinds = parameter_schema.HOT_KINDS if edition.is_hot else parameter_schema.CFN_KINDS
-            yield from (Item(kind, Kind.VALUE, kind) for kind in kinds)
+            yield from (Item(kind, ItemKind.VALUE, kind) for kind in kinds)
         case meaning.DELETION_POLICY:
             known = packed_types.facts_of(found.type_name).deletion_policies if found.type_name else ()
-            yield from (Item(policy, Kind.VALUE, policy) for policy in sorted({*known, RETAIN}))
+            yield from (Item(policy, ItemKind.VALUE, policy) for policy in sorted({*known, RETAIN}))
         case meaning.NAME:
             yield from _names(found, outline, names)
         case meaning.ATTRIBUTE:
             owner = names.owner(found.resource)
             for name, body in meaning.attributes(owner, found.resource).items():
-                yield Item(name, Kind.ATTRIBUTE, name, body.get('type') or '', describing.of_attribute(name, body))
+                yield Item(name, ItemKind.ATTRIBUTE, name, body.get('type') or '', describing.of_attribute(name, body))
         case meaning.VALUE if found.schema is not None:
             yield from of_schema(found.schema)
         case meaning.VALUE if found.name in ('hidden', 'immutable', 'NoEcho'):
-            yield from (Item(word, Kind.VALUE, word) for word in BOOLEANS)
+            yield from (Item(word, ItemKind.VALUE, word) for word in BOOLEANS)
 
 
 def of_schema(schema: Schema) -> Iterator[Item]:
     """The allowed values of a property; those of booleans."""
     if schema.type == Schema.BOOLEAN:
-        yield from (Item(word, Kind.VALUE, word, rank=FIRST) for word in BOOLEANS)
+        yield from (Item(word, ItemKind.VALUE, word, rank=FIRST) for word in BOOLEANS)
     for constraint in schema.constraints:
         if isinstance(constraint, AllowedValues):
             for value in constraint.allowed:
                 word = value if isinstance(value, str) else json.dumps(value)
                 is_default = value == schema.default
-                yield Item(word, Kind.VALUE, word, _('default') if is_default else '', rank=FIRST)
+                yield Item(word, ItemKind.VALUE, word, _('default') if is_default else '', rank=FIRST)
 
 
 def _names(found: Meaning, outline: Outline, names: Names) -> Iterator[Item]:
@@ -225,10 +226,10 @@ def _names(found: Meaning, outline: Outline, names: Names) -> Iterator[Item]:
             if kind == RESOURCE and name == found.resource:
                 continue
             detail = (owner.type_of(name) if kind == RESOURCE else None) or kind
-            yield Item(name, Kind.NAME, name, detail, describing.of_declared(owner, kind, name), FIRST)
+            yield Item(name, ItemKind.NAME, name, detail, describing.of_declared(owner, kind, name), FIRST)
         if kind == PARAMETER and found.name:
             made = parameters.pseudo_parameters(outline.edition, name='', stack_id=None, project_id='', arn='')
-            yield from (Item(name, Kind.NAME, name, _('of the stack'), rank=LAST) for name in made)
+            yield from (Item(name, ItemKind.NAME, name, _('of the stack'), rank=LAST) for name in made)
 
 
 def types() -> Iterator[Item]:
@@ -237,26 +238,26 @@ def types() -> Iterator[Item]:
         status = packed.facts(name)['support_status']
         is_hidden, word = status.get('hidden', False), status.get('status', 'SUPPORTED')
         is_old = is_hidden or word not in ('SUPPORTED', 'UNKNOWN')
-        yield Item(name, Kind.TYPE, name, 'hidden' if is_hidden else word.lower() if is_old else '',
+        yield Item(name, ItemKind.TYPE, name, 'hidden' if is_hidden else word.lower() if is_old else '',
                    rank=LAST if is_old else NEXT, is_deprecated=is_old)
 
 
-def _calls(outline: Outline, found: Meaning, cursor: Cursor, *, is_key: bool) -> Iterator[Item]:
+def _calls(outline: Outline, found: Meaning, cursor: TextCursor, *, is_key: bool) -> Iterator[Item]:
     table: Iterable[str] = outline.edition.condition_functions if found.is_condition else outline.edition.usable
     for name in table:
         text = describing.of_function(outline, name)
         if is_key:
-            yield replace(_key(name, Kind.FUNCTION, cursor, rank=LAST), documentation=text)
+            yield replace(_key(name, ItemKind.FUNCTION, cursor, rank=LAST), documentation=text)
         else:
-            yield Item(name, Kind.FUNCTION, f'{{{name}: ', documentation=text, rank=LAST, snippet=f'{{{name}: $0}}')
+            yield Item(name, ItemKind.FUNCTION, f'{{{name}: ', documentation=text, rank=LAST, snippet=f'{{{name}: $0}}')
 
 
 # --- environments ---------------------------------------------------------------------------------------------------
 
-def _of_environment(context: Context, cursor: Cursor) -> Iterator[Item]:
+def _of_environment(context: CursorContext, cursor: TextCursor) -> Iterator[Item]:
     if context.is_key and len(context.path) == 1:
         taken = {key.value for key, _value in getattr(context.outline.tree.root, 'entries', ())}
-        yield from (_key(name, Kind.SECTION, cursor, is_open=True) for name in environment.SECTIONS
+        yield from (_key(name, ItemKind.SECTION, cursor, is_open=True) for name in environment.SECTIONS
                     if name not in taken)
     elif context.path[0] == environment.REGISTRY and len(context.path) == 2:
         for item in types():

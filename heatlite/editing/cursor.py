@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from heatlite.editing.outline import Outline
-from heatlite.editing.text import Span
-from heatlite.editing.tree import BLOCK_STYLES, SCALAR, Node, Path, Tree
+from heatlite.editing.text import TextSpan
+from heatlite.editing.tree import BLOCK_STYLES, SCALAR, DocumentNode, DocumentTree, Path
 
 MARK: Final = '\uf8ff'                  # a character for private use, which YAML permits
 BEFORE: Final = re.compile(r'(?:(?<=: )\w+:|(?:[\w.\-]|::)*)$')
@@ -24,7 +24,7 @@ LINE_ENDS: Final = '\r\n'
 
 
 @dataclass(frozen=True)
-class Context:
+class CursorContext:
     """One reading of the place: the path of the key or value that is written, in an outline that contains the mark, and
     perhaps only a part of the text."""
 
@@ -34,20 +34,20 @@ class Context:
 
 
 @dataclass(frozen=True)
-class Cursor:
+class TextCursor:
     """`span`: the word at the offset, which a completion replaces; `word`: its part before the offset; `has_colon`: it
     is a key already; `is_quoted`: it stands in quotes; `indent`: spaces before the first character of the line."""
 
-    span: Span
+    span: TextSpan
     word: str
     has_colon: bool
     is_quoted: bool
     indent: int
-    line: Span
-    contexts: tuple[Context, ...]
+    line: TextSpan
+    contexts: tuple[CursorContext, ...]
 
 
-def at(text: str, offset: int) -> Cursor:
+def at(text: str, offset: int) -> TextCursor:
     """Reads only the lines around an offset that its path depends on, or the whole text where that is not enough."""
     cursor = _at(text, offset, *_excerpt(text, offset))
     return cursor if cursor.contexts else _at(text, offset, text, 0)
@@ -83,7 +83,7 @@ def _excerpt(text: str, offset: int) -> tuple[str, int]:
     return '\n'.join([f'{head}{text[start:end]}', *below]) + '\n', start - len(head)
 
 
-def _at(text: str, offset: int, excerpt: str, shift: int) -> Cursor:
+def _at(text: str, offset: int, excerpt: str, shift: int) -> TextCursor:
     """`excerpt`: the part of `text` that is read; `shift`: how much greater offsets are in `text`."""
     start = max(text.rfind(end, 0, offset) for end in LINE_ENDS) + 1
     end = min((place for place in (text.find(end, offset) for end in LINE_ENDS) if place >= 0), default=len(text))
@@ -91,11 +91,11 @@ def _at(text: str, offset: int, excerpt: str, shift: int) -> Cursor:
     found = BEFORE.search(before[-LONGEST_WORD:])
     word = found[0] if found is not None else ''
     tail = AFTER.match(after)
-    span = Span(offset - len(word), offset + (len(tail[0]) if tail is not None else 0))
+    span = TextSpan(offset - len(word), offset + (len(tail[0]) if tail is not None else 0))
     rest = text[span.end:end]
     has_colon = COLON.match(rest) is not None
     as_keys = [''] if has_colon else [':', ''] if REST.match(rest) else ['']
-    contexts: list[Context] = []
+    contexts: list[CursorContext] = []
     for colon, last in [*((each, len(excerpt)) for each in as_keys), ('', end - shift)]:
         if last < len(excerpt) and contexts:
             break                               # without what follows: else an open brace goes on there
@@ -106,20 +106,20 @@ def _at(text: str, offset: int, excerpt: str, shift: int) -> Cursor:
                 (context.path, context.is_key) == (other.path, other.is_key) for other in contexts):
             contexts.append(context)
     stripped = before.lstrip(' ')
-    return Cursor(span, word, has_colon, text[span.start - 1:span.start] in ('"', "'"), len(before) - len(stripped),
-                  Span(start, end), tuple(contexts))
+    return TextCursor(span, word, has_colon, text[span.start - 1:span.start] in ('"', "'"), len(before) - len(stripped),
+                      TextSpan(start, end), tuple(contexts))
 
 
-def _context(marked: str, offset: int, word: str) -> Context | None:
-    tree = Tree(marked, patient=False)
+def _context(marked: str, offset: int, word: str) -> CursorContext | None:
+    tree = DocumentTree(marked, patient=False)
     found = tree.find(offset)
     if found is None or not _is_mark(found.node, word):
         return None
     around = tree.at(found.path[:-1]) if found.is_key else None
     if around is not None and around.style and marked[around.start] != '{':
         return None                             # `[name:`, where an item of a list begins, hardly a map of one key
-    return Context(Outline(marked, tree), found.path, found.is_key)
+    return CursorContext(Outline(marked, tree), found.path, found.is_key)
 
 
-def _is_mark(node: Node, word: str) -> bool:
+def _is_mark(node: DocumentNode, word: str) -> bool:
     return node.kind == SCALAR and node.value == word + MARK and node.style not in BLOCK_STYLES

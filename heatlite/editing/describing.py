@@ -11,7 +11,7 @@ import yaml
 from heatlite.authoring import explaining
 from heatlite.common.i18n import _
 from heatlite.editing.outline import PARAMETER, Outline
-from heatlite.editing.tree import Node
+from heatlite.editing.tree import DocumentNode
 from heatlite.engine.resources import packed
 from heatlite.language.schema import Schema
 
@@ -77,7 +77,7 @@ def of_declared(outline: Outline, kind: str, name: str) -> str:
     return f'{title}\n\n```yaml\n{shown(outline, node)}\n```'
 
 
-def shown(outline: Outline, node: Node) -> str:
+def shown(outline: Outline, node: DocumentNode) -> str:
     """The text of a node, shortened."""
     text: str = outline.text[node.start:node.end]
     return text if len(text) <= LONGEST_VALUE else f'{text[:LONGEST_VALUE]} ...'

@@ -9,12 +9,12 @@ from typing import Final
 from urllib.parse import unquote, urlparse
 
 from heatlite.authoring import checking
-from heatlite.authoring.findings import Finding
-from heatlite.authoring.reading import Reading
+from heatlite.authoring.findings import LintFinding
+from heatlite.authoring.reading import FileReader
 from heatlite.common import limits
 from heatlite.editing import files
 from heatlite.editing.outline import ENVIRONMENT, Outline
-from heatlite.editing.text import Span, Text
+from heatlite.editing.text import Text, TextSpan
 from heatlite.language import rules
 
 MOST: Final = 1000                              # diagnostics of one document
@@ -31,16 +31,16 @@ class Elsewhere:
 
 
 @dataclass(frozen=True)
-class Diagnostic:
+class EditorDiagnostic:
     """A finding at a part of the text. `elsewhere`: where it is, if that is another file, which this part names."""
 
-    span: Span
-    finding: Finding
+    span: TextSpan
+    finding: LintFinding
     elsewhere: Elsewhere | None = None
 
 
 @dataclass(frozen=True)
-class Settings:
+class EditorSettings:
     """What the editor sets. `environments`: names of files that all templates are checked with; `notes`: also reports
     what only the cloud can check; `documentation`: URL of the built documentation, without `/` at its end.
     """
@@ -54,7 +54,8 @@ def is_too_large(text: str) -> bool:
     return len(text) > MOST_SIZE
 
 
-def diagnose(path: Path, texts: Mapping[str, str], outline: Outline | None, settings: Settings) -> list[Diagnostic]:
+def diagnose(path: Path, texts: Mapping[str, str], outline: Outline | None,
+             settings: EditorSettings) -> list[EditorDiagnostic]:
     """All findings in the document at an absolute path; none if it is neither a template nor an environment.
 
     `texts`: those of all open documents by URL (`Path.as_uri`), this one included, which count instead of the files;
@@ -64,38 +65,40 @@ def diagnose(path: Path, texts: Mapping[str, str], outline: Outline | None, sett
     text = Text(texts[url])
     if outline is None:
         error = limits.too_large(len(text.text), MOST_SIZE)
-        return [Diagnostic(text.line(0), Finding(rules.LIMIT, type(error).__name__, str(error), name))]
+        return [EditorDiagnostic(text.line(0), LintFinding(rules.LIMIT, type(error).__name__, str(error), name))]
     if outline.kind is None:
         return []
-    reading = Reading(texts)
+    reading = FileReader(texts)
     try:
         if outline.kind == ENVIRONMENT:
             found = checking.check_environment(name, reading=reading)
         else:
             found = checking.check(name, settings.environments, notes=settings.notes, reading=reading)
     except OSError as error:                        # an environment of the settings
-        found = [Finding(rules.FILE, type(error).__name__, str(error), name)]
+        found = [LintFinding(rules.FILE, type(error).__name__, str(error), name)]
     return _placed(found, text, outline, url, reading)
 
 
-def _placed(found: Sequence[Finding], text: Text, outline: Outline, url: str, reading: Reading) -> list[Diagnostic]:
+def _placed(found: Sequence[LintFinding], text: Text, outline: Outline, url: str,
+            reading: FileReader) -> list[EditorDiagnostic]:
     urls = {name: each for each, name in reading.names.items()}
     uses = files.used(outline, url)
-    placed: dict[tuple[object, ...], Diagnostic] = {}
+    placed: dict[tuple[object, ...], EditorDiagnostic] = {}
     for finding in found[:MOST]:
         other = urls.get(finding.file, url)
         if other == url:
-            made = Diagnostic(_span(finding, text, outline, uses), finding)
+            made = EditorDiagnostic(_span(finding, text, outline, uses), finding)
         else:
             span = next((use.node.span for use in uses if use.url == other), text.line(0))
             there = reading.texts.get(finding.file, '')
             offset = Text(there).found_at(finding.line or 1, finding.column or 1)
-            made = Diagnostic(span, finding, Elsewhere(Path(unquote(urlparse(other).path)).as_uri(), there, offset))
+            made = EditorDiagnostic(span, finding,
+                                    Elsewhere(Path(unquote(urlparse(other).path)).as_uri(), there, offset))
         placed.setdefault((made.span, finding.rule, finding.message), made)
     return list(placed.values())
 
 
-def _span(finding: Finding, text: Text, outline: Outline, uses: Sequence[files.FileUse]) -> Span:
+def _span(finding: LintFinding, text: Text, outline: Outline, uses: Sequence[files.FileUse]) -> TextSpan:
     if finding.rule == rules.FILE:
         named = next((use.node.span for use in uses if use.path is not None and str(use.path) in finding.message), None)
         if named is not None:
@@ -106,5 +109,5 @@ def _span(finding: Finding, text: Text, outline: Outline, uses: Sequence[files.F
     line = text.line(text.line_of(start))
     found = outline.tree.find(start)
     if found is not None and found.node.start == start and found.node.kind in ('scalar', 'alias'):
-        return Span(start, max(start, min(found.node.end, line.end)))
-    return Span(start, max(start, line.end))
+        return TextSpan(start, max(start, min(found.node.end, line.end)))
+    return TextSpan(start, max(start, line.end))

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote, urljoin, urlparse
 
 from heatlite.editing.outline import ENVIRONMENT, FILE_CALLS, Outline
-from heatlite.editing.tree import MAP, SCALAR, Node
+from heatlite.editing.tree import MAP, SCALAR, DocumentNode
 from heatlite.language import environment
 from heatlite.language.registry import BASE_URL
 from heatlite.language.template import is_template_name
@@ -18,7 +18,7 @@ from heatlite.language.template import is_template_name
 class FileUse:
     """A scalar that names a file. `url`: absolute, as the linter makes it."""
 
-    node: Node
+    node: DocumentNode
     url: str
 
     @property

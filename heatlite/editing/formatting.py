@@ -14,8 +14,8 @@ import yaml
 
 from heatlite.common import turns
 from heatlite.editing.navigating import Edit
-from heatlite.editing.text import LINE_END, Span, Text
-from heatlite.editing.tree import BLOCK_STYLES, LIST, MAP, SCALAR, Node, Tree
+from heatlite.editing.text import LINE_END, Text, TextSpan
+from heatlite.editing.tree import BLOCK_STYLES, LIST, MAP, SCALAR, DocumentNode, DocumentTree
 
 BLANKS: Final = ' \t'
 OTHER_LINE_ENDS: Final = re.compile('[\x85\u2028\u2029]')
@@ -32,7 +32,7 @@ def edits(text: str, width: int = 2) -> list[Edit]:
 
     `width`: spaces of one level of indentation.
     """
-    tree = Tree(text, patient=False)
+    tree = DocumentTree(text, patient=False)
     if not tree.is_whole or tree.root is None or OTHER_LINE_ENDS.search(text):
         return []
     lines = Text(text)
@@ -75,7 +75,7 @@ def _events(text: str) -> list[tuple[object, ...]] | None:
 class _Layout:
     """The lines of a text: which ones begin an entry or item, and which belong to a value that began before."""
 
-    def __init__(self, tree: Tree, lines: Text, width: int) -> None:
+    def __init__(self, tree: DocumentTree, lines: Text, width: int) -> None:
         self.tree, self.lines, self.width = tree, lines, width
         self.text = lines.text
         self.exact: set[int] = set()            # lines whose blanks at the end belong to a value
@@ -83,7 +83,7 @@ class _Layout:
         for node in tree.nodes():
             self._continued(node)
 
-    def _continued(self, node: Node) -> None:
+    def _continued(self, node: DocumentNode) -> None:
         if node.kind != SCALAR and not node.style:
             return
         first, last = self.lines.line_of(node.start), self.lines.line_of(max(node.start, node.end - 1))
@@ -139,7 +139,7 @@ class _Layout:
         line_end = LINE_END.search(self.text)
         wanted = line_end[0] if line_end is not None else '\n'
         if rest != wanted and (rest or self.text):
-            yield Edit(Span(end, len(self.text)), wanted)
+            yield Edit(TextSpan(end, len(self.text)), wanted)
 
     def _content(self, number: int) -> str:
         line = self.lines.line(number)
@@ -175,7 +175,7 @@ class _Layout:
                     waiting.append((value, column + self.width))
         return found
 
-    def _parts(self, node: Node, column: int) -> Iterator[tuple[int, Node]]:
+    def _parts(self, node: DocumentNode, column: int) -> Iterator[tuple[int, DocumentNode]]:
         """(start of the key or dash, value) of each entry or item of a block."""
         if node.kind == MAP:
             yield from ((key.start, value) for key, value in node.entries)
@@ -193,7 +193,7 @@ class _Layout:
                     raise _Unfit
             yield line.start + column, item
 
-    def _start(self, node: Node) -> int:
+    def _start(self, node: DocumentNode) -> int:
         """The first key, or the first dash."""
         if node.kind == MAP:
             return node.entries[0][0].start
@@ -201,23 +201,23 @@ class _Layout:
             raise _Unfit                        # an anchor or tag before a list
         return node.start
 
-    def _column_of(self, node: Node) -> int:
+    def _column_of(self, node: DocumentNode) -> int:
         start = self._start(node)
         return start - self.lines.line(self.lines.line_of(start)).start
 
 
-def _is_block(node: Node) -> bool:
+def _is_block(node: DocumentNode) -> bool:
     return node.kind in (MAP, LIST) and not node.style and bool(node.entries or node.items)
 
 
-def _smallest(line: Span, old: str, new: str) -> Iterator[Edit]:
+def _smallest(line: TextSpan, old: str, new: str) -> Iterator[Edit]:
     """The edits of the beginning and of the end of a line."""
     old_indent, new_indent = len(old) - len(old.lstrip(' ')), len(new) - len(new.lstrip(' '))
     if new.strip(BLANKS) and old_indent != new_indent:
-        yield Edit(Span(line.start, line.start + old_indent), ' ' * new_indent)
-        old, new, line = old[old_indent:], new[new_indent:], Span(line.start + old_indent, line.end)
+        yield Edit(TextSpan(line.start, line.start + old_indent), ' ' * new_indent)
+        old, new, line = old[old_indent:], new[new_indent:], TextSpan(line.start + old_indent, line.end)
     if old != new:
         if old.startswith(new):
-            yield Edit(Span(line.start + len(new), line.end), '')
+            yield Edit(TextSpan(line.start + len(new), line.end), '')
         else:
             yield Edit(line, new)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from heatlite.editing import describing, meaning
 from heatlite.editing.outline import ENVIRONMENT, Outline
-from heatlite.editing.text import Span
+from heatlite.editing.text import TextSpan
 from heatlite.engine.resources import packed
 from heatlite.language import environment
 
@@ -15,7 +15,7 @@ from heatlite.language import environment
 class Hover:
     """A text in Markdown about a part of the document."""
 
-    span: Span
+    span: TextSpan
     text: str
 
 

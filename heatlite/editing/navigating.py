@@ -11,8 +11,8 @@ from typing import Final
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.editing.outline import PARAMETER, RESOURCE, Outline, Use
-from heatlite.editing.text import Span
-from heatlite.editing.tree import Node
+from heatlite.editing.text import TextSpan
+from heatlite.editing.tree import DocumentNode
 from heatlite.language.document import plain_value
 
 PLAIN: Final = re.compile(r'[A-Za-z_][\w.\-]*', re.ASCII)
@@ -25,7 +25,7 @@ FORBIDDEN: Final[Mapping[str, str]] = {RESOURCE: '/'}
 class Edit:
     """Replaces a part of the text."""
 
-    span: Span
+    span: TextSpan
     text: str
 
 
@@ -35,7 +35,7 @@ class NotRenamed(exception.HeatException):
     msg_fmt = '%(why)s'
 
 
-def definition(outline: Outline, offset: int) -> Span | None:
+def definition(outline: Outline, offset: int) -> TextSpan | None:
     """Where the name at an offset is declared."""
     use = outline.use_at(offset)
     if use is None:
@@ -43,20 +43,20 @@ def definition(outline: Outline, offset: int) -> Span | None:
     return next((each.node.span for each in outline.uses_of(use.kind, use.name) if each.is_declaration), None)
 
 
-def references(outline: Outline, offset: int, *, with_declaration: bool = True) -> list[Span]:
+def references(outline: Outline, offset: int, *, with_declaration: bool = True) -> list[TextSpan]:
     """All places of the name at an offset."""
     use = outline.use_at(offset)
     found = outline.uses_of(use.kind, use.name) if use is not None else []
     return [each.node.span for each in found if with_declaration or not each.is_declaration]
 
 
-def renamed_word(outline: Outline, offset: int) -> tuple[Span, str] | None:
+def renamed_word(outline: Outline, offset: int) -> tuple[TextSpan, str] | None:
     """The word that a rename at an offset replaces, without quotes, and its text; None if it is not declared here."""
     use = _renameable(outline, offset)
     if use is None:
         return None
     quote = 1 if use.node.style else 0
-    return Span(use.node.start + quote, use.node.end - quote), use.name
+    return TextSpan(use.node.start + quote, use.node.end - quote), use.name
 
 
 def rename(outline: Outline, offset: int, name: str) -> list[Edit]:
@@ -79,7 +79,7 @@ def _renameable(outline: Outline, offset: int) -> Use | None:
     return use if use is not None and use.name in outline.declared(use.kind) else None
 
 
-def written(name: str, like: Node) -> str:
+def written(name: str, like: DocumentNode) -> str:
     """A name as a scalar of YAML, in the quotes of the scalar that it replaces; plain names that need them get some."""
     if like.style == "'":
         return "'{}'".format(name.replace("'", "''"))

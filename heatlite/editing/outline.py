@@ -13,7 +13,7 @@ from typing import Final
 
 from heatlite.common import exception
 from heatlite.common.template_format import VERSION_KEYS
-from heatlite.editing.tree import MAP, SCALAR, Node, Path, Tree
+from heatlite.editing.tree import MAP, SCALAR, DocumentNode, DocumentTree, Path
 from heatlite.language import environment, versions
 from heatlite.language.renaming import BY_FIRST, BY_NAME
 from heatlite.language.usage import CONDITION_CALLS, PARAMETER_CALLS
@@ -42,18 +42,18 @@ class Use:
 
     kind: str
     name: str
-    node: Node
+    node: DocumentNode
     is_declaration: bool = False
 
 
 class Outline:
     """The outline of one document."""
 
-    def __init__(self, text: str, tree: Tree | None = None) -> None:
+    def __init__(self, text: str, tree: DocumentTree | None = None) -> None:
         self.text = text
-        self.tree = tree or Tree(text)
+        self.tree = tree or DocumentTree(text)
         self.edition = _edition(self.tree)
-        self._declared: dict[str, dict[str, Node]] = {}
+        self._declared: dict[str, dict[str, DocumentNode]] = {}
 
     @functools.cached_property
     def kind(self) -> str | None:
@@ -74,7 +74,7 @@ class Outline:
             unknown & {*versions.HOT_SECTIONS.values(), *versions.CFN_SECTIONS.values()})
         return ENVIRONMENT if is_environment else None
 
-    def section(self, name: str) -> Node | None:
+    def section(self, name: str) -> DocumentNode | None:
         """The body of a section by its HOT name."""
         key = self.edition.sections.get(name)
         return self.tree.at((key,)) if key is not None else None
@@ -83,7 +83,7 @@ class Outline:
         """The HOT name of the section with a key."""
         return next((name for name, each in self.edition.sections.items() if each == key), None)
 
-    def declared(self, kind: str) -> dict[str, Node]:
+    def declared(self, kind: str) -> dict[str, DocumentNode]:
         """Name -> body of everything of a kind, in the order of the text."""
         if kind not in self._declared:
             node = self.section(next(name for name, each in SECTIONS.items() if each == kind))
@@ -146,7 +146,7 @@ class Outline:
             for each in getattr(self.tree.child(group, 'parameters'), 'items', ()):
                 yield from self._names(each, PARAMETER)
 
-    def _within(self, start: Node, is_condition: bool) -> Iterator[Use]:
+    def _within(self, start: DocumentNode, is_condition: bool) -> Iterator[Use]:
         """Yields the references of all functions inside a value. `is_condition`: the value is a condition."""
         waiting = [(start, is_condition)]
         while waiting:
@@ -165,7 +165,7 @@ class Outline:
             waiting += [(value, inside) for _key, value in node.entries]
             waiting += [(each, inside) for each in node.items]
 
-    def _arguments(self, function: str, value: Node, is_condition: bool) -> Iterator[Use]:
+    def _arguments(self, function: str, value: DocumentNode, is_condition: bool) -> Iterator[Use]:
         if is_condition and function in NESTED_CONDITIONS:
             for each in (value, *value.items):
                 yield from self._names(each, CONDITION)
@@ -180,16 +180,16 @@ class Outline:
             yield from self._names(first, kind)
 
     @staticmethod
-    def _names(node: Node, kind: str) -> Iterator[Use]:
+    def _names(node: DocumentNode, kind: str) -> Iterator[Use]:
         if node.kind == SCALAR and node.value and not (kind == CONDITION and node.value in ('true', 'false')):
             yield Use(kind, node.value, node)
 
 
-def _keys(node: Node | None) -> set[str]:
+def _keys(node: DocumentNode | None) -> set[str]:
     return {key.value for key, _value in node.entries if key.kind == SCALAR} if node is not None else set()
 
 
-def _edition(tree: Tree) -> Edition:
+def _edition(tree: DocumentTree) -> Edition:
     """The version of the document; the newest of its format if it is wrong or missing."""
     given = {key: value for key in VERSION_KEYS if (value := tree.text_at(key)) is not None}
     try:

@@ -8,13 +8,13 @@ from typing import Final
 from lsprotocol import types
 
 from heatlite.editing import outline, structure
-from heatlite.editing.completing import Completion, Item, Kind
-from heatlite.editing.diagnosing import Diagnostic, Settings
+from heatlite.editing.completing import Completion, Item, ItemKind
+from heatlite.editing.diagnosing import EditorDiagnostic, EditorSettings
 from heatlite.editing.hovering import Hover
 from heatlite.editing.navigating import Edit
 from heatlite.editing.repairing import Repair
 from heatlite.editing.structure import Symbol
-from heatlite.editing.text import Span, Text
+from heatlite.editing.text import Text, TextSpan
 from heatlite.language import rules
 
 SOURCE: Final = 'heatlite'
@@ -23,35 +23,35 @@ SEVERITIES: Final = {rules.ERROR: types.DiagnosticSeverity.Error, rules.WARNING:
                      rules.NOTE: types.DiagnosticSeverity.Information}
 UNUSED: Final = frozenset({rules.UNUSED_PARAMETER, rules.UNUSED_CONDITION})        # editors show these in grey
 ITEMS: Final = {
-    Kind.SECTION: types.CompletionItemKind.Module, Kind.TYPE: types.CompletionItemKind.Class,
-    Kind.PROPERTY: types.CompletionItemKind.Property, Kind.FUNCTION: types.CompletionItemKind.Function,
-    Kind.VALUE: types.CompletionItemKind.EnumMember, Kind.NAME: types.CompletionItemKind.Variable,
-    Kind.ATTRIBUTE: types.CompletionItemKind.Field}
+    ItemKind.SECTION: types.CompletionItemKind.Module, ItemKind.TYPE: types.CompletionItemKind.Class,
+    ItemKind.PROPERTY: types.CompletionItemKind.Property, ItemKind.FUNCTION: types.CompletionItemKind.Function,
+    ItemKind.VALUE: types.CompletionItemKind.EnumMember, ItemKind.NAME: types.CompletionItemKind.Variable,
+    ItemKind.ATTRIBUTE: types.CompletionItemKind.Field}
 SYMBOLS: Final = {
     structure.SECTION: types.SymbolKind.Namespace, outline.PARAMETER: types.SymbolKind.Variable,
     outline.RESOURCE: types.SymbolKind.Object, outline.CONDITION: types.SymbolKind.Boolean,
     outline.MAPPING: types.SymbolKind.Array, outline.OUTPUT: types.SymbolKind.Field}
 
 
-def settings(given: object) -> Settings:
+def settings(given: object) -> EditorSettings:
     """What a client sent as initialization options or as its configuration; what is wrong there is ignored."""
     sent = given.get('heatlite', given) if isinstance(given, Mapping) else {}
     names, url = sent.get('environments'), sent.get('documentation')
-    return Settings(tuple(each for each in names if isinstance(each, str)) if isinstance(names, list) else (),
-                    sent.get('notes') is True, url.rstrip('/') if isinstance(url, str) else '')
+    return EditorSettings(tuple(each for each in names if isinstance(each, str)) if isinstance(names, list) else (),
+                          sent.get('notes') is True, url.rstrip('/') if isinstance(url, str) else '')
 
 
-def range_of(text: Text, span: Span) -> types.Range:
+def range_of(text: Text, span: TextSpan) -> types.Range:
     return types.Range(types.Position(*text.position(span.start)), types.Position(*text.position(span.end)))
 
 
-def diagnostic(text: Text, found: Diagnostic, options: Settings) -> types.Diagnostic:
+def diagnostic(text: Text, found: EditorDiagnostic, options: EditorSettings) -> types.Diagnostic:
     finding = found.finding
     link = f'{options.documentation}/{RULES_PAGE}#{finding.rule.lower()}' if options.documentation else None
     related = None
     if found.elsewhere is not None:
         offset = found.elsewhere.offset
-        place = range_of(Text(found.elsewhere.text, text.encoding), Span(offset, offset))
+        place = range_of(Text(found.elsewhere.text, text.encoding), TextSpan(offset, offset))
         related = [types.DiagnosticRelatedInformation(types.Location(found.elsewhere.url, place), finding.message)]
     return types.Diagnostic(
         range_of(text, found.span), finding.text, severity=SEVERITIES[finding.level], code=finding.rule, source=SOURCE,

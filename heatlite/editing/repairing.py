@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from heatlite.authoring import explaining, suppression
 from heatlite.common.i18n import _
 from heatlite.editing import describing, meaning
-from heatlite.editing.diagnosing import Diagnostic
+from heatlite.editing.diagnosing import EditorDiagnostic
 from heatlite.editing.formatting import applied
 from heatlite.editing.navigating import Edit
 from heatlite.editing.outline import Outline
-from heatlite.editing.text import Span, Text
-from heatlite.editing.tree import MAP, SCALAR, Node, Path, Tree
+from heatlite.editing.text import Text, TextSpan
+from heatlite.editing.tree import MAP, SCALAR, DocumentNode, DocumentTree, Path
 from heatlite.language import rules
 from heatlite.language.schema import Schema
 
@@ -28,7 +28,7 @@ class Repair:
     is_preferred: bool = False
 
 
-def repairs(outline: Outline, text: Text, diagnostic: Diagnostic) -> list[Repair]:
+def repairs(outline: Outline, text: Text, diagnostic: EditorDiagnostic) -> list[Repair]:
     """The repairs for a finding in this document; those for other files are offered there."""
     if diagnostic.elsewhere is not None:
         return []
@@ -39,17 +39,17 @@ def repairs(outline: Outline, text: Text, diagnostic: Diagnostic) -> list[Repair
 
 # --- comments -------------------------------------------------------------------------------------------------------
 
-def _comments(outline: Outline, text: Text, diagnostic: Diagnostic) -> Iterator[Repair]:
+def _comments(outline: Outline, text: Text, diagnostic: EditorDiagnostic) -> Iterator[Repair]:
     rule = diagnostic.finding.rule
     line = text.line(text.line_of(diagnostic.span.start))
     content = text.text[line.start:line.end]
     given = suppression.COMMENT.search(content)
     if diagnostic.finding.line is not None and not content.lstrip().startswith('#'):
-        edit = (Edit(Span(line.start + given.end(1), line.start + given.end(1)), f',{rule}') if given is not None
-                else Edit(Span(line.end, line.end), f'  # heatlite-lint: disable={rule}'))
+        edit = (Edit(TextSpan(line.start + given.end(1), line.start + given.end(1)), f',{rule}') if given is not None
+                else Edit(TextSpan(line.end, line.end), f'  # heatlite-lint: disable={rule}'))
         if _is_a_comment(outline, text.text, edit, rule):
             yield Repair(_('Disable %s in this line') % rule, edit)
-    first = Edit(Span(0, 0), f'# heatlite-lint: disable={rule}\n')
+    first = Edit(TextSpan(0, 0), f'# heatlite-lint: disable={rule}\n')
     if outline.tree.is_whole and not text.text.startswith('\ufeff') and _is_a_comment(outline, text.text, first, rule):
         yield Repair(_('Disable %s in this file') % rule, first)
 
@@ -58,7 +58,7 @@ def _is_a_comment(outline: Outline, text: str, edit: Edit, rule: str) -> bool:
     """Whether an edit leaves the values alone, which it does not inside of a text of several lines."""
     if not outline.tree.is_whole:
         return False
-    after = Tree(applied(text, [edit]))
+    after = DocumentTree(applied(text, [edit]))
     return after.is_whole and [(node.kind, node.value) for node in after.nodes()] == [
         (node.kind, node.value) for node in outline.tree.nodes()]
 
@@ -73,7 +73,7 @@ def _missing(outline: Outline, path: Path) -> Iterator[Repair]:
     for name, schema in schemas.items():
         if schema.required and name not in given:
             edit = _inserted(outline, path, name, schema)
-            if edit is not None and Tree(applied(outline.text, [edit])).is_whole:
+            if edit is not None and DocumentTree(applied(outline.text, [edit])).is_whole:
                 yield Repair(_('Insert the required property "%s"') % name, edit, is_preferred=True)
 
 
@@ -100,23 +100,23 @@ def _inserted(outline: Outline, path: Path, name: str, schema: Schema) -> Edit |
     return _after(outline.text, around.end, pad, f'{word}:\n{pad}  {entry}')
 
 
-def _into(text: str, node: Node, entry: str) -> Edit:
+def _into(text: str, node: DocumentNode, entry: str) -> Edit:
     if not node.style:
         pad = ' ' * _column(text, node.entries[0][0].start)
         return _after(text, node.end, pad, entry)
     if node.entries:
         end = node.entries[-1][1].end
-        return Edit(Span(end, end), f', {entry}')
-    return Edit(Span(node.start + 1, node.start + 1), entry)
+        return Edit(TextSpan(end, end), f', {entry}')
+    return Edit(TextSpan(node.start + 1, node.start + 1), entry)
 
 
 def _after(text: str, offset: int, pad: str, entry: str) -> Edit:
     """Inserts lines after the line with an offset, or at the offset if that begins a line."""
     if _column(text, offset) == 0 and offset:
-        return Edit(Span(offset, offset), f'{pad}{entry}\n')
+        return Edit(TextSpan(offset, offset), f'{pad}{entry}\n')
     end = text.find('\n', offset)
     end = len(text) if end < 0 else end - text[:end].endswith('\r')
-    return Edit(Span(end, end), f'\n{pad}{entry}')
+    return Edit(TextSpan(end, end), f'\n{pad}{entry}')
 
 
 def _column(text: str, offset: int) -> int:

@@ -33,7 +33,7 @@ from heatlite.editing import (
     repairing,
     structure,
 )
-from heatlite.editing.diagnosing import Diagnostic, Settings
+from heatlite.editing.diagnosing import EditorDiagnostic, EditorSettings
 from heatlite.editing.outline import Outline
 from heatlite.editing.text import Text
 
@@ -44,7 +44,7 @@ TRIGGERS: Final = [':', ' ', '{', '[', ',', '"', '=']
 
 
 @dataclass(frozen=True)
-class Document:
+class OpenDocument:
     """One version of an open document. `outline` is None if it is too large; `previous`: that of the last version that
     could be read to its end."""
 
@@ -56,20 +56,20 @@ class Document:
     previous: Outline | None
 
 
-class Server(LanguageServer):
+class EditorServer(LanguageServer):
     """The state of the connection with one editor."""
 
     def __init__(self) -> None:
         super().__init__(NAME, metadata.version('heatlite'), types.TextDocumentSyncKind.Full)
-        self.settings = Settings()
-        self.found: dict[str, tuple[Document, list[Diagnostic]]] = {}       # by URI: the last result of the linter
-        self._documents: dict[str, Document] = {}
+        self.settings = EditorSettings()
+        self.found: dict[str, tuple[OpenDocument, list[EditorDiagnostic]]] = {}     # by URI: the linter's last result
+        self._documents: dict[str, OpenDocument] = {}
         self._waiting: dict[str, asyncio.TimerHandle] = {}
         self._linter = ThreadPoolExecutor(max_workers=1, thread_name_prefix='linter')
 
     # --- documents --------------------------------------------------------------------------------------------------
 
-    def read(self, uri: str) -> Document | None:
+    def read(self, uri: str) -> OpenDocument | None:
         """The current version of an open document."""
         source = self.workspace.text_documents.get(unquote(uri)) or self.workspace.text_documents.get(uri)
         if source is None:
@@ -81,8 +81,8 @@ class Server(LanguageServer):
         outline = None if diagnosing.is_too_large(text) else Outline(text)
         previous = known.outline if known is not None and known.outline is not None and (
             known.outline.tree.is_whole) else known.previous if known is not None else None
-        self._documents[uri] = Document(uri, self._path(uri), source.version, Text(text, self._encoding), outline,
-                                        previous)
+        self._documents[uri] = OpenDocument(uri, self._path(uri), source.version, Text(text, self._encoding), outline,
+                                            previous)
         return self._documents[uri]
 
     @property
@@ -99,7 +99,7 @@ class Server(LanguageServer):
         name = to_fs_path(uri)
         return Path(name).absolute() if name else self.root / (Path(unquote(urlparse(uri).path)).name or 'untitled')
 
-    def open_documents(self) -> list[Document]:
+    def open_documents(self) -> list[OpenDocument]:
         return [found for each in list(self.workspace.text_documents.values())
                 if (found := self.read(each.uri)) is not None]
 
@@ -153,15 +153,15 @@ class Server(LanguageServer):
         return bool(getattr(getattr(completion, 'completion_item', None), 'snippet_support', False))
 
 
-def make() -> Server:
+def make() -> EditorServer:
     """The server with its features, not yet connected."""
-    server = Server()
+    server = EditorServer()
     _documents(server)
     _requests(server)
     return server
 
 
-def _documents(server: Server) -> None:
+def _documents(server: EditorServer) -> None:
     """Registers what follows the documents and settings of the editor."""
 
     @server.feature(types.INITIALIZE)
@@ -194,7 +194,7 @@ def _documents(server: Server) -> None:
         server.check_all()
 
 
-Position = tuple[Document, Outline, int]
+Position = tuple[OpenDocument, Outline, int]
 
 
 class _OfDocument(Protocol):
@@ -209,7 +209,7 @@ class _OfPlace(_OfDocument, Protocol):
     position: types.Position
 
 
-def _at(server: Server, params: _OfPlace) -> Position | None:
+def _at(server: EditorServer, params: _OfPlace) -> Position | None:
     """The document, its outline and the offset that a request is about; None for an unknown or too large document."""
     document = server.read(params.text_document.uri)
     if document is None or document.outline is None:
@@ -217,18 +217,18 @@ def _at(server: Server, params: _OfPlace) -> Position | None:
     return document, document.outline, document.text.offset(params.position.line, params.position.character)
 
 
-def _whole(server: Server, params: _OfDocument) -> tuple[Document, Outline] | None:
+def _whole(server: EditorServer, params: _OfDocument) -> tuple[OpenDocument, Outline] | None:
     document = server.read(params.text_document.uri)
     return None if document is None or document.outline is None else (document, document.outline)
 
 
-def _requests(server: Server) -> None:
+def _requests(server: EditorServer) -> None:
     """Registers the requests of the editor."""
     for register in (_writing, _names, _shape):
         register(server)
 
 
-def _writing(server: Server) -> None:
+def _writing(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_COMPLETION,
                     types.CompletionOptions(trigger_characters=TRIGGERS, resolve_provider=True))
     def completion(params: types.CompletionParams) -> types.CompletionList | None:
@@ -268,7 +268,7 @@ def _writing(server: Server) -> None:
                 for repair in repairing.repairs(current[1], document.text, each)]
 
 
-def _names(server: Server) -> None:
+def _names(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DEFINITION)
     def definition(params: types.DefinitionParams) -> types.Location | None:
         place = _at(server, params)
@@ -317,7 +317,7 @@ def _names(server: Server) -> None:
         return types.WorkspaceEdit(changes={place[0].uri: protocol.edits(place[0].text, found)})
 
 
-def _shape(server: Server) -> None:
+def _shape(server: EditorServer) -> None:
     @server.feature(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL)
     def symbols(params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         found = _whole(server, params)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from heatlite.editing.outline import CONDITION, ENVIRONMENT, MAPPING, OUTPUT, PARAMETER, RESOURCE, SECTIONS, Outline
-from heatlite.editing.text import Span, Text
-from heatlite.editing.tree import LIST, MAP, SCALAR, Node
+from heatlite.editing.text import Text, TextSpan
+from heatlite.editing.tree import LIST, MAP, SCALAR, DocumentNode
 
 SECTION = 'section'
 KINDS = (PARAMETER, RESOURCE, CONDITION, MAPPING, OUTPUT)
@@ -20,8 +20,8 @@ class Symbol:
     name: str
     kind: str
     detail: str
-    span: Span
-    word: Span
+    span: TextSpan
+    word: TextSpan
     inside: tuple[Symbol, ...] = ()
 
 
@@ -51,8 +51,8 @@ def _detail(outline: Outline, kind: str, name: str) -> str:
     return ''
 
 
-def _around(key: Node, value: Node) -> Span:
-    return Span(key.start, max(key.end, value.end))
+def _around(key: DocumentNode, value: DocumentNode) -> TextSpan:
+    return TextSpan(key.start, max(key.end, value.end))
 
 
 def folds(outline: Outline, text: Text) -> list[tuple[int, int]]:

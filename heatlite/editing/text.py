@@ -24,7 +24,7 @@ UNITS: Final[Mapping[str, Callable[[str], int]]] = {        # encoding -> units 
 
 
 @dataclass(frozen=True)
-class Span:
+class TextSpan:
     """A part of a text: offsets of its first character and of the one after its last."""
 
     start: int
@@ -57,11 +57,11 @@ class Text:
         """The number of the line with an offset, from 0."""
         return bisect.bisect_right(self._starts, offset) - 1
 
-    def line(self, number: int) -> Span:
+    def line(self, number: int) -> TextSpan:
         """The line with a number, without its end."""
         start = self._starts[number]
         end = self._starts[number + 1] if number + 1 < len(self._starts) else len(self.text)
-        return Span(start, start + len(self.text[start:end].rstrip('\r\n')))
+        return TextSpan(start, start + len(self.text[start:end].rstrip('\r\n')))
 
     def position(self, offset: int) -> tuple[int, int]:
         """(line, units before it in the line) of an offset, both from 0."""

@@ -13,7 +13,7 @@ from typing import Final
 import yaml
 
 from heatlite.common import turns
-from heatlite.editing.text import Span
+from heatlite.editing.text import TextSpan
 from heatlite.language.document import EventParser, readers
 
 MAP, LIST, SCALAR, ALIAS = 'map', 'list', 'scalar', 'alias'
@@ -30,7 +30,7 @@ Path = tuple[Name, ...]
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class DocumentNode:
     """A value or a key. `value`: text of a scalar, name of an alias; `style`: `|`, `>`, quotes, or '' for plain text,
     `{` for a map or list in braces."""
 
@@ -39,12 +39,12 @@ class Node:
     end: int
     value: str = ''
     style: str = ''
-    entries: list[tuple[Node, Node]] = field(default_factory=list)      # of a map
-    items: list[Node] = field(default_factory=list)                     # of a list
+    entries: list[tuple[DocumentNode, DocumentNode]] = field(default_factory=list)      # of a map
+    items: list[DocumentNode] = field(default_factory=list)                     # of a list
 
     @property
-    def span(self) -> Span:
-        return Span(self.start, self.end)
+    def span(self) -> TextSpan:
+        return TextSpan(self.start, self.end)
 
     @property
     def name(self) -> str | None:
@@ -53,26 +53,26 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundNode:
     """The node at an offset. `path` leads to it, or to the value of which it is the key."""
 
-    node: Node
+    node: DocumentNode
     path: Path
     is_key: bool
 
 
-class Tree:
+class DocumentTree:
     """The first document of a text. `root` is None for an empty one; `is_whole`: there was no error.
 
     `patient`: tries the slow reader as well, which accepts some texts that the fast one does not.
     """
 
     def __init__(self, text: str, *, patient: bool = True) -> None:
-        self.root: Node | None = None
+        self.root: DocumentNode | None = None
         self.is_whole = False
-        self.anchors: dict[str, Node] = {}
+        self.anchors: dict[str, DocumentNode] = {}
         self._shift = 1 if text.startswith('\ufeff') else 0
-        best: tuple[Node | None, dict[str, Node]] | None = None
+        best: tuple[DocumentNode | None, dict[str, DocumentNode]] | None = None
         for reader in readers(text)[:None if patient and len(text) <= SLOW_READER_LIMIT else 1]:
             self.root, self.anchors = None, {}
             try:
@@ -85,7 +85,8 @@ class Tree:
             self.root, self.anchors = best
 
     def _read(self, parser: EventParser) -> None:
-        stack: list[tuple[Node, Node | None]] = []          # open maps and lists, with the key that waits for a value
+        # Open maps and lists, with the key that waits for a value.
+        stack: list[tuple[DocumentNode, DocumentNode | None]] = []
         try:
             for count, event in enumerate(iter(parser.get_event, None)):
                 if count % EVENTS_A_TURN == 0:
@@ -107,17 +108,17 @@ class Tree:
                 self._close(stack, None)
             parser.dispose()
 
-    def _node(self, event: yaml.Event, kind: str) -> Node:
+    def _node(self, event: yaml.Event, kind: str) -> DocumentNode:
         start, end = event.start_mark.index + self._shift, event.end_mark.index + self._shift
         if kind == ALIAS:
-            return Node(ALIAS, start, end, event.anchor)
-        node = (Node(SCALAR, start, end, event.value, event.style or '') if kind == SCALAR
-                else Node(kind, start, end, style='{' if event.flow_style else ''))
+            return DocumentNode(ALIAS, start, end, event.anchor)
+        node = (DocumentNode(SCALAR, start, end, event.value, event.style or '') if kind == SCALAR
+                else DocumentNode(kind, start, end, style='{' if event.flow_style else ''))
         if event.anchor:
             self.anchors[event.anchor] = node
         return node
 
-    def _add(self, stack: list[tuple[Node, Node | None]], node: Node) -> None:
+    def _add(self, stack: list[tuple[DocumentNode, DocumentNode | None]], node: DocumentNode) -> None:
         if not stack:
             self.root = node
             return
@@ -130,11 +131,11 @@ class Tree:
             around.entries.append((key, node))
             stack[-1] = (around, None)
 
-    def _close(self, stack: list[tuple[Node, Node | None]], event: yaml.Event) -> None:
+    def _close(self, stack: list[tuple[DocumentNode, DocumentNode | None]], event: yaml.Event) -> None:
         """Ends the innermost open map or list: at its bracket, else after the last value in it."""
         node, key = stack.pop()
         if key is not None:                         # the text breaks off before its value
-            node.entries.append((key, Node(SCALAR, key.end, key.end)))
+            node.entries.append((key, DocumentNode(SCALAR, key.end, key.end)))
         last = node.entries[-1][1] if node.entries else node.items[-1] if node.items else None
         if event is not None and node.style:
             node.end = event.end_mark.index + self._shift
@@ -143,11 +144,11 @@ class Tree:
 
     # --- looking up -----------------------------------------------------------------------------------------------
 
-    def real(self, node: Node) -> Node:
+    def real(self, node: DocumentNode) -> DocumentNode:
         """The node itself, or the one that an alias stands for."""
         return self.anchors.get(node.value, node) if node.kind == ALIAS else node
 
-    def entry(self, node: Node | None, name: str) -> tuple[Node, Node] | None:
+    def entry(self, node: DocumentNode | None, name: str) -> tuple[DocumentNode, DocumentNode] | None:
         """The last entry of a map with this key, also from a map that is merged into it."""
         if node is None:
             return None
@@ -162,14 +163,14 @@ class Tree:
                         return key, value
         return None
 
-    def child(self, node: Node | None, name: Name) -> Node | None:
+    def child(self, node: DocumentNode | None, name: Name) -> DocumentNode | None:
         if isinstance(name, str):
             found = self.entry(node, name)
             return None if found is None else self.real(found[1])
         items = self.real(node).items if node is not None else []
         return self.real(items[name]) if name < len(items) else None
 
-    def at(self, path: Path) -> Node | None:
+    def at(self, path: Path) -> DocumentNode | None:
         """The value at a path, through aliases."""
         node = self.root
         for name in path:
@@ -183,7 +184,7 @@ class Tree:
         node = self.at(path)
         return node.name if node is not None else None
 
-    def key_at(self, path: Path) -> Node | None:
+    def key_at(self, path: Path) -> DocumentNode | None:
         """The key of the value at a path; the value itself in a list."""
         if not path:
             return self.root
@@ -193,27 +194,27 @@ class Tree:
         found = self.entry(around, name)
         return None if found is None else found[0]
 
-    def find(self, offset: int) -> Found | None:
+    def find(self, offset: int) -> FoundNode | None:
         """The innermost key or value that has an offset."""
         if self.root is None or not self.root.span.holds(offset):
             return None
-        node: Node = self.root
+        node: DocumentNode = self.root
         path: Path = ()
         while True:
-            below: tuple[Node, Name] | None = None
+            below: tuple[DocumentNode, Name] | None = None
             for key, value in node.entries:
                 if key.span.holds(offset) and key.kind == SCALAR:
-                    return Found(key, (*path, key.value), True)
+                    return FoundNode(key, (*path, key.value), True)
                 if value.span.holds(offset):
                     below = value, key.value
             for place, item in enumerate(node.items):
                 if item.span.holds(offset):
                     below = item, place
             if below is None:
-                return Found(node, path, False)
+                return FoundNode(node, path, False)
             node, path = below[0], (*path, below[1])
 
-    def nodes(self) -> Iterator[Node]:
+    def nodes(self) -> Iterator[DocumentNode]:
         """All keys and values, each once."""
         waiting = [self.root] if self.root is not None else []
         while waiting:

@@ -13,7 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.db.alarms import Alarm
 from heatlite.engine import clients
 from heatlite.engine.resource_plugins import Plugins
-from heatlite.planning.alarms import Rule
+from heatlite.planning.alarms import AlarmRule
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.client_plugin import ClientPlugin
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 OURSELVES = 'heat'
 
 
-class Ignored(Protocol):
+class ErrorFilter(Protocol):
     """Ignores errors with one class name: as a context manager, or called with an error, which raises all others."""
 
     def __enter__(self) -> None: ...
@@ -102,13 +102,13 @@ class SoftwareConfigs(Protocol):
 
     def push_metadata(self, context: RequestContext, server_id: str) -> None: ...
 
-    def ignore_error_by_name(self, name: str) -> Ignored: ...
+    def ignore_error_by_name(self, name: str) -> ErrorFilter: ...
 
 
-class Alarms(Protocol):
+class AlarmUseCases(Protocol):
     """The use cases of alarms that are resources (engine.requests.alarms): `stack.alarms`."""
 
-    def put(self, context: RequestContext, name: str, rule: Rule, *, stack_id: str, resource_name: str,
+    def put(self, context: RequestContext, name: str, rule: AlarmRule, *, stack_id: str, resource_name: str,
             actions_enabled: bool = True) -> None: ...
 
     def delete(self, context: RequestContext, name: str, stack_id: str) -> None: ...

@@ -18,7 +18,7 @@ from heatlite.language.template import Template
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
-    from heatlite.engine.resource_services import Alarms, SoftwareConfigs
+    from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
 
 
 class OwnStack(Protocol):
@@ -72,7 +72,7 @@ class OwnStack(Protocol):
     def software(self) -> SoftwareConfigs: ...
 
     @property
-    def alarms(self) -> Alarms: ...
+    def alarms(self) -> AlarmUseCases: ...
 
     @property
     def nesting(self) -> Any: ...

@@ -11,16 +11,16 @@ from oslo_config import cfg
 
 from heatlite.common import crypt, exception, metrics, urlfetch
 from heatlite.common.context import RequestContext
-from heatlite.common.limits import Limits as TemplateLimits
+from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, shards
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine import attributes
-from heatlite.engine.alarms.settings import Settings as AlarmSettings
+from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.shard_controller import ShardController
 from heatlite.engine.durability.journal import Journal
-from heatlite.engine.durability.lease_manager import Described, LeaseManager
+from heatlite.engine.durability.lease_manager import EngineDescription, LeaseManager
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
@@ -47,10 +47,8 @@ from heatlite.engine.requests.admission import Admission
 from heatlite.engine.requests.alarms import Alarms
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.constraint_values import ConstraintValues
-from heatlite.engine.requests.drift import Drift
-from heatlite.engine.requests.drift import Settings as DriftSettings
-from heatlite.engine.requests.drift_watch import DriftWatch
-from heatlite.engine.requests.drift_watch import Settings as WatchSettings
+from heatlite.engine.requests.drift import Drift, DriftSettings
+from heatlite.engine.requests.drift_watch import DriftWatch, DriftWatchSettings
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.forced_deletes import ForcedDeletes
 from heatlite.engine.requests.foresight import Foresight
@@ -58,9 +56,8 @@ from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.nested_stacks import NestedStacks
 from heatlite.engine.requests.plan_checks import PlanChecks
-from heatlite.engine.requests.plan_policies import PlanPolicies
-from heatlite.engine.requests.plan_policies import Settings as PolicySettings
-from heatlite.engine.requests.plans import Bounds, Plans
+from heatlite.engine.requests.plan_policies import PlanPolicies, PolicySettings
+from heatlite.engine.requests.plans import PlanBounds, Plans
 from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.refactors import Refactors
@@ -144,7 +141,7 @@ class EngineService:
 
     def _build_use_cases(self) -> None:
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
-        limits, stored = TemplateLimits.of(conf), StoredStacks(database, registry)
+        limits, stored = Limits.of(conf), StoredStacks(database, registry)
         quotas = QuotaChecks(database, registry, Quotas(
             resources_per_stack=conf.max_resources_per_stack, stacks_per_project=conf.max_stacks_per_tenant,
             stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
@@ -166,7 +163,7 @@ class EngineService:
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
                                       conf.plans.rating_currency if conf.plans.rating else None)
         self.policies = PlanPolicies(runtime, PolicySettings.of(conf))
-        self.plans = Plans(runtime, database, self.stacks, self.updates, self.actions, Bounds(
+        self.plans = Plans(runtime, database, self.stacks, self.updates, self.actions, PlanBounds(
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
@@ -180,7 +177,7 @@ class EngineService:
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))
         self.project_templates = ProjectTemplates(runtime, database)
         self.constraint_values = ConstraintValues(runtime)
-        self.drift_watch = DriftWatch(runtime, database, WatchSettings.of(conf), self.drift.watch)
+        self.drift_watch = DriftWatch(runtime, database, DriftWatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, self.reader, self._sinks, self._wake_other)
         self.signals = Signals(runtime, database, registry, acceptance, self._sinks)
@@ -271,7 +268,7 @@ class EngineService:
         else:
             self._wake_other(stack_id, engine_id)
 
-    def _describe(self) -> Described:
+    def _describe(self) -> EngineDescription:
         host = self._conf.host or socket.gethostname()
         return {'host': host, 'hostname': socket.gethostname(), 'binary': BINARY, 'topic': TOPIC,
                 'report_interval': self._conf.periodic_interval}

@@ -268,7 +268,7 @@ class AllowedPattern(Constraint):
         return self.pattern
 
 
-class Registry(Protocol):
+class ConstraintRegistry(Protocol):
     """Custom constraints by name, as plug-ins pass them to a schema."""
 
     def get_constraint(self, name: str, /) -> type[CustomCheck] | CustomCheck | None: ...
@@ -280,7 +280,8 @@ class CustomConstraint(Constraint):
     name = 'custom_constraint'
     valid_kinds = EVERY_SCALAR | {LIST, ANY}
 
-    def __init__(self, name: str, description: str | None = None, environment: Registry | None = None) -> None:
+    def __init__(self, name: str, description: str | None = None,
+                 environment: ConstraintRegistry | None = None) -> None:
         super().__init__(description)
         self.constraint_name = name
         self.environment = environment

@@ -31,14 +31,14 @@ from heatlite.language.resource_definition import (
     DELETION_POLICIES,
     RETAIN,
     SNAPSHOT,
+    DefinedResource,
     Facade,
-    ResourceDefinition,
     property_error,
 )
 from heatlite.language.template import Template
 from heatlite.language.unknown import is_known
 
-__all__ = ['DELETE', 'DELETION_POLICIES', 'RETAIN', 'SNAPSHOT', 'Facade', 'ResourceDefinition', 'StackDefinition',
+__all__ = ['DELETE', 'DELETION_POLICIES', 'RETAIN', 'SNAPSHOT', 'DefinedResource', 'Facade', 'StackDefinition',
            'StackIdentity', 'build', 'property_error']
 
 DEFAULT_LIMITS: Final = Limits()
@@ -203,7 +203,7 @@ class StackDefinition:
         return section
 
     @functools.cached_property
-    def resources(self) -> Mapping[str, ResourceDefinition]:
+    def resources(self) -> Mapping[str, DefinedResource]:
         """Enabled resources in the order of the template. Raises for an invalid resource and for its condition."""
         type_key, condition = self.keys.type, self.keys.condition
         if all(type(snippet) is dict and type_key in snippet and condition not in snippet
@@ -214,7 +214,7 @@ class StackDefinition:
                 for resource in [self.all_resources[name]]}
 
     @functools.cached_property
-    def all_resources(self) -> Mapping[str, ResourceDefinition]:
+    def all_resources(self) -> Mapping[str, DefinedResource]:
         """All resources, including disabled ones, without a check of their shape."""
         return _Resources(self.snippets, self)
 
@@ -365,18 +365,18 @@ class StackDefinition:
         return None if self.known_attributes is None else self.known_attributes(resource_name, attribute)
 
 
-class _Resources(Mapping[str, ResourceDefinition]):
+class _Resources(Mapping[str, DefinedResource]):
     """The definitions of resources, each made at its first use: an update looks at few of many."""
 
     def __init__(self, snippets: Mapping[str, Mapping[str, object]], owner: StackDefinition) -> None:
         self._snippets = snippets
         self._owner = owner
-        self._made: dict[str, ResourceDefinition] = {}
+        self._made: dict[str, DefinedResource] = {}
 
-    def __getitem__(self, name: str) -> ResourceDefinition:
+    def __getitem__(self, name: str) -> DefinedResource:
         found = self._made.get(name)
         if found is None:                           # all threads get the same one
-            found = self._made.setdefault(name, ResourceDefinition(name, self._snippets[name], self._owner))
+            found = self._made.setdefault(name, DefinedResource(name, self._snippets[name], self._owner))
         return found
 
     def __contains__(self, name: object) -> bool:

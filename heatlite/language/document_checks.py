@@ -19,7 +19,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.language.diagnostics import Diagnostic, did_you_mean, ruled
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
-from heatlite.language.registry import Found
+from heatlite.language.registry import FoundType
 from heatlite.language.template import Template
 
 STEPS = 10                      # of `turns`, for checking one definition
@@ -51,7 +51,7 @@ class DocumentChecks:
         self.memory = memory or Memory()
         self.keys = definition.keys
         self.facts: dict[str, TypeFacts] = {}
-        self.found: dict[str, Found] = {}
+        self.found: dict[str, FoundType] = {}
         self.broken: set[str] = set()               # resources that are not checked further
         self.bad_references: set[str] = set()       # resources with a reference to a missing one, which was reported
         self.order: list[str] = []

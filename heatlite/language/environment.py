@@ -11,7 +11,7 @@ from heatlite.common.limits import Limits, too_large
 from heatlite.language import document as documents
 from heatlite.language import masking
 from heatlite.language import registry as registries
-from heatlite.language.registry import Found, Registry
+from heatlite.language.registry import FoundType, Registry
 
 PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (
     'parameters', 'parameter_defaults', 'resource_registry', 'encrypted_param_names', 'event_sinks',
@@ -105,7 +105,7 @@ class Environment:
         self.operator = operator
         self.registry = Registry(self.resource_registry, operator)
 
-    def find(self, type_name: str, resource_name: str | None = None) -> Found:
+    def find(self, type_name: str, resource_name: str | None = None) -> FoundType:
         """What a type name is mapped to. Raises StackValidationFailed."""
         return self.registry.find(type_name, resource_name)
 
@@ -147,7 +147,7 @@ class Environment:
               inherited: Mapping[str, object] | None = None) -> Environment:
         """The environment of the nested stack of a resource.
 
-        `used`: `Found.path` of its type; `inherited`: what is hidden in it (language.masking).
+        `used`: `FoundType.path` of its type; `inherited`: what is hidden in it (language.masking).
         """
         return Environment({
             PARAMETERS: parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks,

@@ -12,16 +12,16 @@ from heatlite.language.schema import Schema
 from heatlite.language.translation import TranslationRule
 
 if TYPE_CHECKING:
-    from heatlite.language.definition import ResourceDefinition
+    from heatlite.language.definition import DefinedResource
     from heatlite.language.environment import Environment
 
 SNAPSHOTS = frozenset({'Delete', 'Retain', 'Snapshot'})
 NO_SNAPSHOTS = frozenset({'Delete', 'Retain'})
 
-OwnCheck = Callable[['ResourceDefinition', Mapping[str, object]], Iterable[exception.HeatException]]
-Rules = Callable[['ResourceDefinition', Mapping[str, object]], Sequence[TranslationRule]]
-Nested = Callable[['ResourceDefinition', Mapping[str, object]], 'Mapping[str, object] | None']
-NestedAt = Callable[['ResourceDefinition', Mapping[str, object]], 'tuple[str, Mapping[str, object]] | None']
+OwnCheck = Callable[['DefinedResource', Mapping[str, object]], Iterable[exception.HeatException]]
+Rules = Callable[['DefinedResource', Mapping[str, object]], Sequence[TranslationRule]]
+Nested = Callable[['DefinedResource', Mapping[str, object]], 'Mapping[str, object] | None']
+NestedAt = Callable[['DefinedResource', Mapping[str, object]], 'tuple[str, Mapping[str, object]] | None']
 
 
 class NotAtHand(exception.StackValidationFailed):
@@ -58,7 +58,7 @@ class TypeFacts:
     own_check_is_pure: bool = False
     nested: Nested | None = None
     nested_at: NestedAt | None = None
-    needs: Callable[[ResourceDefinition], Iterable[str]] | None = None
+    needs: Callable[[DefinedResource], Iterable[str]] | None = None
     available: Callable[[], None] | None = None
 
     def has_attribute(self, name: str) -> bool:

@@ -29,7 +29,7 @@ MOST_SEARCHED = 100                                 # names that are searched fo
 CHARACTERS_A_STEP = 4096                            # read by the regular expressions in one step of `turns`
 
 
-class Unknown(Exception):
+class UnknownFile(Exception):
     """A template is in use whose text is not among the files: one at a URL, or one of the operator."""
 
 
@@ -71,7 +71,7 @@ class Influence:
             for name in types:
                 self._check_at_hand(name)
             names = sorted(self._closure(words | self._always))
-        except Unknown:
+        except UnknownFile:
             return None
         return [self._environment, *(
             text for name in names for text in (name, self._mapped.get(name, ''), self._digest(name)))]
@@ -95,7 +95,7 @@ class Influence:
     def _check_at_hand(self, type_name: str) -> None:
         if '\\' in type_name or type_name.startswith('*') or (
                 is_template_name(type_name) and type_name not in self._files):
-            raise Unknown(type_name)
+            raise UnknownFile(type_name)
 
     def _mentioned(self, name: str) -> frozenset[str]:
         """Return the words of a file that may be names."""
@@ -103,7 +103,7 @@ class Influence:
         for each in types:
             self._check_at_hand(each)
         if TEMPLATE_URL in types:
-            raise Unknown(name)
+            raise UnknownFile(name)
         return self._known if words is None else words
 
     def _digest(self, name: str) -> str:

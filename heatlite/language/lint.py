@@ -19,13 +19,13 @@ from heatlite.language import rules, translation
 from heatlite.language import template as templates
 from heatlite.language.budget import here, shared
 from heatlite.language.constraints import as_json
-from heatlite.language.definition import RETAIN, ResourceDefinition, StackDefinition, property_error
+from heatlite.language.definition import RETAIN, DefinedResource, StackDefinition, property_error
 from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic, did_you_mean, raise_first, ruled
 from heatlite.language.document_checks import CLIENT_ERRORS, DocumentChecks, Memory
 from heatlite.language.expression import ABSENT, PLACEHOLDERS, UNKNOWNS, evaluate
 from heatlite.language.facts import NotAtHand, TypeCatalog, TypeFacts
-from heatlite.language.registry import RESOURCES, Found
-from heatlite.language.schema import FAILED, NOT_ASSIGNED, Failed, Reader
+from heatlite.language.registry import RESOURCES, FoundType
+from heatlite.language.schema import FAILED, NOT_ASSIGNED, FailedValue, Reader
 from heatlite.language.template import Template
 from heatlite.language.translation import TranslationRule
 from heatlite.language.unknown import UNKNOWN, is_known
@@ -101,7 +101,7 @@ class Checker(DocumentChecks):
     # --- types, duplicates ------------------------------------------------------------------------------------
 
     def _types(self) -> Iterator[Diagnostic]:
-        known: dict[object, tuple[TypeFacts, Found]] = {}   # of types of resources that are right
+        known: dict[object, tuple[TypeFacts, FoundType]] = {}   # of types of resources that are right
         resources, snippets, type_key = self.definition.resources, self.definition.snippets, self.keys.type
         for name in resources:
             if name in self.right and snippets[name][type_key] in known:
@@ -129,7 +129,7 @@ class Checker(DocumentChecks):
     def _type_names(self) -> list[str]:
         return list(self.definition.environment.registry.types())
 
-    def _facts_of(self, resource: ResourceDefinition) -> TypeFacts:
+    def _facts_of(self, resource: DefinedResource) -> TypeFacts:
         environment = self.definition.environment
         found = environment.find(resource.type, resource.name)
         self.found[resource.name] = found
@@ -153,7 +153,7 @@ class Checker(DocumentChecks):
                     self.template(original), resource.type, environment))
         return facts
 
-    def template(self, found: Found) -> Template:
+    def template(self, found: FoundType) -> Template:
         name, known = str(found.target), self.memory.templates
         if name not in known:
             template = nesting.template_among(name, self.definition.files, self.definition.limits)
@@ -236,13 +236,13 @@ class Checker(DocumentChecks):
                     yield self._bad_reference(resource, need.resource, where, (key, *need.path()))
 
     @staticmethod
-    def _external_id(resource: ResourceDefinition) -> object:
+    def _external_id(resource: DefinedResource) -> object:
         try:
             return resource.external_id()
         except Exception:           # the id is only for the text; its own error is reported elsewhere
             return resource.parsed.external_id
 
-    def _bad_reference(self, resource: ResourceDefinition, found: object, where: str,
+    def _bad_reference(self, resource: DefinedResource, found: object, where: str,
                        path: tuple[object, ...]) -> Diagnostic:
         self.bad_references.add(resource.name)
         return Diagnostic(exception.InvalidTemplateReference(resource=found, key=where), (*resource.path, *path),
@@ -279,7 +279,7 @@ class Checker(DocumentChecks):
                 waiting += found[name]
         return found if len(found) < 2 else {name: found[name] for name in resources if name in found}
 
-    def _requires(self, resource: ResourceDefinition) -> frozenset[str]:
+    def _requires(self, resource: DefinedResource) -> frozenset[str]:
         facts = self.facts.get(resource.name)
         found = resource.requires
         if facts is not None and facts.needs is not None:
@@ -295,7 +295,7 @@ class Checker(DocumentChecks):
                    for name, needed in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
         return f'{{{", ".join(members)}}}'
 
-    def _within_budget(self, resource: ResourceDefinition, facts: TypeFacts) -> list[Diagnostic]:
+    def _within_budget(self, resource: DefinedResource, facts: TypeFacts) -> list[Diagnostic]:
         """Checks the properties and policies of one resource, as one evaluation."""
         with self.definition.ledger.evaluation(resource.name):
             return list(itertools.islice(self._resource(resource, facts), MOST_COMPLAINTS))
@@ -311,7 +311,7 @@ class Checker(DocumentChecks):
             return None                         # missing outputs of a nested stack are found when they are read
         return facts.has_attribute(attribute)
 
-    def _resource(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
+    def _resource(self, resource: DefinedResource, facts: TypeFacts) -> Iterator[Diagnostic]:
         if facts.available is not None and not resource.is_external:
             try:
                 facts.available()
@@ -338,7 +338,7 @@ class Checker(DocumentChecks):
             yield from ruled(rules.POLICY, self._update_policy(resource, facts))
         yield from self._properties(resource, facts, wrong)
 
-    def _update_policy(self, resource: ResourceDefinition, facts: TypeFacts) -> Iterator[Diagnostic]:
+    def _update_policy(self, resource: DefinedResource, facts: TypeFacts) -> Iterator[Diagnostic]:
         path = (*resource.path, self.keys.update_policy)
         try:
             given = resource.update_policy(PLACEHOLDERS)
@@ -349,7 +349,7 @@ class Checker(DocumentChecks):
         Reader(errors.append, lookup=self.types.lookup).read(facts.update_policy, given, path)
         yield from (self._property_complaint(error, facts.update_policy) for error in errors)
 
-    def _properties(self, resource: ResourceDefinition, facts: TypeFacts, wrong: set[object]) -> Iterator[Diagnostic]:
+    def _properties(self, resource: DefinedResource, facts: TypeFacts, wrong: set[object]) -> Iterator[Diagnostic]:
         if facts.accepts_any_property:
             return
         path = resource.property_path()
@@ -395,18 +395,18 @@ class Checker(DocumentChecks):
             yield from ruled(rules.FILE, self._inside(resource, facts, given, values))
 
     @staticmethod
-    def _translations(resource: ResourceDefinition, facts: TypeFacts,
+    def _translations(resource: DefinedResource, facts: TypeFacts,
                       given: Mapping[str, object]) -> Sequence[TranslationRule]:
         """The rules; empty if the type fails to compute them from a wrong value, which is reported separately."""
         if facts.rules is None:
             return ()
         try:
-            return facts.rules(resource, {name: UNKNOWN if isinstance(value, Failed) else value
+            return facts.rules(resource, {name: UNKNOWN if isinstance(value, FailedValue) else value
                                           for name, value in given.items()})
         except Exception:                   # may be a plug-in's; it is called again when the resource is created
             return ()
 
-    def _own_check(self, resource: ResourceDefinition, facts: TypeFacts,
+    def _own_check(self, resource: DefinedResource, facts: TypeFacts,
                    values: Mapping[str, object]) -> Iterator[Diagnostic]:
         if facts.own_check is None:
             return
@@ -427,15 +427,15 @@ class Checker(DocumentChecks):
             if self.depth == 0 or not is_of_values:
                 yield Diagnostic(own, self._path_of(own, resource.path))
 
-    def _evaluated(self, resource: ResourceDefinition, name: str, expression: object) -> object:
+    def _evaluated(self, resource: DefinedResource, name: str, expression: object) -> object:
         try:
             return evaluate(expression, PLACEHOLDERS)
         except Exception as error:          # functions, yaql above all, may raise anything
             if self._was_said(resource, error):
                 return UNKNOWN
-            return Failed(property_error(resource.property_path(name), error))
+            return FailedValue(property_error(resource.property_path(name), error))
 
-    def _was_said(self, resource: ResourceDefinition, error: Exception | None) -> bool:
+    def _was_said(self, resource: DefinedResource, error: Exception | None) -> bool:
         return resource.name in self.bad_references and isinstance(error, exception.InvalidTemplateReference)
 
     def _property_complaint(self, error: exception.StackValidationFailed, schemas: Mapping[str, object]) -> Diagnostic:
@@ -450,7 +450,7 @@ class Checker(DocumentChecks):
 
     # --- nested stacks ----------------------------------------------------------------------------------------
 
-    def child(self, resource: ResourceDefinition) -> StackDefinition | None:
+    def child(self, resource: DefinedResource) -> StackDefinition | None:
         """The nested stack of a resource that was checked, from what is known of its properties so far.
 
         Raises StackValidationFailed if its template cannot be read.
@@ -463,11 +463,11 @@ class Checker(DocumentChecks):
             return None
         return nesting.child_definition(self.definition, resource, *source, self.found[resource.name].path)
 
-    def _has_inside(self, resource: ResourceDefinition) -> bool:
+    def _has_inside(self, resource: DefinedResource) -> bool:
         facts = self.facts[resource.name]
         return self.found[resource.name].is_template or facts.nested is not None or facts.nested_at is not None
 
-    def _source(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, object],
+    def _source(self, resource: DefinedResource, facts: TypeFacts, given: Mapping[str, object],
                 values: Mapping[str, object]) -> tuple[Template, Mapping[str, object]] | None:
         """The template and the parameters of the nested stack; None if there is none, or it is not known yet."""
         found = self.found[resource.name]
@@ -475,17 +475,17 @@ class Checker(DocumentChecks):
             return self.template(found), nesting.child_parameters(facts.properties, given, values)
         if facts.nested_at is not None:
             place = facts.nested_at(resource, values)
-            return (self.template(Found(place[0], is_user=True)), place[1]) if place is not None else None
+            return (self.template(FoundType(place[0], is_user=True)), place[1]) if place is not None else None
         document = facts.nested(resource, values) if facts.nested is not None else None
         return (Template(dict(document), source=nesting.MEMBERS), {}) if document is not None else None
 
-    def guessed(self, resource: ResourceDefinition) -> dict[str, object]:
+    def guessed(self, resource: DefinedResource) -> dict[str, object]:
         """All properties of a resource as its type would see them, from what is known so far."""
         schemas = self.facts[resource.name].properties
         return Reader(lambda error: None, constraints=False).read(schemas, resource.guessed_properties(),
                                                                   (resource.name,))
 
-    def _inside(self, resource: ResourceDefinition, facts: TypeFacts, given: Mapping[str, object],
+    def _inside(self, resource: DefinedResource, facts: TypeFacts, given: Mapping[str, object],
                 values: Mapping[str, object]) -> Iterator[Diagnostic]:
         found = self.found[resource.name]
         if not self._has_inside(resource):
@@ -524,8 +524,8 @@ class Checker(DocumentChecks):
             else:
                 yield replace(placed, error=seen)
 
-    def _is_worth_it(self, resource: ResourceDefinition, template: Template, parameters: Mapping[str, object],
-                     found: Found) -> bool:
+    def _is_worth_it(self, resource: DefinedResource, template: Template, parameters: Mapping[str, object],
+                     found: FoundType) -> bool:
         """Whether a nested stack must be checked.
 
         The same one twice gives no new diagnostics; beyond the limit of a tree, stacks are checked when they are
@@ -540,7 +540,7 @@ class Checker(DocumentChecks):
         self.memory.inside += 1 + len(template.section('resources') or ())
         return True
 
-    def _from_inside(self, resource: ResourceDefinition, error: Exception) -> exception.StackValidationFailed:
+    def _from_inside(self, resource: DefinedResource, error: Exception) -> exception.StackValidationFailed:
         """An error of a nested stack, as reported for this stack."""
         found = self.found[resource.name]
         name = str(found.target) if found.is_template else nesting.MEMBERS
@@ -556,7 +556,7 @@ class Checker(DocumentChecks):
         return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
 
 
-def _policy_attributes(resource: ResourceDefinition) -> Iterator[expressions.InvalidCall]:
+def _policy_attributes(resource: DefinedResource) -> Iterator[expressions.InvalidCall]:
     """Finds invalid attributes.
 
     An update policy makes no dependency, so it may only use attributes of required resources.

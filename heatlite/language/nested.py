@@ -12,7 +12,7 @@ from heatlite.common.limits import Limits
 from heatlite.language import masking
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates
-from heatlite.language.definition import Facade, ResourceDefinition, StackDefinition, StackIdentity, build
+from heatlite.language.definition import DefinedResource, Facade, StackDefinition, StackIdentity, build
 from heatlite.language.document import DocumentError
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Scope
@@ -127,7 +127,7 @@ def list_text(items: Any) -> object:
     return ','.join(['' if item is None else item for item in items])
 
 
-def child_definition(parent: StackDefinition, resource: ResourceDefinition | None, template: Template,
+def child_definition(parent: StackDefinition, resource: DefinedResource | None, template: Template,
                      parameters: Mapping[str, object], used: tuple[str, ...] = (), *,
                      identity: StackIdentity | None = None, scope: Scope = PLACEHOLDERS,
                      facade: Facade | None = None, name: str = '', files: Files | None = None,

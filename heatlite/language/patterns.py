@@ -33,16 +33,16 @@ Match: TypeAlias = 're.Match[str] | regex.Match[str]'
 Result = TypeVar('Result')
 
 
-class State(Protocol):
+class ParserState(Protocol):
     flags: int
     groups: int
     groupdict: dict[str, int]
 
 
-class Tree(Protocol):
+class ParsedPattern(Protocol):
     """A sequence of a parsed pattern: (opcode, argument), and the argument's form depends on the opcode."""
 
-    state: State
+    state: ParserState
 
     def __iter__(self) -> Iterator[tuple[object, Any]]: ...
 
@@ -148,11 +148,11 @@ def check(pattern: str) -> None:
 
 
 @functools.lru_cache(maxsize=1000)
-def _parsed(pattern: str, flags: int) -> Tree:
+def _parsed(pattern: str, flags: int) -> ParsedPattern:
     if len(pattern) > MOST_PATTERN:
         raise ValueError(_('A pattern has more than %d characters') % MOST_PATTERN)
     try:
-        tree: Tree = parser.parse(pattern, flags)
+        tree: ParsedPattern = parser.parse(pattern, flags)
         _check_look_behind(tree)
     except (RecursionError, OverflowError) as error:
         raise re.error(str(error)) from None
@@ -192,7 +192,7 @@ def steps(pattern: str, length: int) -> float:
     return _sequence(_parsed(pattern, 0), max(length, 1))
 
 
-def _sequence(parsed: Tree, length: int) -> float:
+def _sequence(parsed: ParsedPattern, length: int) -> float:
     return sum(_one(opcode, argument, length) for opcode, argument in parsed)
 
 
@@ -211,7 +211,7 @@ def _one(opcode: object, argument: Any, length: int) -> float:
     return sum(_sequence(inner, length) for inner in _inside(opcode, argument))
 
 
-def _inside(opcode: object, argument: Any) -> list[Tree]:
+def _inside(opcode: object, argument: Any) -> list[ParsedPattern]:
     """The sequences inside one element of a parsed pattern."""
     if opcode in REPEATS:
         return [argument[2]]
@@ -228,7 +228,7 @@ def _inside(opcode: object, argument: Any) -> list[Tree]:
     return []
 
 
-def _turns(parsed: Tree) -> int:
+def _turns(parsed: ParsedPattern) -> int:
     """The number of elements of the pattern with its mandatory repetitions written out."""
     count = 0
     for opcode, argument in parsed:
@@ -240,19 +240,19 @@ def _turns(parsed: Tree) -> int:
 SINGLE: Final = frozenset({opcodes.LITERAL, opcodes.NOT_LITERAL, opcodes.ANY, opcodes.IN})
 
 
-def _repeats_groups(parsed: Tree) -> bool:
+def _repeats_groups(parsed: ParsedPattern) -> bool:
     """Whether there is a repetition of more than one character, or a reference to a group."""
     return any((opcode in REPEATS and (len(argument[2]) != 1 or argument[2][0][0] not in SINGLE))
                or opcode is opcodes.GROUPREF or any(_repeats_groups(part) for part in _inside(opcode, argument))
                for opcode, argument in parsed)
 
 
-def _is_lazy(parsed: Tree) -> bool:
+def _is_lazy(parsed: ParsedPattern) -> bool:
     return any(opcode is opcodes.MIN_REPEAT or any(_is_lazy(part) for part in _inside(opcode, argument))
                for opcode, argument in parsed)
 
 
-def _width(parsed: Tree) -> int:
+def _width(parsed: ParsedPattern) -> int:
     """The number of characters in all ranges."""
     count = 0
     for opcode, argument in parsed:
@@ -262,7 +262,7 @@ def _width(parsed: Tree) -> int:
     return count
 
 
-def _check_look_behind(parsed: Tree) -> None:
+def _check_look_behind(parsed: ParsedPattern) -> None:
     for opcode, argument in parsed:
         if opcode in (opcodes.ASSERT, opcodes.ASSERT_NOT) and argument[0] < 0:
             low, high = argument[1].getwidth()
@@ -296,12 +296,12 @@ class _Spelled:
     It uses no shorthands, named lists, fuzzy matching or sets in sets, which the two read differently.
     """
 
-    def __init__(self, tree: Tree) -> None:
+    def __init__(self, tree: ParsedPattern) -> None:
         self.names = {number: name for name, number in tree.state.groupdict.items()}
         self.is_ascii = bool(tree.state.flags & re.ASCII)
         self.text = self._all(tree)
 
-    def _all(self, parsed: Tree) -> str:
+    def _all(self, parsed: ParsedPattern) -> str:
         return ''.join([self._one(opcode, argument) for opcode, argument in parsed])
 
     def _one(self, opcode: object, argument: Any) -> str:
@@ -341,7 +341,7 @@ class _Spelled:
                 return f'(?:{self._all(inner)}){times}{kind}'
         raise ValueError(_('A pattern uses %s, which cannot be matched within bounds') % opcode)
 
-    def _group(self, number: int | None, added: int, removed: int, inner: Tree) -> str:
+    def _group(self, number: int | None, added: int, removed: int, inner: ParsedPattern) -> str:
         before = self.is_ascii
         if added & re.ASCII or added & re.UNICODE:
             self.is_ascii = bool(added & re.ASCII)

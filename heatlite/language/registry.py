@@ -25,7 +25,7 @@ PATTERN_SIGNS = '*?['
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundType:
     """The result of looking up a type name. `target`: an object of the operator's registry, or the name of a template.
 
     `path`: keys of the registry entry used first, () without one; `is_user`: that entry is a user's. `type_name`: the
@@ -52,7 +52,7 @@ class Registry:
         self.entries = _without_removed(entries)
         self.behind = behind
         # Results by type name, as a cache while no entry is for single resources.
-        self._found: dict[str, Found] = {}
+        self._found: dict[str, FoundType] = {}
         # Whether a type name may mean another type for another resource.
         self.is_by_resource: bool = bool(entries.get(RESOURCES)) or (behind is not None and behind.is_by_resource)
         self._wildcards = sorted(
@@ -68,7 +68,7 @@ class Registry:
         """The target alone. Raises as `find`."""
         return self.find(type_name, resource_name).target
 
-    def find(self, type_name: str, resource_name: str | None = None) -> Found:
+    def find(self, type_name: str, resource_name: str | None = None) -> FoundType:
         """Looks up a type name. Raises StackValidationFailed if it has no implementation."""
         if type_name in self._found:
             return self._found[type_name]
@@ -84,9 +84,9 @@ class Registry:
         raise exception.StackValidationFailed(
             message=_('The Resource Type (%s) could not be found.') % type_name)
 
-    def _find(self, name: str, resource_name: str | None, seen: frozenset[str], loop: list[str]) -> Found | None:
+    def _find(self, name: str, resource_name: str | None, seen: frozenset[str], loop: list[str]) -> FoundType | None:
         if is_template_name(name):
-            return Found(name, type_name=name)
+            return FoundType(name, type_name=name)
         if len(seen) > LONGEST_CHAIN:
             raise exception.StackValidationFailed(
                 message=_('The resource registry maps %(name)s over more than %(limit)d names')
@@ -101,7 +101,7 @@ class Registry:
                 loop[:] = loop or [*sorted(seen), name]
                 # A cycle among wildcards still leads to the built-in type of the name.
                 target = self.builtin(name)
-                return None if target is None else Found(target, type_name=name)
+                return None if target is None else FoundType(target, type_name=name)
             level = level.behind
         return None
 
@@ -115,16 +115,16 @@ class Registry:
         return None
 
     def _find_here(self, name: str, resource_name: str | None, seen: frozenset[str],
-                   loop: list[str]) -> Found | None:
+                   loop: list[str]) -> FoundType | None:
         for path, target in self._candidates(name, resource_name):
             is_user = self.behind is not None
             if not isinstance(target, str):
-                return Found(target, path, is_user, name)
+                return FoundType(target, path, is_user, name)
             if is_template_name(target):
-                return Found(target, path, is_user, name)
+                return FoundType(target, path, is_user, name)
             found = self._find(target, resource_name, seen, loop)
             if found is not None:
-                return Found(found.target, path, is_user, found.type_name)
+                return FoundType(found.target, path, is_user, found.type_name)
         return None
 
     def _candidates(self, name: str, resource_name: str | None) -> Iterator[tuple[tuple[str, ...], object]]:

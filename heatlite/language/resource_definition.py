@@ -60,7 +60,7 @@ class Reference:
 class Facade:
     """The parent stack's resource that owns a nested stack, as seen from inside."""
 
-    def __init__(self, resource: ResourceDefinition, scope: Scope) -> None:
+    def __init__(self, resource: DefinedResource, scope: Scope) -> None:
         self.resource = resource
         self.scope = scope
 
@@ -77,7 +77,7 @@ class Facade:
         return self.resource.owner.masked(text)
 
 
-class ResourceDefinition:
+class DefinedResource:
     """One resource as defined in the template. Its parts are parsed at first use."""
 
     __slots__ = ('_needs', '_parsed', '_referring', '_requires', 'name', 'owner', 'snippet')
@@ -270,7 +270,7 @@ class _Parsed:
     external_id: object
 
 
-def _parse_resource(resource: ResourceDefinition) -> _Parsed:
+def _parse_resource(resource: DefinedResource) -> _Parsed:
     keys, snippet, owner = resource.owner.keys, resource.snippet, resource.owner
     parse = owner.parser.parse
 
@@ -319,7 +319,7 @@ def _parse_resource(resource: ResourceDefinition) -> _Parsed:
     return _Parsed(type_name, properties, metadata, depends_on, update_policy, policy, external_id)
 
 
-def _depends_on(resource: ResourceDefinition,
+def _depends_on(resource: DefinedResource,
                 wrong: Callable[[str, str], exception.StackValidationFailed]) -> tuple[str, ...]:
     key = resource.owner.keys.depends_on
     if key not in resource.snippet:
@@ -335,7 +335,7 @@ def _depends_on(resource: ResourceDefinition,
     return tuple(found)
 
 
-def _deletion_policy(resource: ResourceDefinition, parsed: object) -> str:
+def _deletion_policy(resource: DefinedResource, parsed: object) -> str:
     if parsed is None:
         return DELETE
     edition = resource.owner.edition

@@ -52,7 +52,7 @@ NO_VALUE: Final = 'HL902'
 
 
 @dataclass(frozen=True)
-class Rule:
+class LintRule:
     """One kind of finding. `level`: an error is refused by the service, a warning is accepted, a note needs more."""
 
     id: str
@@ -60,7 +60,7 @@ class Rule:
     title: str
 
 
-TABLE: Final = tuple(Rule(*row) for row in (
+TABLE: Final = tuple(LintRule(*row) for row in (
     (SYNTAX, ERROR, _('The text is not a template')),
     (VERSION, ERROR, _('The version of the template is unknown')),
     (LIMIT, ERROR, _('The template exceeds a limit')),

@@ -252,17 +252,17 @@ class Erased:
 
 ERASED = Erased()
 
-class Failed:
+class FailedValue:
     """The value of a property whose evaluation failed; reading it reports the error."""
 
     def __init__(self, error: exception.StackValidationFailed) -> None:
         self.error = error
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Failed:
+    def __deepcopy__(self, memo: dict[int, object]) -> FailedValue:
         return self
 
 
-FAILED = Failed
+FAILED = FailedValue
 
 NOT_ASSIGNED = _('Property %s not assigned')
 Path = tuple[object, ...]
@@ -301,7 +301,7 @@ class Reader:
                 if value is ERASED:
                     values[name] = None
                     continue
-                if isinstance(value, Failed):
+                if isinstance(value, FailedValue):
                     self.report(value.error)
                     values[name] = None
                     continue

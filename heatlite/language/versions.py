@@ -30,7 +30,7 @@ BOTH_CFN = (AWS_DATE, CFN_DATE)
 
 
 @dataclass(frozen=True)
-class Function:
+class FunctionVersions:
     """One row: a name, its class, and its versions. `since`..`until` (exclusive) are HOT dates, None: never.
 
     `refused_since`: from this HOT date on the name is known, but refused. `cfn`: dates of CFN versions.
@@ -44,7 +44,7 @@ class Function:
     cfn: tuple[str, ...] = ()
 
 
-class NotSupported(Call):
+class UnsupportedFunction(Call):
     """Stands for a function the version knows only to refuse."""
 
     __slots__ = ()
@@ -60,65 +60,67 @@ class NotSupported(Call):
             explanation=_('The function %s is not supported in this version of HOT.') % self.name)))
 
 
-FUNCTIONS: tuple[Function, ...] = (
+FUNCTIONS: tuple[FunctionVersions, ...] = (
     # HOT, in the order in which versions from 2014-10-16 list them
-    Function('get_attr', references.GetAttrThenPath, '2013-05-23', '2014-10-16'),
-    Function('get_attr', references.GetAttrWithPath, '2014-10-16', '2015-10-15'),
-    Function('get_attr', references.GetAttr, '2015-10-15'),
-    Function('get_file', references.GetFile),
-    Function('get_param', references.GetParam),
-    Function('get_resource', references.GetResource),
-    Function('list_join', texts.Join, '2013-05-23', '2015-10-15'),
-    Function('list_join', texts.ListJoin, '2015-10-15'),
-    Function('resource_facade', references.ResourceFacade),
-    Function('str_replace', texts.StrReplaceScalars, '2013-05-23', '2015-10-15'),
-    Function('str_replace', texts.StrReplace, '2015-10-15'),
-    Function('Fn::Select', structures.Select, '2013-05-23', '2015-10-15', '2015-10-15', BOTH_CFN),
-    Function('repeat', structures.Repeat, '2015-04-30', NEWTON),
-    Function('repeat', structures.RepeatOverMaps, NEWTON, '2017-09-01'),
-    Function('repeat', structures.RepeatWithPermutations, '2017-09-01'),
-    Function('digest', texts.Digest, '2015-04-30'),
-    Function('str_split', texts.StrSplit, '2015-10-15'),
-    Function('map_merge', structures.MapMerge, '2016-04-08'),
-    Function('yaql', query.Yaql, NEWTON),
-    Function('map_replace', structures.MapReplace, NEWTON),
-    Function('if', choices.If, NEWTON, '2021-04-16'),
-    Function('if', choices.IfOrNothing, '2021-04-16'),
-    Function('filter', structures.Filter, OCATA),
-    Function('str_replace_strict', texts.StrReplaceStrict, OCATA),
-    Function('make_url', texts.MakeUrl, '2017-09-01'),
-    Function('list_concat', structures.ListConcat, '2017-09-01'),
-    Function('str_replace_vstrict', texts.StrReplaceVeryStrict, '2017-09-01'),
-    Function('list_concat_unique', structures.ListConcatUnique, '2017-09-01'),
-    Function('contains', structures.Contains, '2017-09-01'),
+    FunctionVersions('get_attr', references.GetAttrThenPath, '2013-05-23', '2014-10-16'),
+    FunctionVersions('get_attr', references.GetAttrWithPath, '2014-10-16', '2015-10-15'),
+    FunctionVersions('get_attr', references.GetAttr, '2015-10-15'),
+    FunctionVersions('get_file', references.GetFile),
+    FunctionVersions('get_param', references.GetParam),
+    FunctionVersions('get_resource', references.GetResource),
+    FunctionVersions('list_join', texts.Join, '2013-05-23', '2015-10-15'),
+    FunctionVersions('list_join', texts.ListJoin, '2015-10-15'),
+    FunctionVersions('resource_facade', references.ResourceFacade),
+    FunctionVersions('str_replace', texts.StrReplaceScalars, '2013-05-23', '2015-10-15'),
+    FunctionVersions('str_replace', texts.StrReplace, '2015-10-15'),
+    FunctionVersions('Fn::Select', structures.Select, '2013-05-23', '2015-10-15', '2015-10-15', BOTH_CFN),
+    FunctionVersions('repeat', structures.Repeat, '2015-04-30', NEWTON),
+    FunctionVersions('repeat', structures.RepeatOverMaps, NEWTON, '2017-09-01'),
+    FunctionVersions('repeat', structures.RepeatWithPermutations, '2017-09-01'),
+    FunctionVersions('digest', texts.Digest, '2015-04-30'),
+    FunctionVersions('str_split', texts.StrSplit, '2015-10-15'),
+    FunctionVersions('map_merge', structures.MapMerge, '2016-04-08'),
+    FunctionVersions('yaql', query.Yaql, NEWTON),
+    FunctionVersions('map_replace', structures.MapReplace, NEWTON),
+    FunctionVersions('if', choices.If, NEWTON, '2021-04-16'),
+    FunctionVersions('if', choices.IfOrNothing, '2021-04-16'),
+    FunctionVersions('filter', structures.Filter, OCATA),
+    FunctionVersions('str_replace_strict', texts.StrReplaceStrict, OCATA),
+    FunctionVersions('make_url', texts.MakeUrl, '2017-09-01'),
+    FunctionVersions('list_concat', structures.ListConcat, '2017-09-01'),
+    FunctionVersions('str_replace_vstrict', texts.StrReplaceVeryStrict, '2017-09-01'),
+    FunctionVersions('list_concat_unique', structures.ListConcatUnique, '2017-09-01'),
+    FunctionVersions('contains', structures.Contains, '2017-09-01'),
     # CFN, in the order in which its versions list them (CFN_ORDER gives the place of Fn::Select)
-    Function('Fn::FindInMap', references.FindInMap, None, cfn=BOTH_CFN),
-    Function('Fn::GetAZs', references.GetAZs, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Ref', references.Ref, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::GetAtt', references.GetAtt, None, cfn=BOTH_CFN),
-    Function('Fn::Join', texts.Join, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::Split', texts.Split, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::Replace', texts.Replace, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::Base64', texts.Base64, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::MemberListToMap', structures.MemberListToMap, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::ResourceFacade', references.CfnResourceFacade, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
-    Function('Fn::If', choices.If, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Fn::FindInMap', references.FindInMap, None, cfn=BOTH_CFN),
+    FunctionVersions('Fn::GetAZs', references.GetAZs, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Ref', references.Ref, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Fn::GetAtt', references.GetAtt, None, cfn=BOTH_CFN),
+    FunctionVersions('Fn::Join', texts.Join, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Fn::Split', texts.Split, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Fn::Replace', texts.CfnReplace, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Fn::Base64', texts.Base64, '2013-05-23', '2014-10-16', '2014-10-16', BOTH_CFN),
+    FunctionVersions('Fn::MemberListToMap', structures.MemberListToMap, '2013-05-23', '2014-10-16', '2014-10-16',
+                     BOTH_CFN),
+    FunctionVersions('Fn::ResourceFacade', references.CfnResourceFacade, '2013-05-23', '2014-10-16', '2014-10-16',
+                     BOTH_CFN),
+    FunctionVersions('Fn::If', choices.If, None, cfn=(AWS_DATE,)),
 )
 
-CONDITION_FUNCTIONS: tuple[Function, ...] = (
-    Function('equals', choices.Equals, NEWTON),
-    Function('not', choices.Not, NEWTON),
-    Function('and', choices.And, NEWTON),
-    Function('or', choices.Or, NEWTON),
-    Function('get_param', references.GetParam, NEWTON),
-    Function('yaql', query.Yaql, '2017-09-01'),
-    Function('contains', structures.Contains, '2017-09-01'),
-    Function('Fn::Equals', choices.Equals, None, cfn=(AWS_DATE,)),
-    Function('Fn::Not', choices.CfnNot, None, cfn=(AWS_DATE,)),
-    Function('Fn::And', choices.And, None, cfn=(AWS_DATE,)),
-    Function('Fn::Or', choices.Or, None, cfn=(AWS_DATE,)),
-    Function('Ref', references.ParamRef, None, cfn=(AWS_DATE,)),
-    Function('Fn::FindInMap', references.FindInMap, None, cfn=(AWS_DATE,)),
+CONDITION_FUNCTIONS: tuple[FunctionVersions, ...] = (
+    FunctionVersions('equals', choices.Equals, NEWTON),
+    FunctionVersions('not', choices.Not, NEWTON),
+    FunctionVersions('and', choices.And, NEWTON),
+    FunctionVersions('or', choices.Or, NEWTON),
+    FunctionVersions('get_param', references.GetParam, NEWTON),
+    FunctionVersions('yaql', query.Yaql, '2017-09-01'),
+    FunctionVersions('contains', structures.Contains, '2017-09-01'),
+    FunctionVersions('Fn::Equals', choices.Equals, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Fn::Not', choices.CfnNot, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Fn::And', choices.And, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Fn::Or', choices.Or, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Ref', references.ParamRef, None, cfn=(AWS_DATE,)),
+    FunctionVersions('Fn::FindInMap', references.FindInMap, None, cfn=(AWS_DATE,)),
 )
 
 # The lists of the first HOT version and of CFN have an order of their own.
@@ -177,7 +179,7 @@ class Edition:
     key: str
     date: str
     rules: str | None = None
-    added: tuple[Function, ...] = field(default=(), compare=False, repr=False)
+    added: tuple[FunctionVersions, ...] = field(default=(), compare=False, repr=False)
     own_functions: Mapping[str, type[Call]] | None = field(default=None, compare=False, repr=False)
     own_condition_functions: Mapping[str, type[Call]] | None = field(default=None, compare=False, repr=False)
 
@@ -220,7 +222,7 @@ class Edition:
         added = self._known(self.added)
         if self.own_functions is not None:
             return {**added, **self.own_functions}
-        return {**self._known(FUNCTIONS), **dict.fromkeys(self._refused(), NotSupported), **added}
+        return {**self._known(FUNCTIONS), **dict.fromkeys(self._refused(), UnsupportedFunction), **added}
 
     @functools.cached_property
     def condition_functions(self) -> Mapping[str, type[Call]]:
@@ -230,17 +232,17 @@ class Edition:
     @property
     def usable(self) -> dict[str, type[Call]]:
         """The functions without those that are known only to be refused."""
-        return {name: function for name, function in self.functions.items() if function is not NotSupported}
+        return {name: function for name, function in self.functions.items() if function is not UnsupportedFunction}
 
     @functools.cached_property
     def outside_conditions(self) -> frozenset[str]:
         """Functions that are not valid in conditions."""
         return frozenset(self.functions) - frozenset(self.condition_functions)
 
-    def _known(self, rows: Iterable[Function]) -> dict[str, type[Call]]:
+    def _known(self, rows: Iterable[FunctionVersions]) -> dict[str, type[Call]]:
         return {row.name: row.implementation for row in rows if self._is_known(row)}
 
-    def _is_known(self, row: Function) -> bool:
+    def _is_known(self, row: FunctionVersions) -> bool:
         date = self.rules or self.date
         if self.key != HOT_KEY:
             return date in row.cfn
@@ -276,7 +278,7 @@ def like(base: Edition, version: str, functions: Mapping[str, type[Call]],
                    own_condition_functions=condition_functions)
 
 
-def extend(functions: Iterable[Function] = (), editions: Iterable[Edition] = ()) -> None:
+def extend(functions: Iterable[FunctionVersions] = (), editions: Iterable[Edition] = ()) -> None:
     """Makes functions and versions of plug-ins known to this process, in place of those of an earlier call.
 
     Templates that were read before keep theirs.

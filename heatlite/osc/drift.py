@@ -15,7 +15,7 @@ DRIFTED = 2                             # exit code if something differs
 COLUMNS = ('resource', 'type', 'finding', 'property', 'expected', 'actual', 'noticed_at')
 
 
-class ShowDrift(command.Lister):
+class ShowDriftCommand(command.Lister):
     """Compare the objects of a stack with its definition, and list what differs.
 
     The exit code is 0 if nothing differs, 2 if something does, and 1 for an error.
@@ -52,32 +52,32 @@ class ShowDrift(command.Lister):
         return code or (DRIFTED if self.found is not None and self.found['is_drifted'] else 0)
 
 
-class Value(TypedDict):
+class ShownDriftValue(TypedDict):
     path: list[object]
     expected: object
     actual: object
     noticed_at: str | None
 
 
-class Resource(TypedDict):
+class ShownResourceDrift(TypedDict):
     path: list[str]
     type: str
     finding: str
     reason: str | None
     noticed_at: str | None
-    properties: list[Value]
+    properties: list[ShownDriftValue]
 
 
-class Drift(TypedDict):
+class ShownDrift(TypedDict):
     """The report of a look, as the service shows it."""
 
     is_drifted: bool
     looked_at: str
     summary: dict[str, int]
-    resources: list[Resource]
+    resources: list[ShownResourceDrift]
 
 
-def _remark(found: Drift | None) -> str:
+def _remark(found: ShownDrift | None) -> str:
     """Return what to say of a look that has nothing to list."""
     if found is None:
         return 'The stack was not compared with the cloud yet.'
@@ -93,7 +93,7 @@ def _others(counted: Mapping[str, int]) -> str:
     return f" ({', '.join(named)})" if named else ''
 
 
-def rows(found: Drift) -> Iterable[Sequence[object]]:
+def rows(found: ShownDrift) -> Iterable[Sequence[object]]:
     """A row for each value that differs, and for each resource that is gone or cannot be read."""
     for each in found['resources']:
         first = '/'.join(each['path']), each['type'], each['finding']

@@ -9,14 +9,22 @@ from urllib.parse import quote
 
 import yaml
 
-from heatlite.osc.explanation import Explanation, OfResource, OfStack, Place, Replaced, Span, Waiting
-from heatlite.osc.output import Document
+from heatlite.osc.explanation import (
+    Explanation,
+    OfResource,
+    OfStack,
+    ShownPlace,
+    ShownReplaced,
+    ShownSpan,
+    ShownWaiting,
+)
+from heatlite.osc.output import DocumentCommand
 from heatlite.osc.plans import Api
 
 SHOWN = 10                              # entries of each list
 
 
-class ExplainStack(Document):
+class ExplainStackCommand(DocumentCommand):
     """Explain what a stack or one of its resources waits for, or why it failed, and what to do."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -57,7 +65,7 @@ def position(node: yaml.Node | None, path: Sequence[str]) -> tuple[int | None, i
     return found
 
 
-def written(place: Place) -> str:
+def written(place: ShownPlace) -> str:
     """Return a place as text: FILE:LINE:COLUMN PATH, as far as it is known."""
     file = place['file'] or 'template'
     return (f"{file}:{place['line']}:{place['column']} " if place['line'] else f'{file} ') + (place['path'] or '')
@@ -100,11 +108,11 @@ def lines(found: OfStack) -> Iterator[str]:
         yield f"  replaced: {'/'.join(new['path'])} because of {_why_replaced(new)}"
 
 
-def _last_time(span: Span) -> str:
+def _last_time(span: ShownSpan) -> str:
     return '' if span.get('seconds_before') is None else f" (last time {span['seconds_before']} s)"
 
 
-def _why_replaced(found: Replaced) -> str:
+def _why_replaced(found: ShownReplaced) -> str:
     cause = found.get('cause')                          # a service of the previous release tells none
     if cause:
         own = f" ({', '.join(found['properties'])} changed, too)" if found['properties'] else ''
@@ -129,7 +137,7 @@ def _waiting_for(found: Explanation) -> Iterator[str]:
         yield from _next_call(each)
 
 
-def _next_call(found: Waiting) -> Iterator[str]:
+def _next_call(found: ShownWaiting) -> Iterator[str]:
     if not found.get('call'):                           # also of a service of the previous release
         return
     yield (f"    {found['call']} is called again at {found['next_at']}" if found['next_at']

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NotRequired, TypedDict
 
 
-class Place(TypedDict):
+class ShownPlace(TypedDict):
     """Where something is written. `file` None: in the template itself, whose lines only the client knows."""
 
     file: str | None
@@ -14,17 +14,17 @@ class Place(TypedDict):
     column: int | None
 
 
-class Cause(TypedDict):
+class ShownCause(TypedDict):
     path: list[str]
     type: str
     action: str
     time: str
     reason: str
-    place: Place
+    place: ShownPlace
     advice: str | None
 
 
-class LastAnswer(TypedDict):
+class ShownAnswer(TypedDict):
     at: str
     service: str
     method: str
@@ -34,7 +34,7 @@ class LastAnswer(TypedDict):
     request_id: str | None
 
 
-class Waiting(TypedDict):
+class ShownWaiting(TypedDict):
     """A resource that is waited for. A service of the previous release tells no `call`, `next_at`, `last_answer`."""
 
     path: list[str]
@@ -44,10 +44,10 @@ class Waiting(TypedDict):
     physical_resource_id: str | None
     call: NotRequired[str | None]
     next_at: NotRequired[str | None]
-    last_answer: NotRequired[LastAnswer | None]
+    last_answer: NotRequired[ShownAnswer | None]
 
 
-class Run(TypedDict):
+class ShownRun(TypedDict):
     since: str
     action: str
     status: str
@@ -60,10 +60,10 @@ class Explanation(TypedDict):
     action: str
     status: str
     since: str
-    causes: list[Cause]
-    waiting_for: list[Waiting]
+    causes: list[ShownCause]
+    waiting_for: list[ShownWaiting]
     not_started: list[list[str]]
-    place: NotRequired[Place]               # of a resource
+    place: NotRequired[ShownPlace]               # of a resource
 
 
 class OfResource(Explanation):
@@ -74,15 +74,15 @@ class OfResource(Explanation):
     physical_resource_id: str | None
     waits_for: list[list[str]]
     gives_up_at: NotRequired[str | None]
-    runs: list[Run]
+    runs: list[ShownRun]
 
 
-class Blocked(TypedDict):
+class ShownBlocked(TypedDict):
     path: list[str]
     waits_for: list[list[str]]
 
 
-class Span(TypedDict):
+class ShownSpan(TypedDict):
     path: list[str]
     seconds: float
     seconds_before: NotRequired[float | None]
@@ -92,7 +92,7 @@ class CauseInWords(TypedDict):
     text: str
 
 
-class Replaced(TypedDict):
+class ShownReplaced(TypedDict):
     """`cause`: a service of the previous release tells none."""
 
     path: list[str]
@@ -104,7 +104,7 @@ class Replaced(TypedDict):
 class OfStack(Explanation):
     stack_name: str
     summary: str
-    blocked: list[Blocked]
+    blocked: list[ShownBlocked]
     gives_up_at: str | None
-    critical_path: list[Span]
-    replaced: NotRequired[list[Replaced]]
+    critical_path: list[ShownSpan]
+    replaced: NotRequired[list[ShownReplaced]]

@@ -43,14 +43,14 @@ class _Leaves(command.Lister):
                          for each in self.left['resources']]
 
 
-class ReleaseStack(_Leaves):
+class ReleaseStackCommand(_Leaves):
     """Delete a stack, keep its objects in the cloud, and list them."""
 
     way = 'release'
     loses = 'is deleted, and its objects stay in the cloud without it.'
 
 
-class ForceDeleteStack(_Leaves):
+class ForceDeleteStackCommand(_Leaves):
     """Delete a stack in any case, wait for the end, and list what was left in the cloud.
 
     The exit code is 0 if nothing was left, 2 if something was, and 1 for an error.

@@ -42,7 +42,7 @@ class _OfProtections(_OfStack, command.Lister):
         return table(api.patch(self.path(api, chosen, 'protections'), body)['protections'])
 
 
-class Protection(TypedDict):
+class ShownProtection(TypedDict):
     """A protection as the service shows it. `path`: '' for the stack; `deny`: what is refused."""
 
     path: str
@@ -50,12 +50,12 @@ class Protection(TypedDict):
     reason: str | None
 
 
-def table(protections: Iterable[Protection]) -> Table:
+def table(protections: Iterable[ShownProtection]) -> Table:
     return (('path', 'deny', 'reason'), [
         (each['path'] or '(stack)', Joined(each['deny']), each['reason']) for each in protections])
 
 
-class ProtectStack(_OfProtections):
+class ProtectStackCommand(_OfProtections):
     """Protect a stack, or resources of it: updates, replacements or deletes of them are refused."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -70,7 +70,7 @@ class ProtectStack(_OfProtections):
             for path in dict.fromkeys(chosen.resource or [THE_STACK])])
 
 
-class UnprotectStack(_OfProtections):
+class UnprotectStackCommand(_OfProtections):
     """Remove protections: that of the stack, or those of the named paths."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -86,7 +86,7 @@ class UnprotectStack(_OfProtections):
         return self.change(chosen, remove=chosen.resource or [THE_STACK])
 
 
-class ShowProtections(_OfStack, command.Lister):
+class ShowProtectionsCommand(_OfStack, command.Lister):
     """Show what must not be done to a stack and its resources."""
 
     def take_action(self, chosen: argparse.Namespace) -> Table:
@@ -94,7 +94,7 @@ class ShowProtections(_OfStack, command.Lister):
         return table(api.get(self.path(api, chosen, 'protections'))['protections'])
 
 
-class LockStack(_OfStack, command.ShowOne):
+class LockStackCommand(_OfStack, command.ShowOne):
     """Lock a stack for maintenance: changes of it are refused, also those by signals and autoscaling."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -108,7 +108,7 @@ class LockStack(_OfStack, command.ShowOne):
         return tuple(made), tuple(made.values())
 
 
-class UnlockStack(_OfStack):
+class UnlockStackCommand(_OfStack):
     """Remove the lock of a stack."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:

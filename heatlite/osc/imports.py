@@ -6,12 +6,12 @@ import argparse
 
 from osc_lib import exceptions
 
-from heatlite.osc.plans import Api, Plan, Planning, path_of
+from heatlite.osc.plans import Api, Planning, ShownPlan, path_of
 
 ALONE = frozenset({'import', 'none'})
 
 
-class ImportObjects(Planning):
+class ImportObjectsCommand(Planning):
     """Make objects that exist resources of a new or an existing stack, and nothing else.
 
     Whatever else the template would change is shown and refused; `stack plan create --object` plans both.
@@ -35,6 +35,6 @@ class ImportObjects(Planning):
         made = api.post(path_of(plan['id'], 'apply'), {'digest': plan['digest']})
         self._show(chosen, plan, made['stack']['id'])
 
-    def _show(self, chosen: argparse.Namespace, plan: Plan, stack_id: str | None) -> None:
+    def _show(self, chosen: argparse.Namespace, plan: ShownPlan, stack_id: str | None) -> None:
         self.print(chosen, {'changes': plan['changes'], 'stack_id': stack_id},
                    [plan['text'], *([] if stack_id is None else ['', f'Stack {stack_id} owns them now.'])])

@@ -30,7 +30,7 @@ class Joined(FormattableColumn[Iterable[str]]):
         return ', '.join(self._value)
 
 
-class Document(command.Command):
+class DocumentCommand(command.Command):
     """A command that prints one document: as lines for people, or as JSON."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

@@ -13,20 +13,20 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import Document, Table, add_page
+from heatlite.osc.output import DocumentCommand, Table, add_page
 
 CHANGES = 2                             # exit code of `create` for a plan that changes something
 LISTED = ('id', 'stack_name', 'action', 'state', 'author', 'creation_time', 'expiry_time')
 
 
-class Change(TypedDict):
+class ShownChange(TypedDict):
     """A change of a plan, as far as it is read here. `path`: names from the root stack down."""
 
     path: list[str]
     action: str
 
 
-class Plan(TypedDict):
+class ShownPlan(TypedDict):
     """A plan as the service shows it, with its text."""
 
     id: str
@@ -34,7 +34,7 @@ class Plan(TypedDict):
     expiry_time: str
     digest: str
     is_empty: bool
-    changes: list[Change]
+    changes: list[ShownChange]
     text: str
 
 
@@ -83,10 +83,10 @@ def path_of(plan_id: str, *more: str) -> str:
     return '/'.join(['/plans', quote(plan_id, safe=''), *more])
 
 
-class _PrintsPlan(Document):
+class _PrintsPlan(DocumentCommand):
     """A command that prints a plan: its text with how to apply it, or JSON without the text."""
 
-    def show(self, chosen: argparse.Namespace, plan: Plan) -> None:
+    def show(self, chosen: argparse.Namespace, plan: ShownPlan) -> None:
         self.print(chosen, {name: value for name, value in plan.items() if name != 'text'}, (
             plan['text'],
             f"\nPlan {plan['id']} ({plan['state']}, until {plan['expiry_time']}, digest {plan['digest'][:12]})"))
@@ -112,7 +112,7 @@ class Planning(_PrintsPlan):
         parser.set_defaults(revision=None, delete=False, rollback=None, refresh=False)
         return parser
 
-    def planned(self, api: Api, chosen: argparse.Namespace) -> Plan:
+    def planned(self, api: Api, chosen: argparse.Namespace) -> ShownPlan:
         """Return the new plan, with its text."""
         stack = self._stack(api, chosen)
         if chosen.delete:
@@ -122,7 +122,7 @@ class Planning(_PrintsPlan):
         else:
             path, body = '/plans', {'stack_name': chosen.stack, **self._body(api, chosen)}
         plan_id = api.post(path, body)['plan']['id']
-        found: Plan = api.get(path_of(plan_id) + '?format=text')['plan']
+        found: ShownPlan = api.get(path_of(plan_id) + '?format=text')['plan']
         return found
 
     def _stack(self, api: Api, chosen: argparse.Namespace) -> str | None:
@@ -153,7 +153,7 @@ class Planning(_PrintsPlan):
         return {name: value for name, value in body.items() if value is not None}
 
 
-class CreatePlan(Planning):
+class CreatePlanCommand(Planning):
     """Show what a create, an update or a delete of a stack would do, and store it as a plan.
 
     The exit code is 0 if nothing would change, 2 if something would, and 1 for an error.
@@ -207,14 +207,14 @@ class _OfPlan(command.Command):
         return parser
 
 
-class ShowPlan(_OfPlan, _PrintsPlan):
+class ShowPlanCommand(_OfPlan, _PrintsPlan):
     """Show a plan."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         self.show(chosen, Api(self.app).get(path_of(chosen.plan) + '?format=text')['plan'])
 
 
-class ListPlans(command.Lister):
+class ListPlansCommand(command.Lister):
     """List plans, newest first."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -227,14 +227,14 @@ class ListPlans(command.Lister):
         return LISTED, [[plan[name] for name in LISTED] for plan in found]
 
 
-class ApprovePlan(_OfPlan):
+class ApprovePlanCommand(_OfPlan):
     """Approve a plan."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         Api(self.app).post(path_of(chosen.plan, 'approve'))
 
 
-class ApplyPlan(_OfPlan, command.ShowOne):
+class ApplyPlanCommand(_OfPlan, command.ShowOne):
     """Do what a plan says, or nothing; print the id of the stack."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -247,7 +247,7 @@ class ApplyPlan(_OfPlan, command.ShowOne):
         return ('id',), (made['stack']['id'],)
 
 
-class DeletePlan(command.Command):
+class DeletePlanCommand(command.Command):
     """Delete plans that were not applied."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

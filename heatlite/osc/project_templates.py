@@ -14,7 +14,7 @@ from heatlite.osc.plans import Api
 COLUMNS = ('type', 'resources')
 
 
-class GenerateTemplate(command.Lister):
+class GenerateTemplateCommand(command.Lister):
     """Write a template of the objects of the project, and an environment with the imports to it; list what is in it.
 
     Without options all objects are taken that are in no stack.

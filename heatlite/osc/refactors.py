@@ -11,21 +11,21 @@ import yaml
 from heatclient.common import http, template_utils
 from osc_lib import exceptions
 
-from heatlite.osc.output import Document
+from heatlite.osc.output import DocumentCommand
 from heatlite.osc.plans import Api, as_written
 
 DIFFERS = 2                             # exit code of a dry run for a refactor that would be refused
 PASSED = ('stack', 'new', 'new_name', 'existing', 'parameters', 'clear_parameters', 'timeout_mins', 'tags')
 
 
-class Definition(TypedDict, total=False):
+class RefactorDefinition(TypedDict, total=False):
     """A stack in the document of a refactor: the keys that are read here; those in PASSED go to the service."""
 
     template: str | None
     environment: str | list[str] | None
 
 
-class Place(TypedDict):
+class ShownResourcePlace(TypedDict):
     """A resource of a stack."""
 
     stack: str
@@ -33,10 +33,10 @@ class Place(TypedDict):
 
 
 # An end of a move is `from`, which is a word of the language.
-Move = TypedDict('Move', {'from': Place, 'to': Place})
+Move = TypedDict('Move', {'from': ShownResourcePlace, 'to': ShownResourcePlace})
 
 
-class Refactor(Document):
+class RefactorCommand(DocumentCommand):
     """Move resources between names and stacks, and rename stacks; nothing in the cloud changes.
 
     The exit code is 0 if it is done, or with --dry-run possible; 2 for a dry run of what would be refused.
@@ -64,7 +64,7 @@ class Refactor(Document):
         self.print(chosen, found, _lines(found))
         return DIFFERS if found['differences'] else 0
 
-    def _stack(self, api: Api, folder: Path, given: Definition) -> dict[str, object]:
+    def _stack(self, api: Api, folder: Path, given: RefactorDefinition) -> dict[str, object]:
         """Return the definition of one stack as the service takes it. Files are found from the folder of the document.
         """
         template = given.get('template')
@@ -90,7 +90,7 @@ def _move(given: Mapping[str, object]) -> dict[str, dict[str, str]]:
     return {end: dict(zip(('stack', 'resource'), str(given[end]).split('/', 1), strict=True)) for end in ('from', 'to')}
 
 
-def _lines(found: Found) -> tuple[str, ...]:
+def _lines(found: ShownRefactor) -> tuple[str, ...]:
     """Return a refactor as text for people."""
     moves = [f"  {_name(each['from'])} -> {_name(each['to'])}" for each in found['moves']]
     stacks = [f"  stack {each['stack_name']}{' (new)' if each['is_new'] else ''} {each['id'] or ''}".rstrip()
@@ -99,11 +99,11 @@ def _lines(found: Found) -> tuple[str, ...]:
     return (*stacks, *moves, *(['It is refused, as it would change something:', *differs] if differs else ()))
 
 
-def _name(place: Place) -> str:
+def _name(place: ShownResourcePlace) -> str:
     return f"{place['stack']}/{place['resource']}"
 
 
-class Difference(TypedDict):
+class ShownDifference(TypedDict):
     """Why a refactor is refused: what it would do to a resource, and the value that differs, if it is one."""
 
     path: list[str]
@@ -114,7 +114,7 @@ class Difference(TypedDict):
     after: object
 
 
-class Concerned(TypedDict):
+class ShownConcerned(TypedDict):
     """A stack of a refactor. `id`: None for a new one of a dry run."""
 
     stack_name: str
@@ -122,15 +122,15 @@ class Concerned(TypedDict):
     is_new: bool
 
 
-class Found(TypedDict):
+class ShownRefactor(TypedDict):
     """A refactor as the service shows it."""
 
-    stacks: list[Concerned]
+    stacks: list[ShownConcerned]
     moves: list[Move]
-    differences: list[Difference]
+    differences: list[ShownDifference]
 
 
-def _detail(difference: Difference) -> str:
+def _detail(difference: ShownDifference) -> str:
     values = '' if difference['property'] is None else (
         f" {'.'.join(map(str, difference['property']))}: {difference['before']!r} -> {difference['after']!r}")
     return values + (f" ({difference['reason']})" if difference['reason'] else '')

@@ -10,7 +10,7 @@ from typing import Final, Literal, NotRequired, TypedDict
 import yaml
 from osc_lib.command import command
 
-from heatlite.osc.output import Document, Table, add_page
+from heatlite.osc.output import DocumentCommand, Table, add_page
 from heatlite.osc.plans import Api, query
 
 LISTED = ('number', 'action', 'outcome', 'author', 'creation_time', 'plan_id')
@@ -28,7 +28,7 @@ COMPARED: Final[Mapping[Compared, str]] = {
 MARKS = {'added': '+', 'removed': '-', 'changed': '~'}
 
 
-class ListRevisions(command.Lister):
+class ListRevisionsCommand(command.Lister):
     """List the definitions that were accepted for a stack, newest first."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -53,7 +53,7 @@ class _OfRevision(command.Command):
         return parser
 
 
-class ShowRevision(_OfRevision, command.ShowOne):
+class ShowRevisionCommand(_OfRevision, command.ShowOne):
     """Show a revision with its template, its environment, its parameters and the names of its files."""
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
@@ -64,7 +64,7 @@ class ShowRevision(_OfRevision, command.ShowOne):
         return SHOWN, [found[name] for name in SHOWN]
 
 
-class DiffRevisions(_OfRevision, Document):
+class DiffRevisionsCommand(_OfRevision, DocumentCommand):
     """Show what a revision changed, compared with the one before it or with another one."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -80,7 +80,7 @@ class DiffRevisions(_OfRevision, Document):
         self.print(chosen, found, lines(found))
 
 
-class Value(TypedDict):
+class ShownRevisionValue(TypedDict):
     """A value that differs. `hidden`: so does its hidden part."""
 
     path: list[object]
@@ -89,34 +89,34 @@ class Value(TypedDict):
     hidden: NotRequired[bool]
 
 
-class Entry(TypedDict):
+class ShownDifferingPart(TypedDict):
     """A part of a stack that differs. `values`: of all but files, which have `diff` and `truncated`."""
 
     name: str
     change: str
     type: NotRequired[str | None]
     hidden: NotRequired[bool]
-    values: list[Value]
+    values: list[ShownRevisionValue]
     diff: NotRequired[str | None]
     truncated: NotRequired[bool]
 
 
-class Comparison(TypedDict):
+class ShownComparison(TypedDict):
     """What differs between two revisions. `truncated`: there is more."""
 
     is_empty: bool
     truncated: bool
-    resources: list[Entry]
-    parameters: list[Entry]
-    outputs: list[Entry]
-    conditions: list[Entry]
-    parameter_definitions: list[Entry]
-    template: list[Entry]
-    environment: list[Entry]
-    files: list[Entry]
+    resources: list[ShownDifferingPart]
+    parameters: list[ShownDifferingPart]
+    outputs: list[ShownDifferingPart]
+    conditions: list[ShownDifferingPart]
+    parameter_definitions: list[ShownDifferingPart]
+    template: list[ShownDifferingPart]
+    environment: list[ShownDifferingPart]
+    files: list[ShownDifferingPart]
 
 
-def lines(found: Comparison) -> Iterator[str]:
+def lines(found: ShownComparison) -> Iterator[str]:
     """Yield the lines of a comparison."""
     if found['is_empty']:
         yield 'No differences'
@@ -129,7 +129,7 @@ def lines(found: Comparison) -> Iterator[str]:
         yield 'There are more differences.'
 
 
-def _values(entry: Entry) -> Iterator[str]:
+def _values(entry: ShownDifferingPart) -> Iterator[str]:
     """Yield the lines of the values of one entry; the type of a resource is in its heading."""
     for value in entry['values']:
         path = '.'.join(map(str, value['path']))
@@ -139,7 +139,7 @@ def _values(entry: Entry) -> Iterator[str]:
             yield f"{path or 'value'}: {shown}{_note(value)}"
 
 
-def _file(entry: Entry) -> Iterator[str]:
+def _file(entry: ShownDifferingPart) -> Iterator[str]:
     yield from (entry['diff'] or '').splitlines()
     if entry['truncated']:
         yield '(more lines differ)'

@@ -12,7 +12,7 @@ from heatclient.common import utils as heat_utils
 from osc_lib import exceptions
 from osc_lib.command import command
 
-from heatlite.osc.output import AsJson, Document, Table, add_page, add_yes, is_wanted
+from heatlite.osc.output import AsJson, DocumentCommand, Table, add_page, add_yes, is_wanted
 from heatlite.osc.plans import Api, as_written, query
 
 LISTED = ('id', 'name', 'status', 'status_reason')
@@ -118,7 +118,7 @@ class _WithSettings(_WithSet):
         return {name: value for name, value in body.items() if value is not None}
 
 
-class CreateStackSet(_WithSettings, command.ShowOne):
+class CreateStackSetCommand(_WithSettings, command.ShowOne):
     """Create stacks of one template in many regions and projects."""
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
@@ -127,7 +127,7 @@ class CreateStackSet(_WithSettings, command.ShowOne):
         return ('id', 'name'), (made['id'], made['name'])
 
 
-class UpdateStackSet(_WithSettings):
+class UpdateStackSetCommand(_WithSettings):
     """Update a stack set. What is not given is kept; members that have failed are tried again."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
@@ -135,7 +135,7 @@ class UpdateStackSet(_WithSettings):
         api.change(path_of(chosen.stack_set), self.body(api, chosen))
 
 
-class PreviewStackSet(_WithSettings, Document):
+class PreviewStackSetCommand(_WithSettings, DocumentCommand):
     """Show what an update would do in each member. The exit code is 0 if nothing would change, and 2 otherwise."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -171,7 +171,7 @@ def _lines(members: Iterable[PreviewedMember]) -> list[str]:
     return found
 
 
-class ListStackSets(command.Lister):
+class ListStackSetsCommand(command.Lister):
     """List stack sets, newest first."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -184,7 +184,7 @@ class ListStackSets(command.Lister):
         return LISTED, [[each[name] for name in LISTED] for each in found]
 
 
-class ShowStackSet(_WithSet, command.ShowOne):
+class ShowStackSetCommand(_WithSet, command.ShowOne):
     """Show a stack set."""
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[object]]:
@@ -193,7 +193,7 @@ class ShowStackSet(_WithSet, command.ShowOne):
         return names, [AsJson(found[name]) if isinstance(found[name], dict | list) else found[name] for name in names]
 
 
-class DeleteStackSet(_WithSet):
+class DeleteStackSetCommand(_WithSet):
     """Delete a stack set with its stacks."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -208,14 +208,14 @@ class DeleteStackSet(_WithSet):
             Api(self.app).delete(path_of(chosen.stack_set) + ('?keep=true' if chosen.keep else ''))
 
 
-class StopStackSet(_WithSet):
+class StopStackSetCommand(_WithSet):
     """Start no further member of a stack set; what is in progress ends by itself."""
 
     def take_action(self, chosen: argparse.Namespace) -> None:
         Api(self.app).post(path_of(chosen.stack_set, 'stop'))
 
 
-class ListMembers(_WithSet, command.Lister):
+class ListMembersCommand(_WithSet, command.Lister):
     """List the members of a stack set with their states."""
 
     def take_action(self, chosen: argparse.Namespace) -> Table:
@@ -223,7 +223,7 @@ class ListMembers(_WithSet, command.Lister):
         return MEMBERS, [[each[name] for name in MEMBERS] for each in found]
 
 
-class ListOperations(_WithSet, command.Lister):
+class ListOperationsCommand(_WithSet, command.Lister):
     """List the operations of a stack set, newest first."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -236,7 +236,7 @@ class ListOperations(_WithSet, command.Lister):
         return OPERATIONS, [[each[name] for name in OPERATIONS] for each in Api(self.app).get(path)['operations']]
 
 
-class ShowOperation(_WithSet, command.Lister):
+class ShowOperationCommand(_WithSet, command.Lister):
     """List what an operation of a stack set has done to each member."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
@@ -250,7 +250,7 @@ class ShowOperation(_WithSet, command.Lister):
                           for each in Api(self.app).get(path)['operation']['members']]
 
 
-class ShowStackSetDrift(_WithSet, command.Lister):
+class ShowStackSetDriftCommand(_WithSet, command.Lister):
     """Compare the stacks of a stack set with their clouds.
 
     The exit code is 0 if no member has drifted, 2 if one has, and 1 for an error.

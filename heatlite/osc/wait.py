@@ -10,7 +10,7 @@ from typing import TextIO, TypedDict
 
 from heatclient import exc
 
-from heatlite.osc.output import Document
+from heatlite.osc.output import DocumentCommand
 from heatlite.osc.plans import Api
 
 FAILED, TIMED_OUT = 1, 3                # exit codes; 0: the action is complete
@@ -18,7 +18,7 @@ WIDTH = 40                              # characters of a bar
 IN_PROGRESS, COMPLETE = 'IN_PROGRESS', 'COMPLETE'
 
 
-class WaitForStack(Document):
+class WaitForStackCommand(DocumentCommand):
     """Wait for the end of what a stack does now, and show how far it has come.
 
     The exit code is 0 if it is complete, 1 if it failed, and 3 if --timeout was reached first.
@@ -57,7 +57,7 @@ class WaitForStack(Document):
             time.sleep(chosen.interval)
 
 
-class Level(TypedDict):
+class ShownLevel(TypedDict):
     """The resources of one level of the tree of stacks."""
 
     depth: int
@@ -67,7 +67,7 @@ class Level(TypedDict):
     failed: int
 
 
-class Waiting(TypedDict):
+class ShownWaitingResource(TypedDict):
     path: list[str]
     type: str
     action: str
@@ -75,23 +75,23 @@ class Waiting(TypedDict):
     reason: str | None
 
 
-class Progress(TypedDict):
+class ShownProgress(TypedDict):
     """How far a stack has come, as the service tells."""
 
     stack_name: str
     action: str
     status: str
     status_reason: str | None
-    levels: list[Level]
+    levels: list[ShownLevel]
     seconds: float
     seconds_left: float | None
-    waiting_for: list[Waiting]
+    waiting_for: list[ShownWaitingResource]
 
 
-def progress(api: Api, path: str) -> Progress | None:
+def progress(api: Api, path: str) -> ShownProgress | None:
     """Return how far the stack has come; None if there is no such stack any more."""
     try:
-        found: Progress = api.get(path)['progress']
+        found: ShownProgress = api.get(path)['progress']
     except exc.HTTPNotFound:
         return None
     return found
@@ -115,7 +115,7 @@ class Screen:
         self._drawn = new
 
 
-def lines(found: Progress) -> Iterator[str]:
+def lines(found: ShownProgress) -> Iterator[str]:
     """Yield the lines of a state of progress: all in one, each level, what holds it up."""
     complete = sum(level['complete'] for level in found['levels'])
     total = sum(level['total'] for level in found['levels'])
@@ -132,7 +132,7 @@ def lines(found: Progress) -> Iterator[str]:
                    + (f": {each['reason']}" if each['reason'] else ''))
 
 
-def bar(level: Level) -> str:
+def bar(level: ShownLevel) -> str:
     """Return a bar of WIDTH characters: '#' complete, '>' in progress, '!' failed, '.' waiting."""
     total = max(level['total'], 1)
     drawn, done = '', 0

@@ -152,7 +152,7 @@ class Datapoint:
 
 
 @dataclass(frozen=True)
-class Rule:
+class AlarmRule:
     """When an alarm is in which state, and what it does then.
 
     `period`: seconds. `datapoints_to_alarm`: so many of the last `evaluation_periods` must breach. `unit` None: data of
@@ -199,7 +199,7 @@ class Rule:
                 'dimensions': [list(pair) for pair in self.metric.dimensions], **found}
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> Rule:
+    def from_json(cls, values: Mapping[str, Any]) -> AlarmRule:
         """Builds a rule from `to_json` or from a message, and checks it. Raises HTTPBadRequest."""
         known = {each.name for each in fields(cls)} - {'metric'}
         given = {name: value for name, value in values.items() if name in known}
@@ -217,7 +217,7 @@ class Rule:
         return found
 
     @classmethod
-    def stored(cls, values: Mapping[str, Any]) -> Rule:
+    def stored(cls, values: Mapping[str, Any]) -> AlarmRule:
         """Builds a rule from `to_json`, unchecked: it was checked before it was stored."""
         given = dict(values)
         metric = Metric(given.pop('namespace'), given.pop('name'),
@@ -273,7 +273,7 @@ def check_period(period: object) -> None:
 # --- evaluation --------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
-class Verdict:
+class AlarmVerdict:
     """The result of an evaluation. `reason_data`: JSON object with the figures that led to it."""
 
     state: str
@@ -293,7 +293,7 @@ def next_period(evaluated: int, now: float, period: int, delay: float, most: flo
     return min(newest, max(evaluated + period, newest - math.floor(most / period) * period))
 
 
-def evaluate(rule: Rule, state: str, periods: Sequence[Statistics | None]) -> Verdict:
+def evaluate(rule: AlarmRule, state: str, periods: Sequence[Statistics | None]) -> AlarmVerdict:
     """Decides the state of an alarm that is in `state`. `periods`: the last `rule.range`, the oldest first; None: no
     data.
 
@@ -313,12 +313,12 @@ def evaluate(rule: Rule, state: str, periods: Sequence[Statistics | None]) -> Ve
     breaches = COMPARISONS[rule.comparison][1]
     breaching = sum(1 for value in values if breaches(value, rule.threshold))
     decided = _decide(rule, state, found, len(values), lacking, breaching)
-    return Verdict(decided, _reason(rule, decided, values, lacking, breaching), {
+    return AlarmVerdict(decided, _reason(rule, decided, values, lacking, breaching), {
         'version': '1.0', 'statistic': rule.statistic, 'period': rule.period, 'recentDatapoints': values,
         'threshold': rule.threshold, **({'unit': rule.unit} if rule.unit else {})})
 
 
-def repeats(rule: Rule, state: str, newest: Statistics | None) -> bool:
+def repeats(rule: AlarmRule, state: str, newest: Statistics | None) -> bool:
     """Whether the actions of `state` follow an evaluation that did not change it. `newest`: data of the last period.
 
     They do for a rule that says so - but not if that period has no data and older data stand in for them: the same
@@ -328,11 +328,11 @@ def repeats(rule: Rule, state: str, newest: Statistics | None) -> bool:
     return rule.every_time and stands_for_itself
 
 
-def _filled(rule: Rule, found: Statistics | None) -> Statistics | None:
+def _filled(rule: AlarmRule, found: Statistics | None) -> Statistics | None:
     return ZERO if found is None and rule.no_data_is_zero and rule.statistic in (SUM, SAMPLES) else found
 
 
-def _decide(rule: Rule, state: str, found: Sequence[Statistics | None], count: int, lacking: int,
+def _decide(rule: AlarmRule, state: str, found: Sequence[Statistics | None], count: int, lacking: int,
             breaching: int) -> str:
     assumed = lacking if rule.missing == BREACHING else 0
     if breaching + assumed >= rule.needed:
@@ -346,7 +346,7 @@ def _decide(rule: Rule, state: str, found: Sequence[Statistics | None], count: i
     return ALARM if rule.missing == MISSING and oldest >= rule.needed else state
 
 
-def _reason(rule: Rule, state: str, values: Sequence[float], lacking: int, breaching: int) -> str:
+def _reason(rule: AlarmRule, state: str, values: Sequence[float], lacking: int, breaching: int) -> str:
     if not values:
         text = _('There are no datapoints in the last %(periods)d periods of %(period)d seconds.') % {
             'periods': rule.evaluation_periods, 'period': rule.period}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from heatlite.planning.commands import Pause
 from heatlite.planning.states import Action, ResourceState
-from heatlite.planning.steps import Kind, Step
+from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState
 
 Hooks = Callable[[str], Collection[str]]
@@ -56,6 +56,6 @@ class Breakpoints:
 
 def before(step: Step, row: ResourceState) -> Action:
     """Return the action that the step would begin on `row`: its breakpoint is `pre-ACTION`."""
-    if step.kind is Kind.DELETE:
+    if step.kind is StepKind.DELETE:
         return Action.DELETE
     return Action.CREATE if row.action is Action.INIT else Action.UPDATE

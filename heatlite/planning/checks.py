@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from heatlite.planning.consumption import FACTS, Flavors, Meter, Totals, consumed
-from heatlite.planning.findings import Finding, Level, of_change
+from heatlite.planning.findings import FindingLevel, PlanFinding, of_change
 from heatlite.planning.plan import MOST_NAMED, Plan, PlanAction, PlannedChange
 
 MADE = frozenset({PlanAction.CREATE, PlanAction.REPLACE})
@@ -42,42 +42,43 @@ class Hold:
     text: str
 
 
-def quotas(totals: Totals, limits: Mapping[Meter, Limit]) -> Iterator[Finding]:
+def quotas(totals: Totals, limits: Mapping[Meter, Limit]) -> Iterator[PlanFinding]:
     """What the plan adds must fit beside what is used. An old object of a replacement exists beside the new one; what
     is deleted may be freed before or after."""
     for meter, limit in limits.items():
         added, freed = totals.added[meter], totals.freed[meter]
         if not added or limit.most == UNLIMITED or limit.used + added <= limit.most:
             continue
-        level = Level.ERROR if limit.used + added - freed > limit.most else Level.WARNING
+        level = FindingLevel.ERROR if limit.used + added - freed > limit.most else FindingLevel.WARNING
         replaced = totals.replaced[meter]
         more = [f'{replaced} of it beside what is replaced'] if replaced else []
         more += [f'{freed} is deleted, perhaps too late'] if freed else []
-        yield Finding(level, f'The quota of {meter} is {limit.most}, of which {limit.used} is used; the plan adds '
-                             f'{added}{" (" + ", ".join(more) + ")" if more else ""}.')
+        yield PlanFinding(level, f'The quota of {meter} is {limit.most}, of which {limit.used} is used; the plan adds '
+                                 f'{added}{" (" + ", ".join(more) + ")" if more else ""}.')
 
 
-def uncertain(totals: Totals) -> Iterator[Finding]:
+def uncertain(totals: Totals) -> Iterator[PlanFinding]:
     """How many resources could not be counted completely."""
     paths = ['/'.join(path) for path in totals.uncertain]
     if paths:
         more = f' and {len(paths) - MOST_NAMED} more' if len(paths) > MOST_NAMED else ''
-        yield Finding(Level.NOTE, 'Not everything that these resources consume is known, and counted: '
-                                  f'{", ".join(paths[:MOST_NAMED])}{more}.')
+        yield PlanFinding(FindingLevel.NOTE, 'Not everything that these resources consume is known, and counted: '
+                                      f'{", ".join(paths[:MOST_NAMED])}{more}.')
 
 
-def dry_run(plan: Plan) -> Iterator[Finding]:
+def dry_run(plan: Plan) -> Iterator[PlanFinding]:
     """Why the action would fail, and which objects are gone in the cloud."""
     if plan.fails:
-        yield Finding(Level.ERROR, plan.fails)
+        yield PlanFinding(FindingLevel.ERROR, plan.fails)
     for change in plan.changes:
         if change.is_gone:
             remade = change.action in (PlanAction.REPLACE, PlanAction.CREATE)
-            yield Finding(Level.NOTE if remade else Level.WARNING,
-                          f"Its object is gone in the cloud{'; it is made again' if remade else ''}.", change.path)
+            yield PlanFinding(FindingLevel.NOTE if remade else FindingLevel.WARNING,
+                              f"Its object is gone in the cloud{'; it is made again' if remade else ''}.", change.path)
 
 
-def images_fit(changes: Iterable[PlannedChange], flavors: Flavors, images: Mapping[str, Image]) -> Iterator[Finding]:
+def images_fit(changes: Iterable[PlannedChange], flavors: Flavors,
+               images: Mapping[str, Image]) -> Iterator[PlanFinding]:
     """The flavor of a server must have the memory and the disk that its image needs. `images`: by id and name."""
     for change in changes:
         if change.after is None or not is_chosen(change):
@@ -88,14 +89,16 @@ def images_fit(changes: Iterable[PlannedChange], flavors: Flavors, images: Mappi
         if image is None or flavor is None:
             continue
         if image.min_ram > flavor.ram:
-            yield of_change(Level.ERROR, change, facts.flavor, f'Image {image.name} needs {image.min_ram} MiB of '
+            yield of_change(FindingLevel.ERROR, change, facts.flavor,
+                            f'Image {image.name} needs {image.min_ram} MiB of '
                             f'memory, flavor {flavor.name} has {flavor.ram}.')
         if 0 < flavor.disk < image.min_disk:        # with 0 the image itself says how large the disk is
-            yield of_change(Level.ERROR, change, facts.flavor, f'Image {image.name} needs a disk of {image.min_disk} '
+            yield of_change(FindingLevel.ERROR, change, facts.flavor,
+                            f'Image {image.name} needs a disk of {image.min_disk} '
                             f'GiB, flavor {flavor.name} has {flavor.disk}.')
 
 
-def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection[str]]) -> Iterator[Finding]:
+def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection[str]]) -> Iterator[PlanFinding]:
     """`zones`: service -> availability zones; services that are not there could not be asked."""
     for change in changes:
         if change.after is None or not is_chosen(change):
@@ -107,11 +110,11 @@ def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection
         zone = wanted.partition(':')[0]             # ZONE:HOST:NODE is allowed for some
         if zone not in zones[facts.zone_of]:
             known = ', '.join(sorted(zones[facts.zone_of])[:5])
-            yield of_change(Level.ERROR, change, facts.zone, f'There is no availability zone {zone} of the '
+            yield of_change(FindingLevel.ERROR, change, facts.zone, f'There is no availability zone {zone} of the '
                             f'{facts.zone_of} service; there is {known}.')
 
 
-def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[Finding]:
+def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[PlanFinding]:
     """A volume cannot be made smaller."""
     for change in changes:
         if change.action is not PlanAction.UPDATE or change.before is None or change.after is None:
@@ -119,10 +122,10 @@ def volumes_grow(changes: Iterable[PlannedChange]) -> Iterator[Finding]:
         name = FACTS[change.after.type].size
         old, new = (each.values.get(name) for each in (change.before, change.after))
         if name and isinstance(old, int) and isinstance(new, int) and new < old:
-            yield of_change(Level.ERROR, change, name, f'A volume cannot be made smaller: it has {old} GiB.')
+            yield of_change(FindingLevel.ERROR, change, name, f'A volume cannot be made smaller: it has {old} GiB.')
 
 
-def deletes_blocked(changes: Iterable[PlannedChange], holds: Iterable[Hold]) -> Iterator[Finding]:
+def deletes_blocked(changes: Iterable[PlannedChange], holds: Iterable[Hold]) -> Iterator[PlanFinding]:
     """What is deleted must not be in use outside the stack."""
     by_id: dict[str, list[str]] = {}
     for hold in holds:
@@ -131,8 +134,9 @@ def deletes_blocked(changes: Iterable[PlannedChange], holds: Iterable[Hold]) -> 
         found = by_id.get(change.physical_id or '')
         if found and is_deleted(change):
             more = f' and {len(found) - 1} more' if len(found) > 1 else ''
-            yield Finding(Level.ERROR, f'It is in use outside the stack, by {found[0]}{more}, and cannot be deleted.',
-                          change.path)
+            yield PlanFinding(FindingLevel.ERROR,
+                              f'It is in use outside the stack, by {found[0]}{more}, and cannot be deleted.',
+                              change.path)
 
 
 def is_chosen(change: PlannedChange) -> bool:
@@ -149,7 +153,7 @@ def is_deleted(change: PlannedChange) -> bool:
 class Checked:
     """What the checks of a plan have found. `cost`: of `prices.cost`, None without prices."""
 
-    findings: Sequence[Finding]
+    findings: Sequence[PlanFinding]
     totals: Totals
     cost: Mapping[str, object] | None = None
 

@@ -47,7 +47,7 @@ class Inspect:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CallHandler:
     """Call handle_<action>: HandlerReturned, Away or Failed comes back.
 
     `first`: the row was made in this traversal, and nothing but its intent is stored of it; `recreating`: the delete
@@ -152,7 +152,7 @@ class Finish:
     reason: str
 
 
-Command = (Persist | Remove | Inspect | Call | Poll | Recover | Abort | Preempt | Pause | ReleaseHook | Note
+Command = (Persist | Remove | Inspect | CallHandler | Poll | Recover | Abort | Preempt | Pause | ReleaseHook | Note
            | StartTimer | ReportFailure | Finish)
 
 # --- events ----------------------------------------------------------------------------------------------

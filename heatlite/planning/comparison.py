@@ -30,7 +30,7 @@ MOST_COMPARED = 10                      # files that are compared line by line
 
 
 @dataclass(frozen=True)
-class Source:
+class ComparedDefinition:
     """One definition. `parameters`: the values as users see them."""
 
     document: Mapping[str, Any] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Source:
         return None
 
 
-def compare(before: Source, after: Source) -> Json:
+def compare(before: ComparedDefinition, after: ComparedDefinition) -> Json:
     """Return the differences: for each of LISTS the names that were added, removed or changed, with their values.
 
     Values that are hidden in one of the definitions are masked in both; `hidden`: a difference is in masked parts.
@@ -68,7 +68,7 @@ def compare(before: Source, after: Source) -> Json:
     return {'is_empty': not any(found.values()), 'truncated': comparison.left < 0, **found}
 
 
-def changed_properties(before: Source, after: Source) -> dict[str, list[str]]:
+def changed_properties(before: ComparedDefinition, after: ComparedDefinition) -> dict[str, list[str]]:
     """Return the properties that may differ of each resource that both have: what is written differs, or a parameter or
     a file that it names."""
     old, new = _parts(before), _parts(after)
@@ -99,7 +99,7 @@ def _names(value: object, names: Collection[str]) -> bool:
     return False
 
 
-def _parts(source: Source) -> dict[str, Mapping[str, object]]:
+def _parts(source: ComparedDefinition) -> dict[str, Mapping[str, object]]:
     """Return list -> name -> what is compared."""
     found: dict[str, Mapping[str, object]] = {}
     rest = dict(source.document)
@@ -137,7 +137,8 @@ class _Comparison:
                 shown = self._mask(old), self._mask(new)
                 yield _value(self._mask(list(path[1:])), *shown, hidden=shown[0] == shown[1])
 
-    def hidden_parameters(self, before: Source, after: Source, found: list[Json]) -> Iterator[Json]:
+    def hidden_parameters(self, before: ComparedDefinition, after: ComparedDefinition,
+                          found: list[Json]) -> Iterator[Json]:
         """Yield the changes of parameters, also of hidden ones, which look equal: their given values differ."""
         yield from found
         known = {entry['name'] for entry in found}

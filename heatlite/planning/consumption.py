@@ -13,7 +13,7 @@ from enum import StrEnum
 from heatlite.common import turns
 from heatlite.language.constraints import to_whole
 from heatlite.language.unknown import is_known
-from heatlite.planning.plan import Measured, Path, PlanAction, PlannedChange
+from heatlite.planning.plan import MeasuredResource, Path, PlanAction, PlannedChange
 
 
 class Meter(StrEnum):
@@ -124,10 +124,10 @@ FACTS: Mapping[str, Facts] = {
 }
 
 
-def measured(type_name: str, properties: Mapping[str, object]) -> Measured | None:
+def measured(type_name: str, properties: Mapping[str, object]) -> MeasuredResource | None:
     """Return what counts of a resource; None if its type is not among `FACTS`."""
     facts = FACTS.get(type_name)
-    return None if facts is None else Measured(type_name, {name: properties.get(name) for name in facts.names})
+    return None if facts is None else MeasuredResource(type_name, {name: properties.get(name) for name in facts.names})
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class Consumed:
     is_certain: bool
 
 
-def consumed(what: Measured | None, flavors: Flavors) -> Consumed:
+def consumed(what: MeasuredResource | None, flavors: Flavors) -> Consumed:
     """Return what a resource consumes; nothing for None."""
     if what is None:
         return Consumed(Counter(), None, (), True)

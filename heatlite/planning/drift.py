@@ -18,7 +18,7 @@ from heatlite.planning.protection import Denial
 MOST_NAMED = 10                     # properties that a sentence names
 
 
-class Policy(StrEnum):
+class DriftPolicy(StrEnum):
     """What is done about the drift of a resource that a scheduled look has found."""
 
     IGNORE = 'ignore'               # it is not compared at all, also not by updates that converge
@@ -27,10 +27,10 @@ class Policy(StrEnum):
     REPLACE = 'replace'             # an update replaces the object
 
 
-REPAIRING = (Policy.REPAIR, Policy.REPLACE)
+REPAIRING = (DriftPolicy.REPAIR, DriftPolicy.REPLACE)
 
 
-class Finding(StrEnum):
+class DriftFinding(StrEnum):
     """What a look says of one resource. Only the first three are drift."""
 
     CHANGED = 'changed'             # properties differ
@@ -41,8 +41,8 @@ class Finding(StrEnum):
     UNCOMPARED = 'uncompared'       # a nested stack, a type of which nothing can be read, or there is no object now
 
 
-DRIFT = (Finding.CHANGED, Finding.GONE)
-SHOWN = (*DRIFT, Finding.UNREADABLE)        # listed one by one; the others are counted
+DRIFT = (DriftFinding.CHANGED, DriftFinding.GONE)
+SHOWN = (*DRIFT, DriftFinding.UNREADABLE)        # listed one by one; the others are counted
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class ResourceDrift:
 
     path: tuple[str, ...]
     type: str
-    finding: Finding
-    policy: Policy = Policy.REPORT
+    finding: DriftFinding
+    policy: DriftPolicy = DriftPolicy.REPORT
     physical_id: str | None = None
     properties: tuple[PropertyDrift, ...] = ()
     reason: str = ''
@@ -75,10 +75,11 @@ class ResourceDrift:
     @property
     def repair(self) -> Denial:
         """What its repair does to the resource, as protections name it."""
-        return Denial.REPLACE if self.finding is Finding.GONE or self.policy is Policy.REPLACE else Denial.UPDATE
+        is_replaced = self.finding is DriftFinding.GONE or self.policy is DriftPolicy.REPLACE
+        return Denial.REPLACE if is_replaced else Denial.UPDATE
 
     def __str__(self) -> str:
-        if self.finding is Finding.GONE:
+        if self.finding is DriftFinding.GONE:
             return 'the object is gone'
         names = ['.'.join(map(str, each.path)) for each in self.properties]
         more = f' and {len(names) - MOST_NAMED} more' if len(names) > MOST_NAMED else ''
@@ -86,7 +87,7 @@ class ResourceDrift:
 
 
 @dataclass(frozen=True)
-class Report:
+class DriftReport:
     """What one look has found. `looked_at`: when it began, as text; `looked_by`: `request` or `schedule`.
 
     `counts`: finding -> number of resources; `resources`: those of SHOWN, in the order of the templates."""
@@ -105,13 +106,14 @@ class Report:
         """What policies want to be repaired and nothing prevents."""
         return tuple(each for each in self.drifted if each.policy in REPAIRING and not each.reason)
 
-    def refused(self, reasons: Mapping[tuple[str, ...], str]) -> Report:
+    def refused(self, reasons: Mapping[tuple[str, ...], str]) -> DriftReport:
         """Return the report with the reasons why resources are not repaired, by path."""
         return replace(self, resources=tuple(
             replace(each, reason=reasons[each.path]) if each.path in reasons else each for each in self.resources))
 
 
-def report(looked_at: str, looked_by: str, found: Iterable[ResourceDrift], before: Report | None = None) -> Report:
+def report(looked_at: str, looked_by: str, found: Iterable[ResourceDrift],
+           before: DriftReport | None = None) -> DriftReport:
     """Return the report of a look. What the report `before` has, too, was noticed then."""
     counts: Counter[str] = Counter()
     shown = []
@@ -120,10 +122,10 @@ def report(looked_at: str, looked_by: str, found: Iterable[ResourceDrift], befor
         counts[each.finding] += 1
         if each.finding in SHOWN:
             shown.append(_noticed(each, known.get(each.path), looked_at, looked_by))
-    return Report(looked_at, looked_by, {str(finding): counts[finding] for finding in Finding}, tuple(shown))
+    return DriftReport(looked_at, looked_by, {str(finding): counts[finding] for finding in DriftFinding}, tuple(shown))
 
 
-def news(now: Report, before: Report | None) -> tuple[ResourceDrift, ...]:
+def news(now: DriftReport, before: DriftReport | None) -> tuple[ResourceDrift, ...]:
     """Return the drift of `now` of which something was not known before."""
     known = {each.path: each for each in before.drifted} if before is not None else {}
     return tuple(each for each in now.drifted if each.path not in known or (
@@ -221,7 +223,7 @@ def _word(value: object) -> str:
 
 # --- storage -------------------------------------------------------------------------------------------------
 
-class ValueDocument(TypedDict):
+class DriftValueDocument(TypedDict):
     path: list[object]
     expected: object
     actual: object
@@ -238,7 +240,7 @@ class ResourceDocument(TypedDict):
     reason: str | None
     noticed_at: str
     noticed_by: str
-    properties: list[ValueDocument]
+    properties: list[DriftValueDocument]
 
 
 class ReportDocument(TypedDict):
@@ -251,7 +253,7 @@ class ReportDocument(TypedDict):
     resources: list[ResourceDocument]
 
 
-def to_json(found: Report) -> ReportDocument:
+def to_json(found: DriftReport) -> ReportDocument:
     """Return a report as it is stored and as clients see it."""
     return {
         'looked_at': found.looked_at, 'looked_by': found.looked_by, 'is_drifted': bool(found.drifted),
@@ -267,10 +269,10 @@ def _resource(each: ResourceDrift) -> ResourceDocument:
              'noticed_at': value.noticed_at, 'noticed_by': value.noticed_by} for value in each.properties]}
 
 
-def from_json(stored: ReportDocument) -> Report:
-    return Report(stored['looked_at'], stored['looked_by'], stored['summary'], tuple(
+def from_json(stored: ReportDocument) -> DriftReport:
+    return DriftReport(stored['looked_at'], stored['looked_by'], stored['summary'], tuple(
         ResourceDrift(
-            tuple(each['path']), each['type'], Finding(each['finding']), Policy(each['policy']),
+            tuple(each['path']), each['type'], DriftFinding(each['finding']), DriftPolicy(each['policy']),
             each['physical_resource_id'], tuple(
                 PropertyDrift(tuple(value['path']), value['expected'], value['actual'], value['noticed_at'],
                               value['noticed_by']) for value in each['properties']),

@@ -48,7 +48,7 @@ class Happened:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimedResource:
     """A resource that took time. `seconds`: from the beginning of its action to its end, or until now."""
 
     path: Path
@@ -153,7 +153,7 @@ TIMED_OUT = re.compile(r'\b[Tt]imed out\b')
 ABORTED = re.compile(r'\baborted \(|preempted by a newer update|Stack .* cancelled')
 
 
-def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime) -> list[Span]:
+def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime) -> list[TimedResource]:
     """Return the chain of resources that the end of the action waited for, first one first.
 
     `events`: of one action on the stack itself, without nested ones. It goes back from the resource that ended last to
@@ -167,10 +167,10 @@ def critical_path(rows: Iterable[Row], events: Iterable[Happened], now: datetime
         else:
             ended[event.path] = event.at
     requires = {row.path: row.requires for row in rows}
-    chain: list[Span] = []
+    chain: list[TimedResource] = []
     path = max(began, key=lambda each: (each not in ended, ended.get(each, began[each])), default=None)
     while path is not None:
-        chain.append(Span(path, max((ended.get(path, now) - began[path]).total_seconds(), 0.0)))
+        chain.append(TimedResource(path, max((ended.get(path, now) - began[path]).total_seconds(), 0.0)))
         path = max((each for each in requires.get(path, ()) if each in began and each in ended),
                    key=lambda each: ended[each], default=None)
     return chain[::-1]

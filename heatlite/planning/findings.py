@@ -12,7 +12,7 @@ from heatlite.planning.plan import Cause, CauseDocument, Path, PlannedChange, ca
 MOST = 100                              # findings of one plan
 
 
-class Level(StrEnum):
+class FindingLevel(StrEnum):
     """`error`: the action would fail as things are now; `warning`: it may fail; `note`: it is only said."""
 
     ERROR = 'error'
@@ -28,10 +28,10 @@ class FindingDocument(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class PlanFinding:
     """`path`: of the resource, () for the whole plan; `cause`: of the value that it is about."""
 
-    level: Level
+    level: FindingLevel
     text: str
     path: Path = ()
     cause: Cause | None = None
@@ -41,19 +41,19 @@ class Finding:
                 'text': self.text}
 
 
-def of_change(level: Level, change: PlannedChange, name: str, text: str) -> Finding:
+def of_change(level: FindingLevel, change: PlannedChange, name: str, text: str) -> PlanFinding:
     """Return a finding about a property of a resource, with the cause of its value if the plan changes it."""
     cause = next((value.cause for value in change.values if value.path[0] == name), None)
-    return Finding(level, text, change.path, cause)
+    return PlanFinding(level, text, change.path, cause)
 
 
-def bounded(found: Iterable[Finding]) -> list[Finding]:
+def bounded(found: Iterable[PlanFinding]) -> list[PlanFinding]:
     """Return at most MOST findings, errors first, and how many there are beside."""
-    order = list(Level)
+    order = list(FindingLevel)
     ordered = sorted(found, key=lambda each: order.index(each.level))
     if len(ordered) <= MOST:
         return ordered
-    return [*ordered[:MOST], Finding(ordered[MOST].level, f'There are {len(ordered) - MOST} more findings.')]
+    return [*ordered[:MOST], PlanFinding(ordered[MOST].level, f'There are {len(ordered) - MOST} more findings.')]
 
 
 def as_text(document: Mapping[str, Any]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from enum import StrEnum
 from typing import Any, Final, NotRequired, TypedDict
 
 from heatlite.planning import protection, replacement, text
-from heatlite.planning.protection import UNGUARDED, Blocked, BlockedDocument, Denial, Guard, Protection
+from heatlite.planning.protection import UNGUARDED, BlockedDocument, Denial, DeniedAction, Guard, Protection
 from heatlite.planning.protection import Path as Path
 from heatlite.planning.ruling import Effect, Ruling, RulingDocument
 from heatlite.planning.states import Action
@@ -26,7 +26,7 @@ LONGEST_NAMED = 100                     # characters of such a value
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class MeasuredResource:
     """What counts of a resource: its type, and the values of the properties that count (`consumption.FACTS`)."""
 
     type: str
@@ -97,8 +97,8 @@ class PlannedChange:
     reason: str = ''
     may: tuple[PlanAction, ...] = ()
     physical_id: str | None = None
-    before: Measured | None = None
-    after: Measured | None = None
+    before: MeasuredResource | None = None
+    after: MeasuredResource | None = None
     is_gone: bool = False
     cause: Cause | None = None
 
@@ -243,7 +243,7 @@ class Plan:
     outputs: tuple[ValueChange, ...]
     permissions: Mapping[Path, Permissions]
     fails: str = ''                     # why the action would fail
-    blockers: tuple[Blocked, ...] = ()  # what protections deny of it
+    blockers: tuple[DeniedAction, ...] = ()  # what protections deny of it
 
     @property
     def summary(self) -> dict[str, int]:
@@ -263,13 +263,13 @@ DENIABLE_CHANGES: Mapping[PlanAction, Denial] = {
     PlanAction.RELEASE: Denial.DELETE}
 
 
-def blockers(protections: Sequence[Protection], changes: Iterable[PlannedChange]) -> tuple[Blocked, ...]:
+def blockers(protections: Sequence[Protection], changes: Iterable[PlannedChange]) -> tuple[DeniedAction, ...]:
     """Return what protections deny of the changes. Those that are unknown are not among them."""
     return tuple(protection.blocked(protections, (
         (change.path, DENIABLE_CHANGES[change.action]) for change in changes if change.action in DENIABLE_CHANGES)))
 
 
-def blocked_changes(protections: Sequence[Protection], document: Mapping[str, Any]) -> Iterator[Blocked]:
+def blocked_changes(protections: Sequence[Protection], document: Mapping[str, Any]) -> Iterator[DeniedAction]:
     """As `blockers`, of a plan as a document."""
     return protection.blocked(protections, (
         (tuple(change['path']), DENIABLE_CHANGES[action]) for change in document['changes']
@@ -405,7 +405,7 @@ def as_text(document: Mapping[str, Any]) -> Iterable[str]:
     if document['fails']:
         yield f"It would fail: {document['fails']}"
     for blocker in document.get('blockers', ()):    # plans of the previous release have none
-        yield f'Protected: {protection.Blocked.from_json(blocker)}'
+        yield f'Protected: {protection.DeniedAction.from_json(blocker)}'
     for each in map(Ruling.from_json, document.get('policies', ())):       # added when the plan is stored
         if each.effect is not Effect.ALLOW:
             yield f'Policy {each}'

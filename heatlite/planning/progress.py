@@ -14,7 +14,7 @@ LEAST_DONE = 0.1                        # part that has to be complete before th
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class StateCount:
     """How many resources of the stacks at this depth have this state. `stack_action`: what their stacks do."""
 
     depth: int
@@ -39,7 +39,7 @@ class Level:
         return self.complete + self.in_progress + self.failed + self.waiting
 
 
-def levels(counts: Iterable[Count]) -> list[Level]:
+def levels(counts: Iterable[StateCount]) -> list[Level]:
     """Return the levels that have resources, outer ones first."""
     found: dict[int, dict[str, int]] = {}
     for each in counts:
@@ -49,7 +49,7 @@ def levels(counts: Iterable[Count]) -> list[Level]:
     return [Level(depth, **found[depth]) for depth in sorted(found)]
 
 
-def _kind(count: Count) -> str:
+def _kind(count: StateCount) -> str:
     match count.status:
         case Status.IN_PROGRESS:
             return 'in_progress'

@@ -16,7 +16,7 @@ NOT_IN_NAMES = re.compile('[^a-z0-9]+')
 
 
 @dataclass(frozen=True, slots=True)
-class Ref:
+class ObjectReference:
     """In place of a value: the object of a kind (a key of KINDS) with this id."""
 
     kind: str
@@ -24,7 +24,7 @@ class Ref:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ObjectKind:
     """A kind of object. `type`: of its resources; None: it only becomes a parameter. `constraint`: of the parameter."""
 
     type: str | None
@@ -33,43 +33,43 @@ class Kind:
 
 
 # In the order of the template.
-KINDS: Mapping[str, Kind] = {
-    'image': Kind(None, 'Image', 'glance.image'),
-    'flavor': Kind(None, 'Flavor', 'nova.flavor'),
-    'key': Kind(None, 'Key pair', 'nova.keypair'),
-    'external_network': Kind(None, 'External network', 'neutron.network'),
-    'volume_type': Kind(None, 'Volume type', 'cinder.vtype'),
-    'share_type': Kind(None, 'Share type', 'manila.share_type'),
-    'net': Kind('OS::Neutron::Net', 'Network', 'neutron.network'),
-    'subnet': Kind('OS::Neutron::Subnet', 'Subnet', 'neutron.subnet'),
-    'router': Kind('OS::Neutron::Router', 'Router', 'neutron.router'),
-    'interface': Kind('OS::Neutron::RouterInterface', 'Interface of a router'),
-    'security_group': Kind('OS::Neutron::SecurityGroup', 'Security group', 'neutron.security_group'),
-    'port': Kind('OS::Neutron::Port', 'Port', 'neutron.port'),
-    'server_group': Kind('OS::Nova::ServerGroup', 'Group of servers'),
-    'volume': Kind('OS::Cinder::Volume', 'Volume', 'cinder.volume'),
-    'server': Kind('OS::Nova::Server', 'Server', 'nova.server'),
-    'attachment': Kind('OS::Cinder::VolumeAttachment', 'Volume in a server'),
-    'floating_ip': Kind('OS::Neutron::FloatingIP', 'Floating address'),
-    'load_balancer': Kind('OS::Octavia::LoadBalancer', 'Load balancer', 'octavia.loadbalancer'),
-    'pool': Kind('OS::Octavia::Pool', 'Pool of a load balancer', 'octavia.pool'),
-    'listener': Kind('OS::Octavia::Listener', 'Listener of a load balancer', 'octavia.listener'),
-    'member': Kind('OS::Octavia::PoolMember', 'Member of a pool'),
-    'monitor': Kind('OS::Octavia::HealthMonitor', 'Monitor of a pool'),
-    'zone': Kind('OS::Designate::Zone', 'Zone', 'designate.zone'),
-    'record': Kind('OS::Designate::RecordSet', 'Records'),
-    'container': Kind('OS::Swift::Container', 'Container'),
-    'share_network': Kind('OS::Manila::ShareNetwork', 'Share network', 'manila.share_network'),
-    'share': Kind('OS::Manila::Share', 'Share'),
+KINDS: Mapping[str, ObjectKind] = {
+    'image': ObjectKind(None, 'Image', 'glance.image'),
+    'flavor': ObjectKind(None, 'Flavor', 'nova.flavor'),
+    'key': ObjectKind(None, 'Key pair', 'nova.keypair'),
+    'external_network': ObjectKind(None, 'External network', 'neutron.network'),
+    'volume_type': ObjectKind(None, 'Volume type', 'cinder.vtype'),
+    'share_type': ObjectKind(None, 'Share type', 'manila.share_type'),
+    'net': ObjectKind('OS::Neutron::Net', 'Network', 'neutron.network'),
+    'subnet': ObjectKind('OS::Neutron::Subnet', 'Subnet', 'neutron.subnet'),
+    'router': ObjectKind('OS::Neutron::Router', 'Router', 'neutron.router'),
+    'interface': ObjectKind('OS::Neutron::RouterInterface', 'Interface of a router'),
+    'security_group': ObjectKind('OS::Neutron::SecurityGroup', 'Security group', 'neutron.security_group'),
+    'port': ObjectKind('OS::Neutron::Port', 'Port', 'neutron.port'),
+    'server_group': ObjectKind('OS::Nova::ServerGroup', 'Group of servers'),
+    'volume': ObjectKind('OS::Cinder::Volume', 'Volume', 'cinder.volume'),
+    'server': ObjectKind('OS::Nova::Server', 'Server', 'nova.server'),
+    'attachment': ObjectKind('OS::Cinder::VolumeAttachment', 'Volume in a server'),
+    'floating_ip': ObjectKind('OS::Neutron::FloatingIP', 'Floating address'),
+    'load_balancer': ObjectKind('OS::Octavia::LoadBalancer', 'Load balancer', 'octavia.loadbalancer'),
+    'pool': ObjectKind('OS::Octavia::Pool', 'Pool of a load balancer', 'octavia.pool'),
+    'listener': ObjectKind('OS::Octavia::Listener', 'Listener of a load balancer', 'octavia.listener'),
+    'member': ObjectKind('OS::Octavia::PoolMember', 'Member of a pool'),
+    'monitor': ObjectKind('OS::Octavia::HealthMonitor', 'Monitor of a pool'),
+    'zone': ObjectKind('OS::Designate::Zone', 'Zone', 'designate.zone'),
+    'record': ObjectKind('OS::Designate::RecordSet', 'Records'),
+    'container': ObjectKind('OS::Swift::Container', 'Container'),
+    'share_network': ObjectKind('OS::Manila::ShareNetwork', 'Share network', 'manila.share_network'),
+    'share': ObjectKind('OS::Manila::Share', 'Share'),
 }
 TYPES = {kind.type: name for name, kind in KINDS.items() if kind.type is not None}
 PLACES = {name: place for place, name in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An object that exists. `id`: the physical id of its resource. `properties`: as its type has them, with `Ref` in
-    place of other objects. `networks`: ids of those that it is in."""
+class FoundObject:
+    """An object that exists. `id`: the physical id of its resource. `properties`: as its type has them, with an
+    `ObjectReference` in place of other objects. `networks`: ids of those that it is in."""
 
     kind: str
     id: str
@@ -93,14 +93,14 @@ class Selection:
     name: str = ''
     networks: Collection[str] = ()
 
-    def wants(self, found: Found) -> bool:
+    def wants(self, found: FoundObject) -> bool:
         return ((not self.types or found.type in self.types) and set(self.tags) <= set(found.tags)
                 and (not self.name or fnmatchcase(found.name, self.name))
                 and (not self.networks or not found.networks.isdisjoint(self.networks)))
 
 
 @dataclass(frozen=True)
-class Draft:
+class TemplateDraft:
     """`imports`: resource -> the id of its object. `counts`: type -> number of resources."""
 
     template: Mapping[str, object]
@@ -108,7 +108,7 @@ class Draft:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
+def compose(objects: Iterable[FoundObject], label: Callable[[ObjectReference], str]) -> TemplateDraft:
     """Return the template of these objects. What they refer to and is not among them becomes a parameter.
 
     `label(ref)`: a name or id by which the service finds the object of a parameter. The same objects give the same
@@ -131,14 +131,14 @@ def compose(objects: Iterable[Found], label: Callable[[Ref], str]) -> Draft:
     counts: dict[str, int] = {}
     for each in chosen:
         counts[each.type] = counts.get(each.type, 0) + 1
-    return Draft({**template, 'resources': written},
-                 {resources[each.kind, each.id]: each.id for each in chosen}, counts)
+    return TemplateDraft({**template, 'resources': written},
+                         {resources[each.kind, each.id]: each.id for each in chosen}, counts)
 
 
-def references(value: object) -> Iterator[Ref]:
+def references(value: object) -> Iterator[ObjectReference]:
     """Yield all references in a value."""
     match value:
-        case Ref():
+        case ObjectReference():
             yield value
         case Mapping():
             for each in value.values():
@@ -168,21 +168,21 @@ class _Names:
 class _Writer:
     """Puts references and parameters in the place of ids."""
 
-    def __init__(self, resources: Mapping[tuple[str, str], str], label: Callable[[Ref], str]) -> None:
+    def __init__(self, resources: Mapping[tuple[str, str], str], label: Callable[[ObjectReference], str]) -> None:
         self._resources = resources
         self._places = {key: place for place, key in enumerate(resources)}
         self._label = label
         self._names = _Names()
-        self._named: dict[Ref, str] = {}
+        self._named: dict[ObjectReference, str] = {}
         self.parameters: dict[str, object] = {}
 
-    def written(self, found: Found, place: int) -> dict[str, object]:
+    def written(self, found: FoundObject, place: int) -> dict[str, object]:
         """Return the properties as a template has them. `place`: of the object in the template."""
         return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
 
     def _value(self, value: object, kind: str, place: int) -> object:
         match value:
-            case Ref():
+            case ObjectReference():
                 return self._reference(value, kind, place)
             case Mapping():
                 return {name: self._value(each, kind, place) for name, each in value.items()}
@@ -190,7 +190,7 @@ class _Writer:
                 return [self._value(each, kind, place) for each in value]
         return value
 
-    def _reference(self, ref: Ref, kind: str, place: int) -> object:
+    def _reference(self, ref: ObjectReference, kind: str, place: int) -> object:
         key = (ref.kind, ref.id)
         if key not in self._resources:
             return {'get_param': self._parameter(ref)}
@@ -198,7 +198,7 @@ class _Writer:
             return ref.id                           # two groups that name each other would be a cycle
         return {'get_resource': self._resources[key]}
 
-    def _parameter(self, ref: Ref) -> str:
+    def _parameter(self, ref: ObjectReference) -> str:
         if ref not in self._named:
             kind, label = KINDS[ref.kind], self._label(ref)
             name = self._named[ref] = self._names.of(ref.kind, label)

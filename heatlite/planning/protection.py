@@ -105,7 +105,7 @@ class BlockedDocument(TypedDict):
 
 
 @dataclass(frozen=True, slots=True)
-class Blocked:
+class DeniedAction:
     """An action that a protection denies. `path`: of the resource, or of a stack."""
 
     path: Path
@@ -120,17 +120,17 @@ class Blocked:
         return {'path': list(self.path), 'action': str(self.action), 'protection': self.protection.to_json()}
 
     @classmethod
-    def from_json(cls, stored: BlockedDocument) -> Blocked:
+    def from_json(cls, stored: BlockedDocument) -> DeniedAction:
         return cls(tuple(stored['path']), Denial(stored['action']), Protection.from_json(stored['protection']))
 
 
-def blocked(protections: Sequence[Protection], actions: Iterable[tuple[Path, Denial]]) -> Iterator[Blocked]:
+def blocked(protections: Sequence[Protection], actions: Iterable[tuple[Path, Denial]]) -> Iterator[DeniedAction]:
     """Yield those of the actions on resources that are denied."""
     for path, action in actions:
         turns.spend(len(protections))
         found = denying(protections, path, action)
         if found is not None:
-            yield Blocked(path, action, found)
+            yield DeniedAction(path, action, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +142,7 @@ class Guard:
     protections: tuple[Protection, ...] = ()
     inside: Mapping[str, Sequence[Path]] = field(default_factory=dict)
 
-    def blocks(self, name: str, action: Denial) -> Blocked | None:
+    def blocks(self, name: str, action: Denial) -> DeniedAction | None:
         """Return what denies the action on a resource of the stack, or None.
 
         A resource is neither deleted nor replaced if that would delete or replace something protected inside it.
@@ -163,7 +163,7 @@ class Guard:
         """Return why an update may not add a resource to the stack: it is a nested one, and its resource in the parent
         must not be updated. '' if it may."""
         found = denying(self.protections, self.path, Denial.UPDATE) if self.path else None
-        return '' if found is None else text.protected(name, str(Blocked(self.path, Denial.UPDATE, found)))
+        return '' if found is None else text.protected(name, str(DeniedAction(self.path, Denial.UPDATE, found)))
 
 
 UNGUARDED = Guard()

@@ -15,7 +15,7 @@ from heatlite.planning.states import Action, ResourceState, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResourcePlace:
     """Where a resource is. `stack`: the id of its stack."""
 
     stack: str
@@ -24,15 +24,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    source: Place
-    target: Place
+    source: ResourcePlace
+    target: ResourcePlace
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Why a resource cannot be moved."""
 
-    place: Place
+    place: ResourcePlace
     reason: str
 
 
@@ -58,10 +58,10 @@ class Arrangement:
 
 def problems(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move]) -> list[Problem]:
     """Return all reasons for which the moves are not possible. `rows`: stack -> its rows, of all stacks concerned."""
-    by_place: dict[Place, list[ResourceState]] = {}
+    by_place: dict[ResourcePlace, list[ResourceState]] = {}
     for stack, each in rows.items():
         for row in each:
-            by_place.setdefault(Place(stack, row.name), []).append(row)
+            by_place.setdefault(ResourcePlace(stack, row.name), []).append(row)
     sources, targets = Counter(move.source for move in moves), Counter(move.target for move in moves)
     found = []
     for move in moves:
@@ -100,7 +100,7 @@ def arranged(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move],
     found: dict[str, list[Arranged]] = {stack: [] for stack in rows}
     for stack, each in rows.items():
         for row in each:
-            target = to.get(Place(stack, row.name))
+            target = to.get(ResourcePlace(stack, row.name))
             if target is None or target.stack == stack:
                 numbers[stack, row.id] = stack, row.id
                 continue
@@ -108,7 +108,7 @@ def arranged(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move],
             free[target.stack] += 1
     for stack, each in rows.items():
         for row in each:
-            target = to.get(Place(stack, row.name))
+            target = to.get(ResourcePlace(stack, row.name))
             place, number = numbers[stack, row.id]
             after = row._replace(id=number, requires=_required(stack, row, place, numbers, to))
             if target is not None:
@@ -121,13 +121,13 @@ def arranged(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move],
 
 
 def _required(stack: str, row: ResourceState, place: str, numbers: Mapping[tuple[str, int], tuple[str, int]],
-              to: Mapping[Place, Place]) -> Mapping[str, int]:
+              to: Mapping[ResourcePlace, ResourcePlace]) -> Mapping[str, int]:
     """Return the requirements of a row after the moves: those in the stack where it is then."""
     found: dict[str, int] = {}
     for name, number in row.requires.items():
         other, after = numbers.get((stack, number), (stack, number))
         if other == place:
-            moved = to.get(Place(stack, name))
+            moved = to.get(ResourcePlace(stack, name))
             found[name if moved is None else moved.name] = after
     return found if found != row.requires else row.requires
 

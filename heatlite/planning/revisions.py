@@ -7,7 +7,7 @@ from enum import StrEnum
 from heatlite.planning.states import Action, Status
 
 
-class Outcome(StrEnum):
+class RevisionOutcome(StrEnum):
     """What became of a revision."""
 
     IN_PROGRESS = 'IN_PROGRESS'
@@ -28,11 +28,11 @@ def settled(outcome: str | None, status: str) -> str:
     """
     if outcome is not None:
         return outcome
-    return Outcome.FAILED if status == Status.IN_PROGRESS else status
+    return RevisionOutcome.FAILED if status == Status.IN_PROGRESS else status
 
 
 def followed(outcome: str | None, status: str, action: str) -> str:
     """Return the outcome of a revision when `action` brings in the next definition; the rest as for `settled`."""
     if action == Action.ROLLBACK:
-        return Outcome.ROLLED_BACK
-    return Outcome.SUPERSEDED if outcome is None and status == Status.IN_PROGRESS else settled(outcome, status)
+        return RevisionOutcome.ROLLED_BACK
+    return RevisionOutcome.SUPERSEDED if outcome is None and status == Status.IN_PROGRESS else settled(outcome, status)

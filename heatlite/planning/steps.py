@@ -19,7 +19,7 @@ ON_EXISTING = frozenset({Action.CHECK, Action.SUSPEND, Action.RESUME, Action.SNA
 BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
 
-class Kind(StrEnum):
+class StepKind(StrEnum):
     APPLY = 'apply'
     CONCLUDE = 'conclude'               # complete an interrupted action with the definition stored for it
     DELETE = 'delete'
@@ -33,7 +33,7 @@ class Step(NamedTuple):
     """
 
     target: int                         # number of the target in its traversal, so that steps of two targets differ
-    kind: Kind
+    kind: StepKind
     name: str
     row_id: int = 0                     # the row, except for APPLY, which finds or makes its row when it starts
     action: Action = Action.INIT        # of an ACTION
@@ -44,7 +44,7 @@ class Step(NamedTuple):
     @property
     def applies(self) -> bool:
         """Whether it brings a row to a definition, the wanted or the stored one."""
-        return self.kind is Kind.APPLY or self.kind is Kind.CONCLUDE
+        return self.kind is StepKind.APPLY or self.kind is StepKind.CONCLUDE
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,13 +160,13 @@ def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, Reso
     """
     if action in ON_EXISTING:
         return _action_steps(action, rows, current, target)
-    apply = {name: Step(target, Kind.APPLY, name) for name in turns.paced(wanted) if name not in unvisited}
+    apply = {name: Step(target, StepKind.APPLY, name) for name in turns.paced(wanted) if name not in unvisited}
     if unvisited:
         rows = {number: row for number, row in rows.items() if row.name not in unvisited}
     requires: dict[Step, list[Step]] = {
         step: [apply[other] for other in wanted[name].requires if other in apply]
         for name, step in turns.paced(apply.items())}
-    delete = {number: Step(target, Kind.DELETE, row.name, number) for number, row in turns.paced(rows.items())
+    delete = {number: Step(target, StepKind.DELETE, row.name, number) for number, row in turns.paced(rows.items())
              if row.action is not Action.INIT or row.name not in wanted or is_restored}
     if not delete:
         return requires
@@ -177,7 +177,7 @@ def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, Reso
 
 def _action_steps(action: Action, rows: Mapping[int, ResourceState], current: Mapping[str, int],
                   target: int) -> dict[Step, list[Step]]:
-    acted = {name: Step(target, Kind.ACTION, name, number, action) for name, number in current.items()}
+    acted = {name: Step(target, StepKind.ACTION, name, number, action) for name, number in current.items()}
     needs = {name: [other for other in rows[number].requires if other in acted] for name, number in current.items()}
     if action in BACKWARDS:
         behind = graph.dependents(needs)

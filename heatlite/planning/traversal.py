@@ -18,7 +18,7 @@ from heatlite.planning.breakpoints import Breakpoints, Hooks, no_hooks
 from heatlite.planning.commands import (
     Abort,
     Away,
-    Call,
+    CallHandler,
     CheckReturned,
     Cleared,
     Command,
@@ -48,7 +48,7 @@ from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import Rows, RowsView
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
-from heatlite.planning.steps import Desired, Kind, Step
+from heatlite.planning.steps import Desired, Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
@@ -162,7 +162,7 @@ class Traversal:
 
     def _is_wanted(self, step: Step) -> bool:
         """Whether the step belongs to the current target."""
-        return step.target == self._target_number and step.kind is not Kind.CONCLUDE
+        return step.target == self._target_number and step.kind is not StepKind.CONCLUDE
 
     def _of(self, step: Step) -> StepState:
         """Return the state of the step, which begins now if there is none."""
@@ -263,11 +263,11 @@ class Traversal:
         if self._ending.is_stopped:
             return []
         match step.kind:
-            case Kind.APPLY | Kind.CONCLUDE:
+            case StepKind.APPLY | StepKind.CONCLUDE:
                 return self._start_apply(step, now)
-            case Kind.DELETE:
+            case StepKind.DELETE:
                 return self._start_delete(step, now)
-            case Kind.ACTION:
+            case StepKind.ACTION:
                 return self._start_action(step, now)
 
     def _start_apply(self, step: Step, now: datetime) -> list[Command]:
@@ -291,7 +291,7 @@ class Traversal:
             return self._hold(step, row, hook)
         if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
             # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
-            concluding = Step(self._target_number, Kind.CONCLUDE, step.name, row.id)
+            concluding = Step(self._target_number, StepKind.CONCLUDE, step.name, row.id)
             return self._resume(concluding, row) + self._block(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
             if row.template_id == self.template_id and row.handle is not NO_HANDLE:
@@ -348,17 +348,17 @@ class Traversal:
         self._steps.inspecting.add(step)
         return [Inspect(step, row)]
 
-    def _call(self, step: Step) -> Call:
+    def _call(self, step: Step) -> CallHandler:
         state = self._of(step)
         row = self._rows.row(state.row_id)
-        return Call(step, row, state.action, state.first and not state.attempt, state.recreating)
+        return CallHandler(step, row, state.action, state.first and not state.attempt, state.recreating)
 
     def _block(self, step: Step, number: int) -> list[Command]:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         busy = self._steps.block(step, number)
         is_older = not self._is_wanted(busy) and self._rows.row(number).template_id != self.template_id
         state = self._of(busy)
-        if (state.preempted or not is_older or step.kind is Kind.ACTION or state.action not in PREEMPTED
+        if (state.preempted or not is_older or step.kind is StepKind.ACTION or state.action not in PREEMPTED
                 or state.recreating):
             return []
         state.preempted = True
@@ -377,7 +377,7 @@ class Traversal:
             return self._refused(step, row, action, why)
         requires: Mapping[str, int] = row.requires
         is_new = row.action is Action.INIT
-        brings = step.kind is Kind.APPLY and action in APPLYING
+        brings = step.kind is StepKind.APPLY and action in APPLYING
         if brings:
             requires = {**row.requires, **self.requirements(step.name)}     # old and new ones, until it is applied
         row = self._rows.set(row._replace(
@@ -427,7 +427,7 @@ class Traversal:
         reason = text.check_unsupported(row.type) if state.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         is_wanted = self._is_wanted(step)
-        if action in APPLYING and is_wanted and step.kind is Kind.APPLY:
+        if action in APPLYING and is_wanted and step.kind is StepKind.APPLY:
             row = row._replace(requires=self.requirements(step.name))
         if action in APPLYING and fingerprint:
             row = row._replace(fingerprint=fingerprint)
@@ -574,7 +574,7 @@ class Traversal:
         state = self._of(step)
         state.first = False                      # the interrupted call may have stored data
         row = self._rows.row(state.row_id)
-        if step.kind is Kind.DELETE:
+        if step.kind is StepKind.DELETE:
             row = self._rows.set(row._replace(physical_id=physical_id or row.physical_id))
             return self._begin(step, row, Action.DELETE, now)
         match outcome:

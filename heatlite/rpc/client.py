@@ -17,7 +17,7 @@ from heatlite.common import exception, messaging, metrics, outages, retries, run
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
 from heatlite.rpc import errors, messages
-from heatlite.rpc.server import Endpoint, WireAnswer, answer
+from heatlite.rpc.server import RequestHandler, WireAnswer, answer
 
 if TYPE_CHECKING:
     import oslo_messaging
@@ -262,7 +262,7 @@ class BrokerClient:
 class InProcessClient:
     """Calls the engine in this process. Messages and answers are encoded as JSON, so that both clients behave alike."""
 
-    def __init__(self, runtime: Runtime, endpoint: Endpoint, timeout: float = 60.0) -> None:
+    def __init__(self, runtime: Runtime, endpoint: RequestHandler, timeout: float = 60.0) -> None:
         """`timeout`: seconds to wait for an answer."""
         self._runtime = runtime
         self._endpoint = endpoint

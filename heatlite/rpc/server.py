@@ -32,7 +32,7 @@ from heatlite.common import (
 )
 from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
-from heatlite.common.tracing import Kind
+from heatlite.common.tracing import SpanKind
 from heatlite.rpc import errors, messages
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ class WireAnswer(TypedDict, total=False):
     elsewhere: bool                 # beside an error: this engine has stored nothing, ask another one
 
 
-class Endpoint(Protocol):
+class RequestHandler(Protocol):
     """The engine's interface for RPC. `handle` returns plain JSON values, or raises."""
 
     def handle(self, context: RequestContext, message: messages.Message) -> object: ...
 
 
-def answer(endpoint: Endpoint, context: messages.SentContext, method: str, arguments: Mapping[str, object],
+def answer(endpoint: RequestHandler, context: messages.SentContext, method: str, arguments: Mapping[str, object],
            check: Callable[[], None] = lambda: None) -> WireAnswer:
     """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
 
@@ -79,7 +79,7 @@ def answer(endpoint: Endpoint, context: messages.SentContext, method: str, argum
     tracer = tracing.tracer
     if tracer is None or method == WAKE:
         return _answer(endpoint, request, context, method, arguments, check)
-    with tracer.span(method, Kind.SERVER, tracing.parsed(context.get(messages.TRACE))) as span:
+    with tracer.span(method, SpanKind.SERVER, tracing.parsed(context.get(messages.TRACE))) as span:
         request.trace = span.context
         span.note(rpc__method=method, openstack__request_id=request.request_id,
                   openstack__global_request_id=request.global_request_id, openstack__project_id=request.project_id)
@@ -90,7 +90,7 @@ def answer(endpoint: Endpoint, context: messages.SentContext, method: str, argum
     return found
 
 
-def _answer(endpoint: Endpoint, request: RequestContext, context: messages.SentContext, method: str,
+def _answer(endpoint: RequestHandler, request: RequestContext, context: messages.SentContext, method: str,
             arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
     now = runtime.current().now
     if method != WAKE:
@@ -161,7 +161,7 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
 class _Methods:
     """The endpoint as the messaging library needs it: one public method for each message."""
 
-    def __init__(self, endpoint: Endpoint, check: Callable[[], None]) -> None:
+    def __init__(self, endpoint: RequestHandler, check: Callable[[], None]) -> None:
         self._endpoint = endpoint
         self._check = check
         for method in MESSAGES:
@@ -177,10 +177,10 @@ class _Methods:
         return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 
-class Server:
+class MessageServer:
     """Listens for messages to any engine and for those to `engine_id`."""
 
-    def __init__(self, transport: oslo_messaging.RPCTransport, engine_id: str, endpoint: Endpoint,
+    def __init__(self, transport: oslo_messaging.RPCTransport, engine_id: str, endpoint: RequestHandler,
                  check: Callable[[], None] = lambda: None) -> None:
         """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
         import oslo_messaging
@@ -206,8 +206,8 @@ class Server:
         messaging.remove_queue(self._transport, self._engine_id)
 
 
-def serve(transport: object, engine_id: str, endpoint: Endpoint) -> Server:
+def serve(transport: object, engine_id: str, endpoint: RequestHandler) -> MessageServer:
     """Returns a server that listens. Blocks until there is a broker."""
-    server = Server(transport, engine_id, endpoint)
+    server = MessageServer(transport, engine_id, endpoint)
     server.start()
     return server

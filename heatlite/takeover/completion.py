@@ -18,21 +18,21 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import templates
 from heatlite.db.leases import Lease
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.attributes import SHOW_ATTR
 from heatlite.engine.reconcile import attribute_cache, implicit_dependencies, loading, outputs
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import fingerprint
 from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import StoredResource
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
-from heatlite.language.definition import DELETE, ResourceDefinition, StackDefinition
+from heatlite.language.definition import DELETE, DefinedResource, StackDefinition
 from heatlite.language.environment import SECTIONS
 from heatlite.language.expression import Scope
 from heatlite.language.outputs import OutputDefinition
@@ -41,13 +41,13 @@ from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import DIRTY, ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.takeover import inference, translation
-from heatlite.takeover.convert import Converted, Member, Source, Unfit, Whole
+from heatlite.takeover.convert import Converted, ConvertedResource, ConvertedTemplate, ConvertedTree, Unfit
 
 NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
 RETRY_LIMIT = 0                             # nothing is retried: nothing is driven
 
 
-def complete(whole: Whole, runtime: Runtime, registry: Registry) -> Whole:
+def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> ConvertedTree:
     """Returns the tree, completed. Raises Unfit for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
     for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
@@ -68,7 +68,7 @@ class _Known:
 
 
 class _Tree:
-    def __init__(self, runtime: Runtime, registry: Registry) -> None:
+    def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._registry = registry
         self.stacks: dict[str, _Known] = {}
@@ -79,7 +79,7 @@ class _Tree:
 
     # --- definitions ------------------------------------------------------------------------------------
 
-    def define(self, stack: Converted, whole: Whole) -> None:
+    def define(self, stack: Converted, whole: ConvertedTree) -> None:
         """Builds the definition, and from it the parameters, the applied definitions and their fingerprints."""
         parent = self.stacks.get(stack.row.owner_id or '')
         if parent is not None:
@@ -96,12 +96,12 @@ class _Tree:
             raise Unfit(f'stack {stack.row.id}', _('its template cannot be read: %s') % error) from error
         self.stacks[stack.row.id] = known
 
-    def _definition(self, stack: Converted, source: Source) -> StackDefinition:
-        stored = templates.Template(source.id, source.document, source.environment, source.files)
+    def _definition(self, stack: Converted, source: ConvertedTemplate) -> StackDefinition:
+        stored = templates.StoredTemplate(source.id, source.document, source.environment, source.files)
         return loading.definition(stored, stack.row, self._registry.operator)
 
-    def _applied(self, stack: Converted, definition: StackDefinition, member: Member,
-                 current: Mapping[str, int]) -> Member:
+    def _applied(self, stack: Converted, definition: StackDefinition, member: ConvertedResource,
+                 current: Mapping[str, int]) -> ConvertedResource:
         """The member with the rest of its definition. Properties are those that Heat applied."""
         state, source = member.state, definition
         if 'properties' not in member.columns:
@@ -111,7 +111,7 @@ class _Tree:
         wanted = source.all_resources.get(state.name)
         return _with_definition(member, _static(wanted) if wanted is not None else {})
 
-    def _loaded(self, stack: Converted, definition: StackDefinition, whole: Whole) -> _Known:
+    def _loaded(self, stack: Converted, definition: StackDefinition, whole: ConvertedTree) -> _Known:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
         context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
                           user_id=authority.user_id if authority else None, overwrite=False)
@@ -143,8 +143,8 @@ class _Tree:
         known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
 
     def _executor(self, known: _Known) -> StepExecutor:
-        def facade(objects: ResourceObjects) -> Facade:
-            return Facade(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
+        def facade(objects: ResourceObjects) -> Stack:
+            return Stack(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
                           self._runtime, scope=objects.scope, nesting=_Inside(self, known),
                           software=_NotRead(self._refuse), alarms=_NotRead(self._refuse))
 
@@ -165,7 +165,7 @@ class _Tree:
             return UNKNOWN
         return value if self.refusals == before else UNKNOWN
 
-    def _kept(self, executor: StepExecutor, known: _Known, member: Member) -> dict[str, object]:
+    def _kept(self, executor: StepExecutor, known: _Known, member: ConvertedResource) -> dict[str, object]:
         """Reference and attributes of one resource, as `AttributeReader.read`; without what a service would have to
         be asked for."""
         state = member.state
@@ -193,7 +193,7 @@ class _Tree:
                  'output_value': value if is_known(value) else None}
         return shown if is_known(value) else {**shown, 'live': True}
 
-    def _referring(self, known: _Known, executor: StepExecutor, member: Member) -> Member:
+    def _referring(self, known: _Known, executor: StepExecutor, member: ConvertedResource) -> ConvertedResource:
         """The member with metadata and update policy that refer to other resources evaluated, too."""
         wanted = known.definition.resources.get(member.state.name)
         if wanted is None or 'definition' not in member.columns:
@@ -208,7 +208,7 @@ class _Tree:
             return member
 
 
-def _not_begun(member: Member, definition: StackDefinition, current: Mapping[str, int]) -> Member:
+def _not_begun(member: ConvertedResource, definition: StackDefinition, current: Mapping[str, int]) -> ConvertedResource:
     """A resource that was never begun, with its requirements: Heat stores them when it begins."""
     state = member.state
     wanted = implicit_dependencies.complete(definition).resources.get(state.name)
@@ -218,7 +218,7 @@ def _not_begun(member: Member, definition: StackDefinition, current: Mapping[str
         name: current[name] for name in sorted(wanted.requires) if name in current}))
 
 
-def _with_definition(member: Member, rest: Mapping[str, object]) -> Member:
+def _with_definition(member: ConvertedResource, rest: Mapping[str, object]) -> ConvertedResource:
     state = member.state
     given = {**rest, 'type': state.type}
     sign = DIRTY if state.fingerprint == DIRTY else fingerprint({**given, 'properties': member.columns['properties']})
@@ -263,7 +263,7 @@ def _below(stack: Converted, parent: _Known) -> Converted:
     return replace(stack, sources=hidden)
 
 
-def _hiding(parent: StackDefinition, source: Source) -> dict[str, object]:
+def _hiding(parent: StackDefinition, source: ConvertedTemplate) -> dict[str, object]:
     given = {name: value for name, value in source.environment.items() if name in SECTIONS}
     found = masking.inherited(parent.mask, parent.parameters.hidden, source.document, given.get('parameters') or {},
                               given.get('parameter_defaults') or {})
@@ -271,7 +271,7 @@ def _hiding(parent: StackDefinition, source: Source) -> dict[str, object]:
     return {**given, **found, **({masking.NAMES: names} if names else {})}
 
 
-def _static(wanted: ResourceDefinition) -> dict[str, object]:
+def _static(wanted: DefinedResource) -> dict[str, object]:
     """As `_rest`, before anything is known of other resources: `_Tree.read` evaluates again what refers to them."""
     try:
         return _rest(wanted, NOTHING_KNOWN)
@@ -279,12 +279,12 @@ def _static(wanted: ResourceDefinition) -> dict[str, object]:
         return _plain(wanted, NOTHING_KNOWN)
 
 
-def _rest(wanted: ResourceDefinition, scope: Scope) -> dict[str, object]:
+def _rest(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
     """The evaluated definition of a resource without its properties."""
     return {**_plain(wanted, scope), 'metadata': wanted.metadata(scope), 'update_policy': wanted.update_policy(scope)}
 
 
-def _plain(wanted: ResourceDefinition, scope: Scope) -> dict[str, object]:
+def _plain(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
     """The parts of a definition that refer to no other resource."""
     return {'type': wanted.type, 'deletion_policy': wanted.deletion_policy, 'depends_on': sorted(wanted.depends_on),
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
@@ -389,10 +389,10 @@ class _Inside:
         found = self._tree.stacks.get(resource.resource_id or '')
         return found if found is not None and found.stack.row.deleted_at is None else None
 
-    def find(self, resource: Resource) -> Stack | None:
+    def find(self, resource: Resource) -> StoredStack | None:
         return self.row(resource)
 
-    def row(self, resource: Resource) -> Stack | None:
+    def row(self, resource: Resource) -> StoredStack | None:
         found = self._of(resource)
         return found.stack.row if found is not None else None
 
@@ -404,7 +404,7 @@ class _Inside:
         found = self._of(resource)
         return [member.state for member in found.stack.members] if found is not None else []
 
-    def stack(self, resource: Resource) -> Facade | None:
+    def stack(self, resource: Resource) -> Stack | None:
         found = self._of(resource)
         return found.executor.facade if found is not None and found.executor is not None else None
 

@@ -19,8 +19,8 @@ from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
-from heatlite.db.stacks import Stack
-from heatlite.language.template import Template as Document
+from heatlite.db.stacks import StoredStack
+from heatlite.language.template import Template
 from heatlite.planning.states import DIRTY, Action, Datum, Event, ResourceState, Status
 from heatlite.takeover import ciphers, rows
 
@@ -41,7 +41,7 @@ class Unfit(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class ConvertedTemplate:
     """A template with its environment and its files. `id`: of the row to be stored."""
 
     id: str
@@ -51,7 +51,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Member:
+class ConvertedResource:
     """One resource. `columns`: properties, metadata, attributes as in the table; `definition` is added later."""
 
     state: ResourceState
@@ -63,19 +63,19 @@ class Member:
 class Converted:
     """One stack with everything that belongs to it. `snapshots` hold exports, as ours do."""
 
-    row: Stack
-    sources: Mapping[str, Source]           # by id; that of the row, its predecessor, and those of its resources
-    members: Sequence[Member]
+    row: StoredStack
+    sources: Mapping[str, ConvertedTemplate]    # by id; that of the row, its predecessor, and those of its resources
+    members: Sequence[ConvertedResource]
     events: Sequence[tuple[int, Event]]     # with Heat's numbers: in the order of those of the whole tree
     snapshots: Sequence[Snapshot] = ()
 
     @property
-    def source(self) -> Source:
+    def source(self) -> ConvertedTemplate:
         return self.sources[self.row.template_id]
 
 
 @dataclass(frozen=True)
-class Whole:
+class ConvertedTree:
     """A tree: root first, parents before children. Credentials are not encrypted yet."""
 
     stacks: Sequence[Converted]
@@ -127,13 +127,13 @@ class Opener:
         return {name: self.opened(row, value) for name, value in data.items()} if found.encrypted else data
 
 
-def convert(tree: rows.Tree, opener: Opener, new_id: Callable[[], str], now: datetime) -> Whole:
+def convert(tree: rows.HeatTree, opener: Opener, new_id: Callable[[], str], now: datetime) -> ConvertedTree:
     """The tree as rows of ours. `now`: actions under way get their whole time again. Raises Unfit."""
     return _Conversion(tree, opener, new_id, now).run()
 
 
 class _Conversion:
-    def __init__(self, tree: rows.Tree, opener: Opener, new_id: Callable[[], str], now: datetime) -> None:
+    def __init__(self, tree: rows.HeatTree, opener: Opener, new_id: Callable[[], str], now: datetime) -> None:
         self._tree = tree
         self._opener = opener
         self._new_id = new_id
@@ -144,15 +144,15 @@ class _Conversion:
         self._credentials = {number: new_id() for number in sorted(
             {stack.user_creds_id for stack in tree.stacks if stack.user_creds_id is not None})}
 
-    def run(self) -> Whole:
+    def run(self) -> ConvertedTree:
         for stack in self._tree.stacks:
             self._check(stack)
-        return Whole([self._stack(stack) for stack in self._tree.stacks],
-                     [self._authority(number) for number in self._credentials])
+        return ConvertedTree([self._stack(stack) for stack in self._tree.stacks],
+                             [self._authority(number) for number in self._credentials])
 
     # --- stacks -----------------------------------------------------------------------------------------
 
-    def _check(self, stack: rows.Stack) -> None:
+    def _check(self, stack: rows.HeatStack) -> None:
         row = f'stack {stack.id}'
         if not stack.name or not stack.tenant:
             raise Unfit(row, _('it has no name or no project'))
@@ -169,7 +169,7 @@ class _Conversion:
             raise Unfit(row, _('it is nested in a stack of another project'))
         self._depths[stack.id] = self._depths[stack.owner_id] + 1
 
-    def _stack(self, stack: rows.Stack) -> Converted:
+    def _stack(self, stack: rows.HeatStack) -> Converted:
         row = f'stack {stack.id}'
         action, status = state(row, stack.action, stack.status)
         found = self._tree.resources.get(stack.id, ())
@@ -180,11 +180,11 @@ class _Conversion:
                     if stack.prev_raw_template_id is not None and status is not Status.COMPLETE else None)
         kinds = self._types_in_history(stack)
         members = [self._member(each, numbers, sources, current, kinds) for each in found]
-        document = Document(dict(sources.by_id[current].document))
+        document = Template(dict(sources.by_id[current].document))
         created = stack.created_at or stack.updated_at or UNKNOWN_TIME
         is_running = status is Status.IN_PROGRESS
         snapshots = [self._snapshot(each) for each in self._tree.snapshots.get(stack.id, ())]
-        return Converted(Stack(
+        return Converted(StoredStack(
             id=stack.id, name=str(stack.name), project_id=str(stack.tenant), username=stack.username,
             owner_id=stack.owner_id, root_id=self._tree.root.id, parent_resource=stack.parent_resource_name,
             depth=self._depths[stack.id], action=action, status=status, reason=stack.status_reason or '',
@@ -198,7 +198,7 @@ class _Conversion:
             started_at=self._now if is_running else stack.updated_at or created, deleted_at=stack.deleted_at,
         ), sources.by_id, members, self._events(stack, found, numbers), snapshots)
 
-    def _request(self, stack: rows.Stack, action: Action, status: Status,
+    def _request(self, stack: rows.HeatStack, action: Action, status: Status,
                  snapshots: Sequence[Snapshot]) -> dict[str, object]:
         found: dict[str, object] = {MARK: self._tree.mark} if stack.owner_id is None else {}
         if action is Action.SNAPSHOT and status is Status.IN_PROGRESS:
@@ -207,17 +207,17 @@ class _Conversion:
 
     # --- templates --------------------------------------------------------------------------------------
 
-    def _source(self, number: int, template_id: str) -> Source:
+    def _source(self, number: int, template_id: str) -> ConvertedTemplate:
         row = f'raw_template {number}'
         found = self._tree.templates.get(number)
         if found is None:
             raise Unfit(row, _('it is referred to, and gone'))
         document = self._opener.mapping(row, 'template', found.template)
         try:
-            Document(document).edition      # noqa: B018
+            Template(document).edition      # noqa: B018
         except exception.HeatException as error:
             raise Unfit(row, str(error)) from None
-        return Source(template_id, document, self._environment(row, found), self._files_of(row, found))
+        return ConvertedTemplate(template_id, document, self._environment(row, found), self._files_of(row, found))
 
     def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, object]:
         """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
@@ -243,8 +243,8 @@ class _Conversion:
 
     # --- resources --------------------------------------------------------------------------------------
 
-    def _member(self, found: rows.Resource, numbers: Mapping[int, int], sources: _Sources, current: str,
-                kinds: Mapping[tuple[str | None, str | None], str]) -> Member:
+    def _member(self, found: rows.HeatResource, numbers: Mapping[int, int], sources: _Sources, current: str,
+                kinds: Mapping[tuple[str | None, str | None], str]) -> ConvertedResource:
         row = f'resource {found.id}'
         if not found.name or not found.uuid:
             raise Unfit(row, _('it has no name or no uuid'))
@@ -264,7 +264,7 @@ class _Conversion:
             columns['metadata'] = metadata
         if found.attr_data_id is not None:
             columns['attributes'] = self._properties_of(row, found.attr_data_id)
-        return Member(ResourceState(
+        return ConvertedResource(ResourceState(
             id=numbers[found.id], name=found.name, uuid=found.uuid, type=kind, action=action, status=status,
             reason=found.status_reason or '', physical_id=found.nova_instance,
             requires=self._requires(row, found, numbers), replaces=numbers.get(found.replaces or 0),
@@ -273,7 +273,7 @@ class _Conversion:
             created_at=found.created_at or UNKNOWN_TIME, updated_at=found.updated_at),
             columns, tuple(self._data(found.id)))
 
-    def _applied(self, found: rows.Resource) -> dict[str, object]:
+    def _applied(self, found: rows.HeatResource) -> dict[str, object]:
         row = f'resource {found.id}'
         if found.rsrc_prop_data_id is not None:
             return self._properties_of(row, found.rsrc_prop_data_id)
@@ -289,7 +289,7 @@ class _Conversion:
             self._properties[number] = self._opener.properties(found)
         return self._properties[number]
 
-    def _requires(self, row: str, found: rows.Resource, numbers: Mapping[int, int]) -> dict[str, int]:
+    def _requires(self, row: str, found: rows.HeatResource, numbers: Mapping[int, int]) -> dict[str, int]:
         """Rows that are gone do not count: Heat leaves their ids behind."""
         wanted = self._opener.json(row, 'requires', found.requires) or []
         if not isinstance(wanted, list) or not all(isinstance(number, int) for number in wanted):
@@ -310,7 +310,7 @@ class _Conversion:
 
     # --- history ----------------------------------------------------------------------------------------
 
-    def _types_in_history(self, stack: rows.Stack) -> dict[tuple[str | None, str | None], str]:
+    def _types_in_history(self, stack: rows.HeatStack) -> dict[tuple[str | None, str | None], str]:
         """(name, physical id) and (name, None) -> the type in the newest event."""
         found: dict[tuple[str | None, str | None], str] = {}
         for event in self._tree.events:
@@ -319,7 +319,7 @@ class _Conversion:
                 found[event.resource_name, None] = event.resource_type
         return found
 
-    def _events(self, stack: rows.Stack, members: Sequence[rows.Resource],
+    def _events(self, stack: rows.HeatStack, members: Sequence[rows.HeatResource],
                 numbers: Mapping[int, int]) -> list[tuple[int, Event]]:
         """Properties are given where they differ from those of the event before of the same row."""
         of_object = {(each.name, each.nova_instance): numbers[each.id] for each in members}
@@ -348,7 +348,7 @@ class _Conversion:
                 event.resource_status_reason or '', number, properties)))
         return found
 
-    def _snapshot(self, found: rows.Snapshot) -> Snapshot:
+    def _snapshot(self, found: rows.HeatSnapshot) -> Snapshot:
         row = f'snapshot {found.id}'
         data = self._opener.mapping(row, 'data', found.data)
         saved = {each.resource_name: self._opener.mapping(f'resource_snapshot {each.id}', 'data', each.data)
@@ -385,9 +385,9 @@ class _Sources:
         self._new_id = new_id
         self._ids: dict[int, str] = {}
         self._types: dict[str, Mapping[str, str]] = {}
-        self.by_id: dict[str, Source] = {}
+        self.by_id: dict[str, ConvertedTemplate] = {}
 
-    def add(self, number: int, make: Callable[[int, str], Source]) -> str:
+    def add(self, number: int, make: Callable[[int, str], ConvertedTemplate]) -> str:
         """The new id of Heat's template `number`."""
         if number not in self._ids:
             template_id = self._new_id()
@@ -398,7 +398,7 @@ class _Sources:
     def type_of(self, template_id: str, name: str) -> str | None:
         """The type of that resource in the template; None if the template does not have it."""
         if template_id not in self._types:
-            document = Document(dict(self.by_id[template_id].document))
+            document = Template(dict(self.by_id[template_id].document))
             section, key = document.section('resources'), document.edition.keys.type
             self._types[template_id] = {
                 each: snippet[key] for each, snippet in section.items()
@@ -416,14 +416,14 @@ def state(row: str, action: str | None, status: str | None) -> tuple[Action, Sta
             'action': action, 'status': status}) from None
 
 
-def config(found: rows.SoftwareConfig, opener: Opener) -> Config:
+def config(found: rows.HeatSoftwareConfig, opener: Opener) -> Config:
     """Raises Unfit."""
     row = f'software_config {found.id}'
     return Config(found.id, found.tenant, found.name, found.group, opener.mapping(row, 'config', found.config),
                   found.created_at or UNKNOWN_TIME)
 
 
-def deployment(found: rows.SoftwareDeployment, opener: Opener) -> Deployment:
+def deployment(found: rows.HeatSoftwareDeployment, opener: Opener) -> Deployment:
     """Raises Unfit."""
     row = f'software_deployment {found.id}'
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 
 @dataclass(frozen=True)
-class Stack:
+class HeatStack:
     id: str
     name: str | None
     tenant: str | None
@@ -34,7 +34,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Resource:
+class HeatResource:
     id: int
     uuid: str | None
     name: str | None
@@ -74,7 +74,7 @@ class PropertiesData:
 
 
 @dataclass(frozen=True)
-class Event:
+class HeatEvent:
     id: int
     uuid: str | None
     stack_id: str
@@ -119,7 +119,7 @@ class UserCreds:
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class HeatSnapshot:
     id: str
     stack_id: str
     name: str | None
@@ -139,7 +139,7 @@ class ResourceSnapshot:
 
 
 @dataclass(frozen=True)
-class SoftwareConfig:
+class HeatSoftwareConfig:
     id: str
     name: str | None
     group: str | None
@@ -149,7 +149,7 @@ class SoftwareConfig:
 
 
 @dataclass(frozen=True)
-class SoftwareDeployment:
+class HeatSoftwareDeployment:
     id: str
     config_id: str
     server_id: str
@@ -165,22 +165,22 @@ class SoftwareDeployment:
 
 
 @dataclass(frozen=True)
-class Tree:
+class HeatTree:
     """A root stack and all stacks below it, the root first, parents before their children, with all their rows."""
 
-    stacks: Sequence[Stack]
+    stacks: Sequence[HeatStack]
     mark: str                               # changes whenever a row of the tree does, see `source.marks`
-    resources: Mapping[str, Sequence[Resource]] = field(default_factory=dict)      # by stack, in the order of ids
+    resources: Mapping[str, Sequence[HeatResource]] = field(default_factory=dict)      # by stack, in the order of ids
     data: Mapping[int, Sequence[ResourceData]] = field(default_factory=dict)       # by resource
     properties: Mapping[int, PropertiesData] = field(default_factory=dict)
-    events: Sequence[Event] = ()            # in the order of ids
+    events: Sequence[HeatEvent] = ()            # in the order of ids
     templates: Mapping[int, RawTemplate] = field(default_factory=dict)
     files: Mapping[int, TemplateFiles] = field(default_factory=dict)
     credentials: Mapping[int, UserCreds] = field(default_factory=dict)
     tags: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    snapshots: Mapping[str, Sequence[Snapshot]] = field(default_factory=dict)
+    snapshots: Mapping[str, Sequence[HeatSnapshot]] = field(default_factory=dict)
     saved: Mapping[str, Sequence[ResourceSnapshot]] = field(default_factory=dict)  # by snapshot
 
     @property
-    def root(self) -> Stack:
+    def root(self) -> HeatStack:
         return self.stacks[0]

@@ -19,7 +19,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db.bulk import chunks
 from heatlite.takeover import rows, schema
-from heatlite.takeover.rows import Tree
+from heatlite.takeover.rows import HeatTree
 
 T = TypeVar('T')
 
@@ -29,7 +29,7 @@ DEEPEST = 100                               # levels of nested stacks
 SILENCE = 2.5                               # report intervals after which an engine counts as ended
 
 
-class Source:
+class HeatDatabase:
     """The database of a Heat. `url`: of SQLAlchemy, as in the configuration of that Heat."""
 
     def __init__(self, url: str) -> None:
@@ -72,28 +72,28 @@ def _read_only(connection: DBAPIConnection, _record: object) -> None:
 # --- which stacks ------------------------------------------------------------------------------------------
 
 def roots(tx: sa.Connection, project_id: str | None, after: str, *, deleted: bool,
-          limit: int = ROOTS_AT_ONCE) -> list[rows.Stack]:
+          limit: int = ROOTS_AT_ONCE) -> list[rows.HeatStack]:
     """Root stacks of a project (None: of all) with ids greater than `after`, by id."""
     table = schema.stack
-    query = _select(rows.Stack, table).where(table.c.owner_id.is_(None), table.c.id > after)
+    query = _select(rows.HeatStack, table).where(table.c.owner_id.is_(None), table.c.id > after)
     if project_id is not None:
         query = query.where(table.c.tenant == project_id)
     if not deleted:
         query = query.where(table.c.deleted_at.is_(None))
-    return _all(tx, rows.Stack, query.order_by(table.c.id).limit(limit))
+    return _all(tx, rows.HeatStack, query.order_by(table.c.id).limit(limit))
 
 
-def orphans(tx: sa.Connection, project_id: str | None, after: str, *, deleted: bool) -> list[rows.Stack]:
+def orphans(tx: sa.Connection, project_id: str | None, after: str, *, deleted: bool) -> list[rows.HeatStack]:
     """Nested stacks whose owner is not there, so that they are in no tree; selected as `roots` are. Deleted ones are
     not looked at."""
     table, owner = schema.stack, schema.stack.alias()
     there = owner.c.id == table.c.owner_id
-    query = _select(rows.Stack, table).where(
+    query = _select(rows.HeatStack, table).where(
         table.c.owner_id.is_not(None), table.c.deleted_at.is_(None), table.c.id > after,
         ~sa.exists().where(there if deleted else sa.and_(there, owner.c.deleted_at.is_(None))))
     if project_id is not None:
         query = query.where(table.c.tenant == project_id)
-    return _all(tx, rows.Stack, query.order_by(table.c.id).limit(ROOTS_AT_ONCE))
+    return _all(tx, rows.HeatStack, query.order_by(table.c.id).limit(ROOTS_AT_ONCE))
 
 
 def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
@@ -103,20 +103,20 @@ def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
         sa.select(table.c.id).where(table.c.id.in_(chunk), table.c.deleted_at.is_(None))).scalars()}
 
 
-def trees(tx: sa.Connection, found: Sequence[rows.Stack], *, deleted: bool) -> list[Tree]:
+def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) -> list[HeatTree]:
     """The trees of these roots, with their marks but without the rows of their stacks.
 
     Raises Error for stacks that are nested in each other in a circle.
     """
     table = schema.stack
-    members: dict[str, list[rows.Stack]] = {each.id: [each] for each in found}
+    members: dict[str, list[rows.HeatStack]] = {each.id: [each] for each in found}
     root_of = {each.id: each.id for each in found}
     level = [each.id for each in found]
     for _depth in range(DEEPEST):
-        query = _select(rows.Stack, table)
+        query = _select(rows.HeatStack, table)
         if not deleted:
             query = query.where(table.c.deleted_at.is_(None))
-        below = sorted(_where(tx, rows.Stack, query, table.c.owner_id, level), key=_age)
+        below = sorted(_where(tx, rows.HeatStack, query, table.c.owner_id, level), key=_age)
         if not below:
             break
         for each in below:
@@ -126,14 +126,14 @@ def trees(tx: sa.Connection, found: Sequence[rows.Stack], *, deleted: bool) -> l
             members[root_of[each.id]].append(each)
         level = [each.id for each in below]
     signs = marks(tx, [each for tree in members.values() for each in tree])
-    return [Tree(tree, _digest([signs[each.id] for each in tree])) for tree in members.values()]
+    return [HeatTree(tree, _digest([signs[each.id] for each in tree])) for tree in members.values()]
 
 
-def _age(stack: rows.Stack) -> tuple[bool, datetime, str]:
+def _age(stack: rows.HeatStack) -> tuple[bool, datetime, str]:
     return stack.created_at is None, stack.created_at or datetime.min, stack.id
 
 
-def marks(tx: sa.Connection, stacks: Sequence[rows.Stack]) -> dict[str, tuple[object, ...]]:
+def marks(tx: sa.Connection, stacks: Sequence[rows.HeatStack]) -> dict[str, tuple[object, ...]]:
     """Stack -> values of which one changes whenever a row of the stack does: cheap to read, compared by later runs.
 
     Five statements for each 500 stacks, over the indexes by stack.
@@ -163,7 +163,7 @@ def _digest(values: object) -> str:
     return hashlib.blake2b(repr(values).encode(), digest_size=16).hexdigest()
 
 
-def sizes(tx: sa.Connection, found: Sequence[Tree]) -> dict[str, int]:
+def sizes(tx: sa.Connection, found: Sequence[HeatTree]) -> dict[str, int]:
     """Root -> how many resources and events its tree has."""
     root_of = {stack.id: tree.root.id for tree in found for stack in tree.stacks}
     total = {tree.root.id: 0 for tree in found}
@@ -177,12 +177,14 @@ def sizes(tx: sa.Connection, found: Sequence[Tree]) -> dict[str, int]:
 
 # --- whole trees -------------------------------------------------------------------------------------------
 
-def filled(tx: sa.Connection, found: Sequence[Tree]) -> list[Tree]:
+def filled(tx: sa.Connection, found: Sequence[HeatTree]) -> list[HeatTree]:
     """The trees with all rows of their stacks. A dozen statements for all together."""
     ids = [stack.id for tree in found for stack in tree.stacks]
-    resources = _where(tx, rows.Resource, _select(rows.Resource, schema.resource), schema.resource.c.stack_id, ids)
-    events = _where(tx, rows.Event, _select(rows.Event, schema.event), schema.event.c.stack_id, ids)
-    snapshots = _where(tx, rows.Snapshot, _select(rows.Snapshot, schema.snapshot), schema.snapshot.c.stack_id, ids)
+    resources = _where(tx, rows.HeatResource, _select(rows.HeatResource, schema.resource), schema.resource.c.stack_id,
+                       ids)
+    events = _where(tx, rows.HeatEvent, _select(rows.HeatEvent, schema.event), schema.event.c.stack_id, ids)
+    snapshots = _where(tx, rows.HeatSnapshot, _select(rows.HeatSnapshot, schema.snapshot), schema.snapshot.c.stack_id,
+                       ids)
     templates = _by_id(tx, rows.RawTemplate, schema.raw_template, [
         *(number for tree in found for stack in tree.stacks
           for number in (stack.raw_template_id, stack.prev_raw_template_id)),
@@ -205,10 +207,10 @@ def filled(tx: sa.Connection, found: Sequence[Tree]) -> list[Tree]:
     by_stack = _grouped(sorted(resources, key=lambda each: each.id), 'stack_id')
     history = _grouped(sorted(events, key=lambda each: each.id), 'stack_id')
     kept = _grouped(snapshots, 'stack_id')
-    return [Tree(tree.stacks, tree.mark, resources={each.id: by_stack.get(each.id, ()) for each in tree.stacks},
-                 events=sorted((event for each in tree.stacks for event in history.get(each.id, ())),
-                               key=lambda event: event.id),
-                 snapshots=kept, **content) for tree in found]    # type: ignore[arg-type]
+    return [HeatTree(tree.stacks, tree.mark, resources={each.id: by_stack.get(each.id, ()) for each in tree.stacks},
+                     events=sorted((event for each in tree.stacks for event in history.get(each.id, ())),
+                                   key=lambda event: event.id),
+                     snapshots=kept, **content) for tree in found]    # type: ignore[arg-type]
 
 
 def tags(tx: sa.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
@@ -223,12 +225,12 @@ def tags(tx: sa.Connection, ids: Sequence[str]) -> dict[str, list[str]]:
 
 # --- software configs and deployments ----------------------------------------------------------------------
 
-def configs(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[rows.SoftwareConfig]:
-    return _page(tx, rows.SoftwareConfig, schema.software_config, project_id, after, limit)
+def configs(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[rows.HeatSoftwareConfig]:
+    return _page(tx, rows.HeatSoftwareConfig, schema.software_config, project_id, after, limit)
 
 
-def deployments(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[rows.SoftwareDeployment]:
-    return _page(tx, rows.SoftwareDeployment, schema.software_deployment, project_id, after, limit)
+def deployments(tx: sa.Connection, project_id: str | None, after: str, limit: int) -> list[rows.HeatSoftwareDeployment]:
+    return _page(tx, rows.HeatSoftwareDeployment, schema.software_deployment, project_id, after, limit)
 
 
 def _page(tx: sa.Connection, cls: type[T], table: sa.Table, project_id: str | None, after: str, limit: int) -> list[T]:

@@ -31,7 +31,7 @@ from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.tables import software_config, software_deployment, stack
 from heatlite.planning.states import Status
-from heatlite.takeover.convert import MARK, Converted, Unfit, Whole
+from heatlite.takeover.convert import MARK, Converted, ConvertedTree, Unfit
 
 
 class Present(StrEnum):
@@ -59,7 +59,7 @@ def present(tx: sa.Connection, marks: Mapping[str, str | None]) -> dict[str, Pre
             else Present.EQUAL if known[root_id] == mark else Present.OLD for root_id, mark in marks.items()}
 
 
-def put(tx: sa.Connection, whole: Whole, now: datetime) -> Present:
+def put(tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
     """Stores the tree, unless heatlite has worked on its copy, or has it already; returns what was there.
 
     Raises StackExists when another stack of the project has the name.
@@ -120,7 +120,7 @@ def _insert(tx: sa.Connection, found: Converted, now: datetime) -> None:
         snapshots.insert(tx, snapshot)
 
 
-def _insert_events(tx: sa.Connection, whole: Whole) -> None:
+def _insert_events(tx: sa.Connection, whole: ConvertedTree) -> None:
     """In the order in which Heat numbered them, across all stacks of the tree: times have whole seconds there."""
     numbered = sorted(((number, each.row.id, event) for each in whole.stacks for number, event in each.events),
                       key=lambda each: each[0])

@@ -21,17 +21,17 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.states import Status
 from heatlite.takeover import ciphers, completion, convert, schema, source, store
 from heatlite.takeover.convert import Opener, Unfit
-from heatlite.takeover.rows import SoftwareConfig, SoftwareDeployment, Tree
-from heatlite.takeover.source import Source
+from heatlite.takeover.rows import HeatSoftwareConfig, HeatSoftwareDeployment, HeatTree
+from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.store import Present
 
 LOG = logging.getLogger(__name__)
 
-Row = TypeVar('Row', SoftwareConfig, SoftwareDeployment)
+Row = TypeVar('Row', HeatSoftwareConfig, HeatSoftwareDeployment)
 Made = TypeVar('Made', Config, Deployment)
 
 SAMPLES = 20                                # encrypted values of each kind with which the key is tried
@@ -56,7 +56,7 @@ class Wishes:
 
 
 @dataclass(frozen=True)
-class Problem:
+class TransferProblem:
     """A tree or row that was not taken over."""
 
     project_id: str
@@ -66,18 +66,18 @@ class Problem:
 
 
 @dataclass
-class Report:
+class TransferReport:
     """Counts of trees by outcome, of stored rows by kind, and everything that did not fit."""
 
     trees: Counter[str] = field(default_factory=Counter)
     stored: Counter[str] = field(default_factory=Counter)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[TransferProblem] = field(default_factory=list)
     engines: list[str] = field(default_factory=list)        # hosts of engines of that Heat that seem to be alive
 
 
 class Transfer:
-    def __init__(self, heat: Source, key: str, database: Database, runtime: Runtime, registry: Registry,
-                 wishes: Wishes, progress: Callable[[Report], None] = lambda report: None) -> None:
+    def __init__(self, heat: HeatDatabase, key: str, database: Database, runtime: Runtime, registry: TypeRegistry,
+                 wishes: Wishes, progress: Callable[[TransferReport], None] = lambda report: None) -> None:
         """`key`: of that Heat. `progress(report)`: called after each slice."""
         self._heat = heat
         self._opener = Opener(key)
@@ -86,9 +86,9 @@ class Transfer:
         self._registry = registry
         self._wishes = wishes
         self._progress = progress
-        self.report = Report()
+        self.report = TransferReport()
 
-    def run(self) -> Report:
+    def run(self) -> TransferReport:
         """Raises Error for a database of another release, InvalidEncryptionKey for another key, DatabaseUnavailable."""
         with self._heat.reader() as tx:
             schema.check(tx)
@@ -124,13 +124,13 @@ class Transfer:
                     self._take(tree)
         return found[-1].id
 
-    def _wanted(self, found: Sequence[Tree]) -> list[Tree]:
+    def _wanted(self, found: Sequence[HeatTree]) -> list[HeatTree]:
         """Those trees that are not there as they are; counts the others."""
         with self._database.reader() as tx:
             present = store.present(tx, {tree.root.id: tree.mark for tree in found})
         return [tree for tree in found if self._is_wanted(tree, present[tree.root.id])]
 
-    def _is_wanted(self, tree: Tree, present: Present) -> bool:
+    def _is_wanted(self, tree: HeatTree, present: Present) -> bool:
         if present is Present.EQUAL:
             self.report.trees[UNCHANGED] += 1
         elif present is Present.CHANGED:
@@ -148,7 +148,7 @@ class Transfer:
         self.report.trees[HIDDEN] += 1
         return True
 
-    def _take(self, tree: Tree) -> None:
+    def _take(self, tree: HeatTree) -> None:
         now = self._runtime.now()
         try:
             whole = completion.complete(convert.convert(tree, self._opener, self._runtime.uuid, now), self._runtime,
@@ -173,9 +173,9 @@ class Transfer:
             'events': sum(len(each.events) for each in whole.stacks),
             'snapshots': sum(len(each.snapshots) for each in whole.stacks)})
 
-    def _refuse(self, tree: Tree, outcome: str, row: str, reason: str) -> None:
+    def _refuse(self, tree: HeatTree, outcome: str, row: str, reason: str) -> None:
         self.report.trees[outcome] += 1
-        self.report.problems.append(Problem(
+        self.report.problems.append(TransferProblem(
             tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', row, reason))
 
     def _name_orphans(self) -> None:
@@ -185,7 +185,8 @@ class Transfer:
             with self._heat.reader() as tx:
                 found = source.orphans(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
             for each in found:
-                self._refuse(Tree([each], ''), REFUSED, f'stack {each.id}', _('the stack that it is nested in is gone'))
+                self._refuse(HeatTree([each], ''), REFUSED, f'stack {each.id}',
+                             _('the stack that it is nested in is gone'))
             after = found[-1].id if found else None
 
     def _remove_gone(self) -> None:
@@ -239,7 +240,7 @@ class Transfer:
             self._note(each)
 
     def _note(self, unfit: Unfit) -> None:
-        self.report.problems.append(Problem('', '', unfit.row, unfit.reason))
+        self.report.problems.append(TransferProblem('', '', unfit.row, unfit.reason))
 
 
 def _reason(error: Exception) -> str:
@@ -250,9 +251,9 @@ def _reason(error: Exception) -> str:
     return f'{type(error).__name__}: {(str(text).splitlines() or [""])[0]}'
 
 
-def _portions(found: Sequence[Tree], sizes: dict[str, int]) -> Iterator[list[Tree]]:
+def _portions(found: Sequence[HeatTree], sizes: dict[str, int]) -> Iterator[list[HeatTree]]:
     """The trees in portions of at most ROWS_AT_ONCE rows, or one tree."""
-    portion: list[Tree] = []
+    portion: list[HeatTree] = []
     total = 0
     for tree in found:
         if portion and total + sizes[tree.root.id] > source.ROWS_AT_ONCE:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from heatlite.planning.states import Datum
-from heatlite.takeover.convert import Member
+from heatlite.takeover.convert import ConvertedResource
 
 USER, ACCESS_KEY = 'AWS::IAM::User', 'AWS::IAM::AccessKey'
 CREDENTIAL, OWNER, USER_ID = 'credential_id', 'owner', 'user_id'
 
 
-def _owner(key: Member, members: Sequence[Member]) -> Iterator[Datum]:
+def _owner(key: ConvertedResource, members: Sequence[ConvertedResource]) -> Iterator[Datum]:
     """The user whose key it is: Heat keeps the newest key of each user with the user, too."""
     credential = _data(key).get(CREDENTIAL)
     users = [each for each in members if each.state.type == USER]
@@ -22,14 +22,14 @@ def _owner(key: Member, members: Sequence[Member]) -> Iterator[Datum]:
         yield Datum(OWNER, owner)
 
 
-ADDED: Mapping[str, Callable[[Member, Sequence[Member]], Iterator[Datum]]] = {ACCESS_KEY: _owner}
+ADDED: Mapping[str, Callable[[ConvertedResource, Sequence[ConvertedResource]], Iterator[Datum]]] = {ACCESS_KEY: _owner}
 
 
-def data(member: Member, members: Sequence[Member]) -> tuple[Datum, ...]:
+def data(member: ConvertedResource, members: Sequence[ConvertedResource]) -> tuple[Datum, ...]:
     """The data of a resource for the type of heatlite. `members`: all resources of its stack."""
     add = ADDED.get(member.state.type)
     return member.data if add is None else (*member.data, *add(member, members))
 
 
-def _data(member: Member) -> dict[str, str | None]:
+def _data(member: ConvertedResource) -> dict[str, str | None]:
     return {datum.key: datum.value for datum in member.data}

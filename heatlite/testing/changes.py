@@ -20,12 +20,12 @@ from functools import partial
 from heatlite.engine.properties import Schema
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.testing import another
 from heatlite.testing.another import NONE_NAMED, Named
 from heatlite.testing.clouds import Cloud, State
 from heatlite.testing.examples import Example, referred
-from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
+from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, CheckResult
 from heatlite.testing.scenario import ResourceScenario, not_planned, planned
 
 CHECKS = (EACH, CRASH) = ('each property', 'crash in each property')
@@ -55,7 +55,7 @@ SETTLING = 600.0                            # seconds in which the cloud ends wh
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedProperty:
     """One property of the resource has another value."""
 
     name: str
@@ -75,7 +75,7 @@ class Untried:
 
 
 def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
-       fixed: bool = False) -> Iterator[Change | Untried]:
+       fixed: bool = False) -> Iterator[ChangedProperty | Untried]:
     """One for each property that may be updated. `named`: values for custom constraints that ask a service. `fixed`:
     also for the properties whose change replaces the resource."""
     for name, schema in kind.properties_schema.items():
@@ -96,8 +96,8 @@ def of(kind: type[Resource], example: Example, named: Named = NONE_NAMED, *,
             yield Untried(name, str(problem))
             continue
         after = {each: value for each, value in {**before, name: to}.items() if value is not None}
-        yield Change(name, before, after, extra, is_fixed or 'replaces' in said, tuple(said.get('leaves', ())),
-                     frozenset(said.get('unlike', ())), 'again' in said)
+        yield ChangedProperty(name, before, after, extra, is_fixed or 'replaces' in said, tuple(said.get('leaves', ())),
+                              frozenset(said.get('unlike', ())), 'again' in said)
 
 
 def _other(name: str, schema: Schema, given: object, example: Example, extra: dict[str, object],
@@ -131,7 +131,7 @@ class Trial:
     """All changes of one type, in a scenario that is built anew when a change leaves it unusable."""
 
     def __init__(self, type_name: str, kind: type[Resource], example: Example, cloud: Cloud,
-                 register: Callable[[Registry], None], crash_every: int, named: Named = NONE_NAMED, *,
+                 register: Callable[[TypeRegistry], None], crash_every: int, named: Named = NONE_NAMED, *,
                  beside: bool = True, by_plans: bool = False) -> None:
         """`crash_every`: of lives; `named`: of `of`. `beside`: also beside a replacement of what it depends on.
         `by_plans`: changes are planned and the plans applied, those of the example that replace it included."""
@@ -159,7 +159,7 @@ class Trial:
             self._scenario = None
         self.cloud.reset()
 
-    def run(self) -> Iterator[Result]:
+    def run(self) -> Iterator[CheckResult]:
         """For each property a result of both checks."""
         for change in self._changes():
             if isinstance(change, Untried):
@@ -169,28 +169,28 @@ class Trial:
             yield self._tried(CRASH, change, partial(self._crash, change)) if self._every else (
                 self._result(CRASH, change.name, NOT_TRIED, NOT_ASKED))
 
-    def _changes(self) -> Iterator[Change | Untried]:
+    def _changes(self) -> Iterator[ChangedProperty | Untried]:
         yield from of(self.kind, self.example, self._named)
         for given in self.example.replace if self._by_plans else ():
             after = {**self.example.properties, **given}
-            yield Change(', '.join(given), self.example.properties, {
+            yield ChangedProperty(', '.join(given), self.example.properties, {
                 name: value for name, value in after.items() if value is not None}, replaces=True)
 
-    def _tried(self, check: str, change: Change, act: Callable[[], tuple[str, str]]) -> Result:
+    def _tried(self, check: str, change: ChangedProperty, act: Callable[[], tuple[str, str]]) -> CheckResult:
         try:
             return self._result(check, change.name, *act())
         except Exception as error:          # a refusal by the API, an engine that hangs
             self.close()
-            return self._result(check, change.name, FAILED, str(error) if isinstance(error, Broken) else
+            return self._result(check, change.name, FAILED, str(error) if isinstance(error, BrokenLife) else
                                 f'{type(error).__name__}: {error}')
 
-    def _result(self, check: str, name: str, outcome: str, reason: str) -> Result:
-        return Result(self.type_name, check, outcome, f'{name}: {reason}' if reason else name,
-                      source_lines.of_entry(self.kind, 'properties_schema', name) if outcome == FAILED else '')
+    def _result(self, check: str, name: str, outcome: str, reason: str) -> CheckResult:
+        return CheckResult(self.type_name, check, outcome, f'{name}: {reason}' if reason else name,
+                           source_lines.of_entry(self.kind, 'properties_schema', name) if outcome == FAILED else '')
 
     # --- the checks -----------------------------------------------------------------------------------------
 
-    def _each(self, change: Change) -> tuple[str, str]:
+    def _each(self, change: ChangedProperty) -> tuple[str, str]:
         """Without a kill: alone, and beside a replacement of each neighbour."""
         findings = []
         for neighbour in self._ways(change):
@@ -201,13 +201,13 @@ class Trial:
                    if why and name in self._neighbours(change)]
         return (FAILED, '; '.join(findings)) if findings else (PASSED, '; '.join(refused))
 
-    def _crash(self, change: Change) -> tuple[str, str]:
+    def _crash(self, change: ChangedProperty) -> tuple[str, str]:
         """The same with the engine killed at the points of the update."""
         findings: list[str] = []
         for neighbour in self._ways(change):
             wrong, wanted, points = self._once(change, neighbour)
             if wrong:
-                raise Broken(f'{_beside(neighbour)}{wrong}')
+                raise BrokenLife(f'{_beside(neighbour)}{wrong}')
             if len(points) > MOST_POINTS:
                 return WARNED, f'{len(points)} points at which an engine may die are too many to try'
             self.points += len(points)
@@ -216,12 +216,12 @@ class Trial:
                     wrong = self._killed(change, neighbour, point, wanted)
                 except Exception as error:
                     self.close()
-                    wrong = str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
+                    wrong = str(error) if isinstance(error, BrokenLife) else f'{type(error).__name__}: {error}'
                 if wrong:
                     findings.append(f'{_beside(neighbour)}killed {point[0]} (number {point[1]}): {wrong}')
         return (FAILED, _few(findings)) if findings else (PASSED, '')
 
-    def _ways(self, change: Change) -> Iterator[str | None]:
+    def _ways(self, change: ChangedProperty) -> Iterator[str | None]:
         yield None
         for name in self._neighbours(change) if self._with_neighbours else ():
             if name not in self._replaceable:
@@ -229,7 +229,7 @@ class Trial:
             if self._replaceable[name] is None:
                 yield name
 
-    def _neighbours(self, change: Change) -> list[str]:
+    def _neighbours(self, change: ChangedProperty) -> list[str]:
         """What the resource refers to, before and after."""
         after = set(referred(change.after))
         return [name for name in dict.fromkeys(referred(change.before))
@@ -246,13 +246,13 @@ class Trial:
                 return 'it stays as it is'
         except Exception as error:
             self.close()
-            return str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
+            return str(error) if isinstance(error, BrokenLife) else f'{type(error).__name__}: {error}'
         return None
 
-    def _once(self, change: Change, neighbour: str | None) -> tuple[str, Counter[str], list[tuple[str, int]]]:
+    def _once(self, change: ChangedProperty, neighbour: str | None) -> tuple[str, Counter[str], list[tuple[str, int]]]:
         """What is wrong with the update; what is there after it, the points on the way."""
         if change.before == change.after:
-            raise Broken('the value is the same before and after')
+            raise BrokenLife('the value is the same before and after')
         self.lives += 1
         scenario = self._made(change.after, change.extra)
         fresh = self._state(scenario, change.leaves)
@@ -266,7 +266,7 @@ class Trial:
         failure = scenario.put(change.after) if plan is None else scenario.apply(plan)
         points = scenario.cluster.chaos.end()
         if failure is not None:
-            raise Broken(failure)
+            raise BrokenLife(failure)
         rows, there = scenario.row_ids(), self._state(scenario, change.leaves)
         if len(rows) != 1:
             return f'{len(rows)} rows are left of it', there, points
@@ -287,7 +287,8 @@ class Trial:
             wrong = f'left behind: {_few([f"{count} {kind}" for kind, count in left.items()])}' if left else ''
         return wrong, there, points
 
-    def _killed(self, change: Change, neighbour: str | None, point: tuple[str, int], wanted: Counter[str]) -> str:
+    def _killed(self, change: ChangedProperty, neighbour: str | None, point: tuple[str, int],
+                wanted: Counter[str]) -> str:
         scenario = self._made(change.before, change.extra)
         if neighbour is not None:
             scenario.mark_unhealthy(neighbour)
@@ -298,10 +299,10 @@ class Trial:
             return ''
         self.kills += 1
         if failure is not None:
-            raise Broken(failure)
+            raise BrokenLife(failure)
         rows = scenario.row_ids()
         if len(rows) != 1:
-            raise Broken(f'{len(rows)} rows are left of it')
+            raise BrokenLife(f'{len(rows)} rows are left of it')
         wrong = _difference(wanted, self._state(scenario, change.leaves))
         if wrong:
             self.close()                        # what is left behind is reported once
@@ -319,7 +320,7 @@ class Trial:
             self._seeds = Counter(_objects(self._scenario.state(), Known({}, '', self.example.leaves)))
             failure = self._scenario.prepare()
             if failure is not None:
-                raise Broken(f'what it needs could not be made: {failure}')
+                raise BrokenLife(f'what it needs could not be made: {failure}')
             self._base = self._kinds(self._scenario)
         self._put(self._scenario, None, {})
         self._put(self._scenario, properties, extra)
@@ -329,7 +330,7 @@ class Trial:
              extra: Mapping[str, object]) -> None:
         failure = self._failure(scenario, properties, extra)
         if failure is not None:
-            raise Broken(failure)
+            raise BrokenLife(failure)
 
     def _failure(self, scenario: ResourceScenario, properties: Mapping[str, object] | None,
                  extra: Mapping[str, object]) -> str | None:
@@ -355,7 +356,7 @@ class Trial:
         return Counter(_objects(scenario.state(), Known(names, given, (*self.example.leaves, *leaves)))) - self._seeds
 
 
-class Broken(Exception):
+class BrokenLife(Exception):
     """A life cannot go on; the text says why."""
 
 
@@ -465,10 +466,10 @@ def _few(findings: list[str]) -> str:
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,
-        register: Callable[[Registry], None], crash_every: int, named: Named = NONE_NAMED) -> Iterator[Result]:
+        register: Callable[[TypeRegistry], None], crash_every: int, named: Named = NONE_NAMED) -> Iterator[CheckResult]:
     """One result for each of CHECKS; of several properties that fail all, the first place."""
     if example is None or cloud is None:
-        yield from (Result(type_name, check, NOT_TRIED, 'no example') for check in CHECKS)
+        yield from (CheckResult(type_name, check, NOT_TRIED, 'no example') for check in CHECKS)
         return
     trial = Trial(type_name, kind, example, cloud, register, crash_every, named)
     found = list(trial.run())
@@ -477,13 +478,13 @@ def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cl
         yield _summed(type_name, check, [each for each in found if each.check == check])
 
 
-def _summed(type_name: str, check: str, found: list[Result]) -> Result:
+def _summed(type_name: str, check: str, found: list[CheckResult]) -> CheckResult:
     for outcome in (FAILED, WARNED):
         bad = [each for each in found if each.outcome == outcome]
         if bad:
-            return Result(type_name, check, outcome, _few([each.reason for each in bad]), bad[0].where)
+            return CheckResult(type_name, check, outcome, _few([each.reason for each in bad]), bad[0].where)
     untried = [each.reason for each in found if each.outcome == NOT_TRIED]
     if len(untried) == len(found):
-        return Result(type_name, check, NOT_TRIED, 'no property is update_allowed' if not found else
-                      untried[0].partition(': ')[2] if check == CRASH else '; '.join(untried))
-    return Result(type_name, check, PASSED, f'not tried: {"; ".join(untried)}' if untried else '')
+        return CheckResult(type_name, check, NOT_TRIED, 'no property is update_allowed' if not found else
+                           untried[0].partition(': ')[2] if check == CRASH else '; '.join(untried))
+    return CheckResult(type_name, check, PASSED, f'not tried: {"; ".join(untried)}' if untried else '')

@@ -104,7 +104,9 @@ def _options(given: tuple[tuple[str, object], ...]) -> cfg.ConfigOpts:
     return conf
 
 
-class Wanted:
+class AllEvents:
+    """The arguments of a list of events without end, in their order."""
+
     limit = marker = None
     sort_keys = ()
     sort_dir = 'asc'
@@ -255,13 +257,13 @@ class Cluster:
                                .order_by(stack.c.created_at.desc())).scalar()
         return None if found is None else str(found)
 
-    def row(self, stack_id: str) -> stacks.Stack:
+    def row(self, stack_id: str) -> stacks.StoredStack:
         with self.database.reader() as tx:
             found = stacks.get(tx, stack_id, deleted=True)
         assert found is not None, f'there is no stack {stack_id}'
         return found
 
-    def settle(self, stack_id: str, limit: float = 4000.0) -> stacks.Stack:
+    def settle(self, stack_id: str, limit: float = 4000.0) -> stacks.StoredStack:
         """Runs until the stack's action has ended and no engine works on it; the stack's row."""
         seen = -1
 
@@ -299,4 +301,5 @@ class Cluster:
 
     def events(self, stack_id: str) -> list[tuple[object, ...]]:
         with self.database.reader() as tx:
-            return [(e.resource_name, e.action, e.status, e.reason) for e in events.page(tx, [stack_id], Wanted())]
+            return [(e.resource_name, e.action, e.status, e.reason) for e in
+                    events.page(tx, [stack_id], AllEvents())]

@@ -13,7 +13,7 @@ from heatlite.testing import changes, clouds, lives, modules, schemas
 from heatlite.testing import examples as example_files
 from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example, Examples
-from heatlite.testing.report import FAILED, PASSED, Result
+from heatlite.testing.report import FAILED, PASSED, CheckResult
 
 LOADING = 'loading'
 LIFE = (LOADING, *schemas.CHECKS, *lives.CHECKS)
@@ -24,7 +24,7 @@ CHECKS = (*LIFE, *changes.CHECKS)
 class Kit:
     """One plug-in, with its examples."""
 
-    plugin: modules.Plugin
+    plugin: modules.LoadedPlugin
     groups: tuple[Examples, ...]            # each with a cloud of its own
 
     @property
@@ -33,13 +33,13 @@ class Kit:
         return {name: kind for name, kind in self.plugin.found.types.items() if isinstance(kind, type)}
 
     @property
-    def failures(self) -> list[plugin_loading.Failure]:
+    def failures(self) -> list[plugin_loading.LoadFailure]:
         """What could not be loaded; that there is no type at all, too."""
         if not self.types and not self.plugin.found.failures:
-            return [plugin_loading.Failure(self.plugin.path.name, str(self.plugin.path), (), 'it defines no types')]
+            return [plugin_loading.LoadFailure(self.plugin.path.name, str(self.plugin.path), (), 'it defines no types')]
         return self.plugin.found.failures
 
-    def register(self, types: registry.Registry) -> None:
+    def register(self, types: registry.TypeRegistry) -> None:
         """As an engine does when it loads the plug-in."""
         for name, value in self.plugin.found.types.items():
             types.register(name, value)
@@ -49,11 +49,11 @@ class Kit:
     def example(self, type_name: str) -> tuple[Examples, Example] | None:
         return next(((group, group.types[type_name]) for group in self.groups if type_name in group.types), None)
 
-    def run(self, crash_every: int = 1) -> Iterator[Result]:
+    def run(self, crash_every: int = 1) -> Iterator[CheckResult]:
         """Every result, type by type. `crash_every`: which of the points an engine is killed at; 0: none."""
         for failure in self.failures:
             for name in failure.types or (failure.name,):
-                yield Result(name, LOADING, FAILED, failure.error, failure.file)
+                yield CheckResult(name, LOADING, FAILED, failure.error, failure.file)
         with self.clouds() as cloud_of:
             for name in self.types:
                 yield from self.check(name, cloud_of(name), crash_every)
@@ -76,17 +76,17 @@ class Kit:
 
             yield cloud_of
 
-    def check(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[Result]:
+    def check(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[CheckResult]:
         """All checks of one type."""
         yield from self.life(type_name, cloud, crash_every)
         group, example = self.example(type_name) or (Examples(), None)
         yield from changes.run(type_name, self.types[type_name], example, cloud, self.register, crash_every,
                                group.named)
 
-    def life(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[Result]:
+    def life(self, type_name: str, cloud: Cloud | None, crash_every: int) -> Iterator[CheckResult]:
         """Those of LIFE: all but the changes of single properties."""
         kind = self.types[type_name]
-        yield Result(type_name, LOADING, PASSED)
+        yield CheckResult(type_name, LOADING, PASSED)
         yield from schemas.run(type_name, kind)
         found = self.example(type_name)
         yield from lives.run(type_name, kind, found[1] if found else None, cloud, self.register, crash_every)

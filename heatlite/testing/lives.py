@@ -14,10 +14,10 @@ from operator import methodcaller
 from heatlite.common import exception
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.testing.clouds import Cloud
 from heatlite.testing.examples import Example
-from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, Result
+from heatlite.testing.report import FAILED, NOT_TRIED, PASSED, WARNED, CheckResult
 from heatlite.testing.scenario import ResourceScenario
 
 Said = tuple[str, str] | tuple[str, str, str]
@@ -27,7 +27,7 @@ MOST_POINTS = 400                           # a type with more commits and calls
 MOST_SHOWN = 3                               # of points at which something went wrong
 
 
-class Broken(Exception):
+class UnmetCondition(Exception):
     """The thing is not as the next check needs it; the text says why."""
 
 
@@ -44,7 +44,7 @@ class Life:
     def create(self) -> Said:
         failure = self.scenario.put(self.given)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
         (_action, _status, physical_id), = self.scenario.rows()
         if physical_id is None:
             return WARNED, 'it has no physical id: handle_create should call resource_id_set'
@@ -79,7 +79,7 @@ class Life:
             writes, events, rows = self.scenario.writes(), self.scenario.events(), self.scenario.rows()
             failure = self.scenario.put(self.given, converge=real)
             if failure is not None:
-                raise Broken(failure)
+                raise UnmetCondition(failure)
             what = 'the real thing, which was not changed' if real else 'its own definition'
             if self.scenario.writes() != writes:
                 written = ', '.join(self.scenario.calls.writes[writes:][:MOST_SHOWN])
@@ -102,7 +102,7 @@ class Life:
             named = ', '.join(change)
             for name in change:
                 if name not in self.kind.properties_schema:
-                    raise Broken(f'{name} is no property')
+                    raise UnmetCondition(f'{name} is no property')
             before, writes = self.scenario.rows()[0][2], self.scenario.writes()
             self._change(change, named)
             if len(self.scenario.rows()) != 1 or self.scenario.rows()[0][2] != before:
@@ -133,10 +133,10 @@ class Life:
     def delete(self) -> Said:
         failure = self.scenario.put(None)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
         left = self.scenario.new_things()
         if left:
-            raise Broken(f'left behind: {_few(left)}')
+            raise UnmetCondition(f'left behind: {_few(left)}')
         if left is None and self.kind.default_client_name:
             return PASSED, 'what is left behind is unknown'
         return PASSED, ''
@@ -146,7 +146,7 @@ class Life:
         self.scenario.delete_behind_our_back()
         failure = self.scenario.put(None)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
         return PASSED, ''
 
     # --- killed -------------------------------------------------------------------------------------------
@@ -211,7 +211,7 @@ class Life:
         failure = self.scenario.put(wanted)
         points = chaos.end()
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
         if wanted is not None:
             self._made = len(self.scenario.new_things() or ())
         if len(points) > MOST_POINTS:
@@ -263,19 +263,19 @@ class Life:
         wanted = {name: value for name, value in wanted.items() if value is not None}
         failure = self.scenario.put(wanted)
         if failure is not None:
-            raise Broken(f'{named}: {failure}')
+            raise UnmetCondition(f'{named}: {failure}')
         self.given = wanted
 
     def _restore(self) -> None:
         """It is there again, as last given."""
         failure = self.scenario.put(self.given)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
 
     def _gone(self) -> None:
         failure = self.scenario.put(None)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
 
     def _surplus(self, expected: int | None = None) -> str:
         """What there is beyond the things of one, '' for nothing."""
@@ -288,7 +288,7 @@ class Life:
         """What is left behind now was reported, and is no surplus of the next run."""
         failure = self.scenario.put(None)
         if failure is not None:
-            raise Broken(failure)
+            raise UnmetCondition(failure)
         self.scenario.before = self.scenario.things()
 
     def _place(self, change: Mapping[str, object]) -> str:
@@ -308,11 +308,11 @@ CHECKS: Mapping[str, Callable[[Life], Said]] = {
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,
-        register: Callable[[Registry], None], crash_every: int) -> Iterator[Result]:
+        register: Callable[[TypeRegistry], None], crash_every: int) -> Iterator[CheckResult]:
     """The result of each check. `cloud` None with an example: it could not be started."""
     if example is None or cloud is None:
         for check in CHECKS:
-            yield Result(type_name, check, NOT_TRIED, 'no example')
+            yield CheckResult(type_name, check, NOT_TRIED, 'no example')
         return
     with ResourceScenario(type_name, example, cloud, register) as scenario:
         broken = _attempt(scenario.prepare)
@@ -322,14 +322,14 @@ def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cl
         life = Life(scenario, kind, crash_every)
         for check, method in CHECKS.items():
             if broken is not None:
-                yield Result(type_name, check, NOT_TRIED, broken)
+                yield CheckResult(type_name, check, NOT_TRIED, broken)
                 continue
             try:
                 outcome, reason, *where = method(life)
-                yield Result(type_name, check, outcome, reason, *where)
+                yield CheckResult(type_name, check, outcome, reason, *where)
             except Exception as error:          # Broken, a refusal by the API, an engine that hangs
-                reason = str(error) if isinstance(error, Broken) else f'{type(error).__name__}: {error}'
-                yield Result(type_name, check, FAILED, reason)
+                reason = str(error) if isinstance(error, UnmetCondition) else f'{type(error).__name__}: {error}'
+                yield CheckResult(type_name, check, FAILED, reason)
                 broken = f'"{check}" failed'
         if broken is None:
             scenario.clear()
@@ -342,6 +342,6 @@ def _attempt(act: Callable[[], str | None]) -> str | None:
         return f'{type(error).__name__}: {error}'
 
 
-def _not_tried(type_name: str, reason: str) -> Iterator[Result]:
+def _not_tried(type_name: str, reason: str) -> Iterator[CheckResult]:
     for place, check in enumerate(CHECKS):
-        yield Result(type_name, check, NOT_TRIED if place else FAILED, reason)
+        yield CheckResult(type_name, check, NOT_TRIED if place else FAILED, reason)

@@ -10,14 +10,14 @@ from heatlite.engine.types import plugin_loading
 
 
 @dataclass(frozen=True)
-class Plugin:
+class LoadedPlugin:
     """What a path holds. `found`: types and constraints by name, and what could not be loaded."""
 
     path: Path
-    found: plugin_loading.Found
+    found: plugin_loading.PluginDefinitions
 
 
-def load(path: Path) -> Plugin:
+def load(path: Path) -> LoadedPlugin:
     """A folder as a whole; of the folder of a file, or of a package, that one. Raises FileNotFoundError.
 
     Read anew, from this folder first: another path may hold a module of the same name.
@@ -28,7 +28,7 @@ def load(path: Path) -> Plugin:
     folder, only = (path, None) if path.is_dir() and not is_package(path) else (path.parent, path.name)
     package = plugins.__path__
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
-    return Plugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.Found()))
+    return LoadedPlugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.PluginDefinitions()))
 
 
 def is_package(path: Path) -> bool:

@@ -17,12 +17,12 @@ from heatlite.testing import crash
 if TYPE_CHECKING:
     from _pytest._code.code import TerminalRepr, TracebackStyle
 
-    from heatlite.engine.types.plugin_loading import Failure
+    from heatlite.engine.types.plugin_loading import LoadFailure
     from heatlite.testing.clouds import Cloud
     from heatlite.testing.kit import Kit
-    from heatlite.testing.report import Result
+    from heatlite.testing.report import CheckResult
 
-RESULTS: pytest.StashKey[list[Result]] = pytest.StashKey()
+RESULTS: pytest.StashKey[list[CheckResult]] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,8 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     for path in config.option.heatlite_plugin:
-        plugin = Plugin.from_parent(session, name=str(path), path=config.invocation_params.dir / path,
-                                    nodeid=str(path))
+        plugin = PluginCollector.from_parent(session, name=str(path), path=config.invocation_params.dir / path,
+                                             nodeid=str(path))
         found = list(plugin.collect())
         config.hook.pytest_collectreport(report=pytest.CollectReport(plugin.nodeid, 'passed', None, [*found]))
         items += found
@@ -60,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.write_line(line)
 
 
-class Plugin(pytest.Collector):
+class PluginCollector(pytest.Collector):
     """One PATH. Its clouds run while its types are checked."""
 
     kit: Kit
@@ -76,7 +76,7 @@ class Plugin(pytest.Collector):
         self._stack = ExitStack()
         self._cloud_of: Callable[[str], Cloud | None] | None = None
         for failure in self.kit.failures:
-            yield Broken.from_parent(self, name=f'{failure.name}::loading', failure=failure)
+            yield BrokenItem.from_parent(self, name=f'{failure.name}::loading', failure=failure)
         for name in self.kit.types:
             yield from Type.from_parent(self, name=name).collect()
 
@@ -90,24 +90,24 @@ class Plugin(pytest.Collector):
 class Type(pytest.Collector):
     """All checks of a type share one life, which begins with the first of them."""
 
-    _results: dict[str, Result] | None = None
+    _results: dict[str, CheckResult] | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
         from heatlite.testing import kit
         for check in kit.CHECKS:
-            yield Check.from_parent(self, name=check)
+            yield CheckItem.from_parent(self, name=check)
 
-    def result(self, check: str) -> Result:
+    def result(self, check: str) -> CheckResult:
         if self._results is None:
             plugin = self.parent
-            assert isinstance(plugin, Plugin)
+            assert isinstance(plugin, PluginCollector)
             found = list(plugin.kit.check(self.name, plugin.cloud_of(self.name), self.config.option.heatlite_crash))
             self._results = {each.check: each for each in found}
             self.config.stash[RESULTS].extend(found)
         return self._results[check]
 
 
-class Check(pytest.Item):
+class CheckItem(pytest.Item):
     def runtest(self) -> None:
         from heatlite.testing import report
         parent = self.parent
@@ -115,7 +115,7 @@ class Check(pytest.Item):
         result = parent.result(self.name)
         match result.outcome:
             case report.FAILED:
-                raise Diagnostic(str(result))
+                raise CheckFailed(str(result))
             case report.NOT_TRIED:
                 pytest.skip(f'not tried: {result.reason}')
             case report.WARNED:
@@ -123,16 +123,16 @@ class Check(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException],
                      style: TracebackStyle | None = None) -> str | TerminalRepr:
-        return str(excinfo.value) if isinstance(excinfo.value, Diagnostic) else super().repr_failure(excinfo, style)
+        return str(excinfo.value) if isinstance(excinfo.value, CheckFailed) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, None, str]:
         return self.path, None, f'{self.parent.name if self.parent else ""}, {self.name}'
 
 
-class Broken(pytest.Item):
+class BrokenItem(pytest.Item):
     """A module, or a type in it, that cannot be loaded."""
 
-    def __init__(self, failure: Failure, *, name: str, parent: pytest.Collector) -> None:
+    def __init__(self, failure: LoadFailure, *, name: str, parent: pytest.Collector) -> None:
         super().__init__(name, parent=parent)
         self._failure = failure
 
@@ -140,9 +140,9 @@ class Broken(pytest.Item):
         from heatlite.testing import kit, report
         failure = self._failure
         self.config.stash[RESULTS].extend(
-            report.Result(name, kit.LOADING, report.FAILED, failure.error, failure.file)
+            report.CheckResult(name, kit.LOADING, report.FAILED, failure.error, failure.file)
             for name in failure.types or (failure.name,))
-        raise Diagnostic(str(failure))
+        raise CheckFailed(str(failure))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: object = None) -> str:
         return str(excinfo.value)
@@ -151,5 +151,5 @@ class Broken(pytest.Item):
         return self.path, None, self.name
 
 
-class Diagnostic(Exception):
+class CheckFailed(Exception):
     """What a check has to say; shown without a traceback."""

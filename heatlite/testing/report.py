@@ -11,7 +11,7 @@ SIGNS = {PASSED: 'ok', FAILED: 'FAIL', WARNED: 'warn', NOT_TRIED: '-'}
 
 
 @dataclass(frozen=True)
-class Result:
+class CheckResult:
     """What one check said of one type. `where`: FILE:LINE, if there is a place to look at."""
 
     type_name: str
@@ -25,9 +25,9 @@ class Result:
         return f'{self.type_name}, {self.check}: {place}{self.reason}'
 
 
-def table(results: Sequence[Result], checks: Sequence[str]) -> list[str]:
+def table(results: Sequence[CheckResult], checks: Sequence[str]) -> list[str]:
     """Lines: types down, checks across (by number, explained above), reasons below, sums at the end."""
-    by_type: dict[str, dict[str, Result]] = {}
+    by_type: dict[str, dict[str, CheckResult]] = {}
     for each in results:
         by_type.setdefault(each.type_name, {})[each.check] = each
     width = max([len(name) for name in by_type] + [4])
@@ -44,16 +44,16 @@ def table(results: Sequence[Result], checks: Sequence[str]) -> list[str]:
     return [*lines, '', sums(results)]
 
 
-def _told(results: Iterable[Result]) -> list[str]:
+def _told(results: Iterable[CheckResult]) -> list[str]:
     """One line for each reason of a type, whichever checks it concerns."""
     grouped: dict[tuple[str, str, str], list[str]] = {}
     for each in results:
         grouped.setdefault((each.type_name, each.where, each.reason), []).append(each.check)
-    return [str(Result(name, ', '.join(checks), '', reason, where))
+    return [str(CheckResult(name, ', '.join(checks), '', reason, where))
             for (name, where, reason), checks in grouped.items()]
 
 
-def _not_tried(results: Iterable[Result]) -> list[str]:
+def _not_tried(results: Iterable[CheckResult]) -> list[str]:
     """One line for each reason, with the checks and the types or, of many, their number."""
     types: dict[tuple[str, str], list[str]] = {}
     for each in results:
@@ -69,7 +69,7 @@ def _rows_of(items: Sequence[tuple[int, str]], length: int) -> list[Sequence[tup
     return [items[start:start + length] for start in range(0, len(items), length)]
 
 
-def sums(results: Sequence[Result]) -> str:
+def sums(results: Sequence[CheckResult]) -> str:
     """`41 passed, 2 failed, 0 warned, 7 not tried: 5 types`"""
     counts = {outcome: sum(each.outcome == outcome for each in results) for outcome in OUTCOMES}
     types = len({each.type_name for each in results})

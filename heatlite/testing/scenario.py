@@ -10,7 +10,7 @@ from heatlite.db import plans, resources
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.resource import Resource
 from heatlite.engine.service import EngineService
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 from heatlite.testing.calls import Calls
@@ -51,7 +51,7 @@ def replaceable(kind: type[Resource], names: set[str]) -> type[Resource]:
 class ResourceScenario:
     """`with ResourceScenario(...) as scenario`: the engines are up; `prepare()` makes the example's `needs`."""
 
-    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[Registry], None],
+    def __init__(self, type_name: str, example: Example, cloud: Cloud, register: Callable[[TypeRegistry], None],
                  **options: Any) -> None:
         """`register(registry)`: adds the types that are checked. `options`: of the engines, as those of Cluster."""
         self.type_name, self.example, self.cloud = type_name, example, cloud
@@ -69,7 +69,7 @@ class ResourceScenario:
         runtimes.use(Running(self.cluster.universe))
         self._watched = self.calls.watched()
 
-    def _register(self, register: Callable[[Registry], None], service: EngineService) -> None:
+    def _register(self, register: Callable[[TypeRegistry], None], service: EngineService) -> None:
         register(service.registry)
         for entry in self.example.needs.values():
             kind = service.registry.resolve(entry['type'], IT)

@@ -14,7 +14,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.translation import TranslationRule
 from heatlite.engine.types import source_lines
 from heatlite.language.constraints import Constraint, CustomConstraint
-from heatlite.testing.report import FAILED, PASSED, Result
+from heatlite.testing.report import FAILED, PASSED, CheckResult
 
 Diagnostic = tuple[str, str]
 """(FILE:LINE or nothing, what is wrong)"""
@@ -193,12 +193,12 @@ CHECKS = {'properties': check_properties, 'attributes': check_attributes, 'metho
           'translation': check_translation, 'support': check_support}
 
 
-def run(type_name: str, kind: type[Resource]) -> Iterator[Result]:
+def run(type_name: str, kind: type[Resource]) -> Iterator[CheckResult]:
     """The result of each check; of several complaints all, the first place."""
     for check, complain in CHECKS.items():
         found = list(complain(kind))
         if found:
             reason = '; '.join([found[0][1], *(f'{where}: {text}' if where else text for where, text in found[1:])])
-            yield Result(type_name, check, FAILED, reason, found[0][0])
+            yield CheckResult(type_name, check, FAILED, reason, found[0][0])
         else:
-            yield Result(type_name, check, PASSED)
+            yield CheckResult(type_name, check, PASSED)

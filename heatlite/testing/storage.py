@@ -1,8 +1,8 @@
 """The databases of a simulation: real ones, whose statements give way and whose locks are waited for in virtual time.
 
-`SqliteFile` is a file of the simulation's own. `Server` is a database on MariaDB or PostgreSQL, where writers exclude
-each other by row: a statement that needs a lock held by another transaction is refused by the server at once, and
-executed again once a transaction has ended.
+`SqliteFile` is a file of the simulation's own. `DatabaseServer` is a database on MariaDB or PostgreSQL, where writers
+exclude each other by row: a statement that needs a lock held by another transaction is refused by the server at once,
+and executed again once a transaction has ended.
 """
 
 from __future__ import annotations
@@ -266,7 +266,7 @@ def _fresh_file(folder: Path) -> str:
 
 # --- a server ------------------------------------------------------------------------------------------------
 
-class Server:
+class DatabaseServer:
     """A database on a server, which this simulation has for itself; it is emptied at the beginning."""
 
     def __init__(self, universe: Universe, url: str) -> None:
@@ -311,7 +311,7 @@ class Server:
         return True
 
 
-class Cursor(Protocol):
+class DriverCursor(Protocol):
     """What is used of a cursor of a driver."""
 
     @property
@@ -321,7 +321,7 @@ class Cursor(Protocol):
 
     def executemany(self, statement: str, parameters: object, /) -> object: ...
 
-    def __enter__(self) -> Cursor: ...
+    def __enter__(self) -> DriverCursor: ...
 
     def __exit__(self, *error: object) -> object: ...
 
@@ -329,7 +329,7 @@ class Cursor(Protocol):
 class DriverConnection(Protocol):
     """What is used of a connection of a driver."""
 
-    def cursor(self) -> Cursor: ...
+    def cursor(self) -> DriverCursor: ...
 
     def commit(self) -> object: ...
 
@@ -337,7 +337,7 @@ class DriverConnection(Protocol):
 class ServerDatabase(SimDatabase):
     """On MariaDB or PostgreSQL. A statement waits in virtual time for locks that other transactions hold."""
 
-    def __init__(self, server: Server, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
+    def __init__(self, server: DatabaseServer, url: str, runtime: SimulatedRuntime, chaos: Visits, seal: Seal | None,
                  seal_sources: bool = True) -> None:
         super().__init__(url, runtime, chaos, seal, seal_sources)
         self._server = server
@@ -364,7 +364,7 @@ class ServerDatabase(SimDatabase):
         self._server.has_ended()
 
     def _do_not_wait(self, connection: DriverConnection, _record: object) -> None:
-        """Locks, and transactions without a statement, are waited for in virtual time only (`Server.wait`)."""
+        """Locks, and transactions without a statement, are waited for in virtual time only (`DatabaseServer.wait`)."""
         with connection.cursor() as cursor:
             if self.dialect == 'mysql':
                 cursor.execute('SET SESSION innodb_lock_wait_timeout = 0, SESSION idle_transaction_timeout = 0')
@@ -372,15 +372,16 @@ class ServerDatabase(SimDatabase):
                 cursor.execute("SET lock_timeout = '1ms'; SET idle_in_transaction_session_timeout = 0")
         connection.commit()
 
-    def _execute(self, cursor: Cursor, statement: str, parameters: object, context: ExecutionContext) -> bool:
+    def _execute(self, cursor: DriverCursor, statement: str, parameters: object, context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.execute(statement, parameters))
         return True
 
-    def _execute_many(self, cursor: Cursor, statement: str, parameters: object, context: ExecutionContext) -> bool:
+    def _execute_many(self, cursor: DriverCursor, statement: str, parameters: object,
+                      context: ExecutionContext) -> bool:
         self._until_free(cursor, context, lambda: cursor.executemany(statement, parameters))
         return True
 
-    def _until_free(self, cursor: Cursor, context: ExecutionContext, execute: Callable[[], object]) -> None:
+    def _until_free(self, cursor: DriverCursor, context: ExecutionContext, execute: Callable[[], object]) -> None:
         """Executes a statement, again for as long as it needs a lock that another transaction holds."""
         tx = context.root_connection
         end = self.runtime.universe.time + LOCK_WAIT

@@ -13,8 +13,8 @@ from heatlite.common import exception, health
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import project_cells, sync
 from heatlite.db.connection import Database
-from heatlite.db.moving import Move, Pace
-from heatlite.db.project_cells import HOME, Place
+from heatlite.db.moving import CellMove, MoveDelays
+from heatlite.db.project_cells import HOME, ProjectPlace
 from heatlite.rpc.cells import Cell
 from tests.api import in_process, rows
 from tests.api.in_process import OTHER, PROJECT, ask
@@ -60,7 +60,7 @@ class World:
         self.api = self.another_api()
 
     def move(self, target):
-        Move({HOME: self.home, 'east': self.east}, PROJECT, target, GreenRuntime(), Pace(0.0, 0.0)).run()
+        CellMove({HOME: self.home, 'east': self.east}, PROJECT, target, GreenRuntime(), MoveDelays(0.0, 0.0)).run()
         self.api = self.another_api()
 
     def read(self, url, **more):
@@ -101,7 +101,7 @@ def no_patience(monkeypatch):
 
 @pytest.mark.parametrize(('method', 'url'), CHANGES)
 def test_while_a_project_is_moved_changes_wait_and_are_refused_then_and_reads_are_not(world, no_patience, method, url):
-    world.put(Place(HOME, 'east'))
+    world.put(ProjectPlace(HOME, 'east'))
     body = {'suspend': None} if url.endswith('actions') else {'stack_name': 'n', 'template': {}}
     body = None if method == 'DELETE' else body
     answer = ask(world.api, method, url, body)
@@ -114,14 +114,14 @@ def test_while_a_project_is_moved_changes_wait_and_are_refused_then_and_reads_ar
 
 def test_a_change_that_waits_is_carried_out_in_the_new_cell(world):
     """A signal is often sent only once."""
-    world.put(Place(HOME, 'east'))
+    world.put(ProjectPlace(HOME, 'east'))
     runtime, answers = GreenRuntime(), []
     api = world.api
     for url in (WEB, f'/v1/{PROJECT}/stacks/batch/{rows.BATCH}'):
         runtime.spawn(lambda url=url: answers.append(ask(api, 'DELETE', url).status_int))
     runtime.sleep(0.01)
     assert not answers
-    Move({HOME: world.home, 'east': world.east}, PROJECT, 'east', runtime, Pace(0.0, 0.0)).run()
+    CellMove({HOME: world.home, 'east': world.east}, PROJECT, 'east', runtime, MoveDelays(0.0, 0.0)).run()
     while len(answers) < 2:
         runtime.sleep(0.05)
     assert answers == [204, 204]
@@ -153,7 +153,7 @@ def test_an_engine_that_knows_of_the_move_has_the_api_read_the_map_again(world, 
     world.engines[HOME].call = refuse
     api = world.api
     assert ask(api, 'DELETE', WEB).status_int == 503
-    Move({HOME: world.home, 'east': world.east}, PROJECT, 'east', GreenRuntime(), Pace(0.0, 0.0)).run()
+    CellMove({HOME: world.home, 'east': world.east}, PROJECT, 'east', GreenRuntime(), MoveDelays(0.0, 0.0)).run()
     assert ask(api, 'DELETE', WEB).status_int == 204
     assert world.engines['east'].asked
 
@@ -204,7 +204,7 @@ def test_administrators_find_stacks_of_all_cells_and_name_a_cell_for_lists(world
         listed = world.read(f'/v1/{OTHER}/stacks', headers={'X-Heatlite-Cell': cell}, **admin)
         assert {each['stack_name'] for each in listed[1]['stacks']} >= names, cell
     assert world.read(f'/v1/{OTHER}/stacks', headers={'X-Heatlite-Cell': 'west'}, **admin)[0] == 400
-    world.put(Place('east', HOME))
+    world.put(ProjectPlace('east', HOME))
     assert ask(world.api, 'DELETE', found, **admin).status_int == 503
 
 
@@ -222,7 +222,7 @@ def test_a_list_of_all_projects_needs_the_name_of_a_cell(world, tmp_path):
 
 
 def test_a_cell_that_is_not_configured_is_no_reason_for_a_404(world):
-    world.put(Place('west'))
+    world.put(ProjectPlace('west'))
     assert world.read(WEB)[0] == 503
 
 

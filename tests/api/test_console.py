@@ -220,6 +220,6 @@ def test_a_keystone_that_is_away(database):
 
 def test_logins_at_once_are_bounded(behind, keystone, monkeypatch):
     monkeypatch.setattr(identity, 'AT_ONCE', 0)
-    app = identity.Identity(f'http://127.0.0.1:{keystone.server_port}')
+    app = identity.IdentityService(f'http://127.0.0.1:{keystone.server_port}')
     with pytest.raises(exception.HTTPServiceUnavailable):
         app._ask('GET', '/auth/projects')

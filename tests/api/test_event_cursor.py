@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heatlite.api import event_cursor
-from heatlite.api.event_cursor import GAP_TIMEOUT, MOST_SPANS, Cursor
+from heatlite.api.event_cursor import GAP_TIMEOUT, MOST_SPANS, EventCursor
 
 
 def read(cursor, visible, now):
@@ -26,7 +26,7 @@ def read(cursor, visible, now):
 
 
 def test_a_number_that_appears_late_is_read():
-    cursor = Cursor([1, 2], 0.0)
+    cursor = EventCursor([1, 2], 0.0)
     assert read(cursor, {1, 2, 5, 6}, 1.0) == [(5, 2), (6, 2)]
     assert read(cursor, {1, 2, 4, 5, 6}, 2.0) == [(4, 2)]
     assert read(cursor, {1, 2, 3, 4, 5, 6}, 3.0) == [(3, 6)]
@@ -34,19 +34,19 @@ def test_a_number_that_appears_late_is_read():
 
 
 def test_a_number_that_never_appears_is_forgotten():
-    cursor = Cursor([], 0.0)
+    cursor = EventCursor([], 0.0)
     read(cursor, {1, 3}, 0.0)
     assert (cursor.floor, cursor.wanted(GAP_TIMEOUT - 1)) == (1, [(2, 2)])
     assert (cursor.wanted(GAP_TIMEOUT), cursor.floor) == ([], 3)
 
 
 def test_transactions_that_run_while_the_reader_begins_are_waited_for():
-    cursor = Cursor([3, 4, 7], 0.0)
+    cursor = EventCursor([3, 4, 7], 0.0)
     assert read(cursor, {3, 4, 6, 7}, 1.0) == [(6, 4)]
 
 
 def test_many_spans_are_asked_for_as_one():
-    cursor = Cursor([1], 0.0)
+    cursor = EventCursor([1], 0.0)
     cursor.pass_over(range(3, 3 + 2 * MOST_SPANS + 2, 2), 0.0)
     assert cursor.wanted(1.0) == [(2, 2 * MOST_SPANS + 2)]
     assert cursor.missing([2, 3, 4]) == [2, 4]
@@ -54,7 +54,7 @@ def test_many_spans_are_asked_for_as_one():
 
 def test_the_number_of_spans_is_bounded(monkeypatch):
     monkeypatch.setattr(event_cursor, 'MOST_MISSING', 3)
-    cursor = Cursor([1], 0.0)
+    cursor = EventCursor([1], 0.0)
     cursor.pass_over([3, 5, 7, 9, 11], 0.0)
     assert cursor.missing(range(12)) == [6, 8, 10]
 
@@ -66,7 +66,7 @@ def test_nothing_is_skipped_nothing_is_read_twice_and_every_floor_is_safe(seed, 
     the floor that it got last, with another cursor, has seen everything."""
     randomness = random.Random(seed)
     running, visible, ever, number, now = [], set(), set(), 1, 0.0
-    cursor, handed = Cursor([], 0.0), []
+    cursor, handed = EventCursor([], 0.0), []
     for _round in range(30):
         for _begun in range(randomness.randrange(3)):
             size = randomness.randrange(1, 4)
@@ -90,6 +90,6 @@ def test_nothing_is_skipped_nothing_is_read_twice_and_every_floor_is_safe(seed, 
 
 @pytest.mark.parametrize('number, left', [(3, [4, 5]), (4, [3, 5]), (5, [3, 4])])
 def test_a_span_is_cut_where_a_number_is_read(number, left):
-    cursor = Cursor([1, 2, 6], 0.0)
+    cursor = EventCursor([1, 2, 6], 0.0)
     cursor.fill(number)
     assert cursor.missing(range(8)) == left

@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.api import event_hub
-from heatlite.api.event_hub import Bounds, Hub, Scope
+from heatlite.api.event_hub import EventStreamBounds, Hub, StreamScope
 from heatlite.common import exception, metrics
 from heatlite.db import tables
 from heatlite.db.connection import Database
@@ -42,7 +42,7 @@ def api(database):
 @pytest.fixture
 def hub(database):
     """A hub that looks when the test says so, in the test's time."""
-    made = Hub(database, Bounds(), Clock())
+    made = Hub(database, EventStreamBounds(), Clock())
     made._is_running = True
     return made
 
@@ -112,10 +112,10 @@ def test_an_event_as_it_is_sent(api, database):
 
 
 def test_a_project_hears_of_its_own_stacks_only(hub, database):
-    mine = listen(hub, Scope(PROJECT, project_id=PROJECT), render)
-    theirs = listen(hub, Scope(OTHER, project_id=OTHER), render)
-    tree = listen(hub, Scope(PROJECT, stack_id=rows.WEB), render)
-    inner = listen(hub, Scope(PROJECT, stack_id=rows.INNER), render)
+    mine = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
+    theirs = listen(hub, StreamScope(OTHER, project_id=OTHER), render)
+    tree = listen(hub, StreamScope(PROJECT, stack_id=rows.WEB), render)
+    inner = listen(hub, StreamScope(PROJECT, stack_id=rows.INNER), render)
     for each in (mine, theirs, tree, inner):
         assert next(each).startswith(b'retry')
     happen(database, rows.WEB, 'web-1')
@@ -131,7 +131,7 @@ def test_a_project_hears_of_its_own_stacks_only(hub, database):
 
 def test_a_client_resumes_where_it_was(hub, database, monkeypatch):
     monkeypatch.setattr(event_hub, 'PAGE', 2)
-    first = listen(hub, Scope(PROJECT, project_id=PROJECT), render)
+    first = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
     next(first)
     happen(database, rows.WEB, 'w1', 'w2', 'w3')
     while hub.look():
@@ -139,7 +139,7 @@ def test_a_client_resumes_where_it_was(hub, database, monkeypatch):
     received = parts(next(first))
     assert [each for _id, each in received] == ['w1', 'w2', 'w3']
     for place, (position, _uuid) in enumerate(received):
-        again = listen(hub, Scope(PROJECT, project_id=PROJECT), render, position)
+        again = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, position)
         next(again)
         happen(database, rows.WEB, f'later-{place}')
         expected = ['w1', 'w2', 'w3', *(f'later-{number}' for number in range(place))][place + 1:]
@@ -154,11 +154,11 @@ def test_a_client_resumes_where_it_was(hub, database, monkeypatch):
 def test_a_client_of_another_process_that_was_ahead_gets_nothing_twice(hub, database):
     """Its position is beyond what this process has read."""
     happen(database, rows.WEB, 'w1')
-    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render)
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
     happen(database, rows.WEB, 'w2', 'w3')
     with database.reader() as tx:
         w2 = tx.execute(sa.select(tables.event.c.id).where(tables.event.c.uuid == 'w2')).scalar_one()
-    ahead = listen(hub, Scope(PROJECT, project_id=PROJECT), render, w2)
+    ahead = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, w2)
     next(listener), next(ahead)
     hub.look()
     assert data(next(listener)) == ['w2', 'w3']
@@ -166,7 +166,7 @@ def test_a_client_of_another_process_that_was_ahead_gets_nothing_twice(hub, data
 
 
 def test_a_heartbeat_after_silence_and_an_end_when_the_token_expires(hub):
-    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render, seconds=20.0)
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, seconds=20.0)
     next(listener)
     hub.clock.seconds = 15.0
     assert next(listener) == b':\n\n'
@@ -177,7 +177,7 @@ def test_a_heartbeat_after_silence_and_an_end_when_the_token_expires(hub):
 
 def test_a_stream_ends_at_the_next_heartbeat_once_its_project_is_in_another_cell(hub):
     is_left = False
-    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render, is_left=lambda: is_left)
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, is_left=lambda: is_left)
     next(listener)
     hub.clock.seconds = 15.0
     assert next(listener) == b':\n\n'
@@ -193,7 +193,7 @@ def ended(reason):
 
 def test_a_slow_reader_is_bounded_and_loses_nothing(hub, database, monkeypatch):
     monkeypatch.setattr(event_hub, 'WAITING', 2)
-    slow = listen(hub, Scope(PROJECT, project_id=PROJECT), render)
+    slow = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
     next(slow)
     before = ended('slow')
     happen(database, rows.WEB, 'w1', 'w2', 'w3')
@@ -204,14 +204,14 @@ def test_a_slow_reader_is_bounded_and_loses_nothing(hub, database, monkeypatch):
     hub.look()                                           # there is room again, but w3 was not taken
     assert list(slow) == []                              # the stream ends; it resumes with the last id
     assert ended('slow') == before + 1
-    again = listen(hub, Scope(PROJECT, project_id=PROJECT), render, received[-1][0])
+    again = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, received[-1][0])
     next(again)
     assert data(next(again)) == ['w3', 'w4']
 
 
 def test_a_position_of_another_database_is_ignored(hub, database):
     """After a restore from a backup the clients' numbers are beyond those that exist."""
-    listener = listen(hub, Scope(PROJECT, project_id=PROJECT), render, 10 ** 17)
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, 10 ** 17)
     next(listener)
     happen(database, rows.WEB, 'w1')
     hub.look()
@@ -219,26 +219,26 @@ def test_a_position_of_another_database_is_ignored(hub, database):
 
 
 def test_the_number_of_listeners_is_bounded(database):
-    hub = Hub(database, Bounds(listeners=2, listeners_of_project=1), Clock())
+    hub = Hub(database, EventStreamBounds(listeners=2, listeners_of_project=1), Clock())
     hub._is_running = True
-    first, before = listen(hub, Scope('a', project_id='a'), render), ended('refused')
+    first, before = listen(hub, StreamScope('a', project_id='a'), render), ended('refused')
     with pytest.raises(exception.HTTPServiceUnavailable):
-        listen(hub, Scope('a', project_id='a'), render)
+        listen(hub, StreamScope('a', project_id='a'), render)
     assert ended('refused') == before + 1
-    listen(hub, Scope('b', project_id='b'), render)
+    listen(hub, StreamScope('b', project_id='b'), render)
     with pytest.raises(exception.HTTPServiceUnavailable):
-        listen(hub, Scope('c', project_id='c'), render)
+        listen(hub, StreamScope('c', project_id='c'), render)
     first.close()
     first.close()
-    listen(hub, Scope('a', project_id='a'), render)
+    listen(hub, StreamScope('a', project_id='a'), render)
     assert hub.count == 2
 
 
 def test_other_servers_have_few_threads_for_streams(hub):
     """They do not say when they stop."""
-    streams = [hub.listen(Scope('a', project_id='a'), render) for _number in range(2)]
+    streams = [hub.listen(StreamScope('a', project_id='a'), render) for _number in range(2)]
     with pytest.raises(exception.HTTPServiceUnavailable):
-        hub.listen(Scope('b', project_id='b'), render)
+        hub.listen(StreamScope('b', project_id='b'), render)
     next(streams[0])
     hub.clock.seconds = event_hub.THREAD_SECONDS
     assert list(streams[0]) == []
@@ -246,7 +246,7 @@ def test_other_servers_have_few_threads_for_streams(hub):
 
 def test_streams_end_when_their_server_stops(hub):
     stopping = []
-    listener = listen(hub, Scope('a', project_id='a'), render, is_stopping=lambda: bool(stopping))
+    listener = listen(hub, StreamScope('a', project_id='a'), render, is_stopping=lambda: bool(stopping))
     next(listener)
     stopping.append(True)
     assert list(listener) == []
@@ -254,7 +254,7 @@ def test_streams_end_when_their_server_stops(hub):
 
 def test_one_statement_serves_all_listeners(hub, database):
     for _number in range(50):
-        listen(hub, Scope(PROJECT, project_id=PROJECT), render)
+        listen(hub, StreamScope(PROJECT, project_id=PROJECT), render)
     happen(database, rows.WEB, 'w1')
     statements = []
     sa.event.listen(database._reading, 'before_cursor_execute', lambda *args: statements.append(args[2]))

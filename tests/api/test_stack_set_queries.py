@@ -2,7 +2,7 @@
 
 import pytest
 
-from heatlite.api.stack_set_queries import Places, members
+from heatlite.api.stack_set_queries import RegionsAndProjects, members
 from heatlite.common import exception
 from heatlite.rpc import messages
 
@@ -19,7 +19,7 @@ def found(query, regions=REGIONS, projects=PROJECTS):
         asked.append(wanted)
         return projects
 
-    return members(query, Places(lambda: regions, ask)), asked
+    return members(query, RegionsAndProjects(lambda: regions, ask)), asked
 
 
 def test_regions():

@@ -39,7 +39,8 @@ def test_each_metric_is_documented_with_its_kind_and_labels():
     assert len(made) == len(list(metrics.registry.collect()))
 
 
-@pytest.mark.parametrize('policy', [found for found in vars(retries).values() if isinstance(found, retries.Policy)],
+@pytest.mark.parametrize('policy',
+                         [found for found in vars(retries).values() if isinstance(found, retries.RetryPolicy)],
                          ids=lambda policy: policy.kind)
 def test_each_kind_of_retry_is_documented(policy):
     assert f'\n``{policy.kind}`` ' in PAGE

@@ -11,7 +11,7 @@ import json
 import pytest
 
 from heatlite.authoring import checking
-from heatlite.authoring.reading import Reading
+from heatlite.authoring.reading import FileReader
 from heatlite.language import rules
 from tests.architecture import source
 from tests.language import engine_driver, run_cases
@@ -52,7 +52,7 @@ def linted(tmp_path, case):
         environments.append(str(tmp_path / 'env-of-case.yaml'))
         (tmp_path / 'env-of-case.yaml').write_text(
             case['env'] if isinstance(case['env'], str) else json.dumps(case['env']))
-    return checking.check(str(main), environments, case.get('params'), notes=True, reading=Reading())
+    return checking.check(str(main), environments, case.get('params'), notes=True, reading=FileReader())
 
 
 @pytest.fixture(scope='module')

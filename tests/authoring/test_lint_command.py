@@ -157,7 +157,7 @@ def test_sarif_describes_all_rules(lint):
 
 
 def test_a_long_line_is_cut_around_the_place():
-    found = findings.Finding(rules.UNUSED_PARAMETER, 'Advice', 'm', 'f', 1, 1001)
+    found = findings.LintFinding(rules.UNUSED_PARAMETER, 'Advice', 'm', 'f', 1, 1001)
     source, caret = findings.excerpt(found, 'a' * 1000 + 'B' + 'c' * 1000)
     assert len(source) == findings.LONGEST_LINE + 4
     assert source[caret.index('^')] == 'B'

@@ -33,7 +33,7 @@ from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
 from heatlite.db.tables import alarm
 from heatlite.engine.service import EngineService
-from heatlite.planning.alarms import Metric, Rule
+from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
 from heatlite.rpc.client import InProcessClient
 from heatlite.testing.cluster import options
@@ -127,8 +127,8 @@ def make_rules(database: Database, count: int, end: int) -> None:
 
 def _row(number: int, end: int, at: datetime, encode: Callable[[object], str]) -> dict[str, object]:
     project, point = f'p{number % PROJECTS}', number // PROJECTS % 1000
-    rule = Rule(Metric('bench', f'm{point}', (('host', f'h{point % 50}'),)), 'Average', 60, 1,
-                'GreaterThanThreshold', 1e9)
+    rule = AlarmRule(Metric('bench', f'm{point}', (('host', f'h{point % 50}'),)), 'Average', 60, 1,
+                     'GreaterThanThreshold', 1e9)
     return {'id': f'bench-{number}', 'project_id': project, 'name': f'a{number}',
             'shard': shards.of_project(project), 'digest': rule.metric.digest, 'period': 60,
             'rule': encode(rule.to_json()), 'actions_enabled': True, 'state': 'NORMAL', 'reason': '', 'state_at': at,

@@ -62,7 +62,7 @@ def empty(db: Database) -> None:
 
 def add_stack(db: Database, stack_id: str) -> None:
     with db.writer() as tx:
-        stacks.insert(tx, stacks.Stack(
+        stacks.insert(tx, stacks.StoredStack(
             stack_id, stack_id, 'p', 'u', None, stack_id, None, 0, 'CREATE', 'IN_PROGRESS', '', '', 't', None, 1, 1,
             None, True, False, None, None, None, None, None, None, NOW, None, NOW, None))
         leases.insert(tx, stack_id, 'e1')

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from heatlite.testing import changes
-from heatlite.testing.changes import Change, Untried
+from heatlite.testing.changes import ChangedProperty, Untried
 from heatlite.testing.examples import LOADER, Example
 from tests.cloud.table import IT, lives
 from tests.plugins.own_types import own_types
@@ -41,7 +41,7 @@ class Subject:
 
     type: str
     needs: Mapping[str, Any]
-    changes: tuple[Change | Untried, ...]
+    changes: tuple[ChangedProperty | Untried, ...]
     wants: frozenset[str]
     at: str | None
     said: Said

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from heatlite.testing.changes import Change, Untried
+from heatlite.testing.changes import ChangedProperty, Untried
 from tests.cloud.calls import Calls
 from tests.cloud.changes import Subject
 from tests.cloud.clouds import Cloud, own_names
@@ -60,7 +60,7 @@ class Trial:
         self._clear()
         yield from (Outcome('*', DIFFERS, text=f'the stack cannot be deleted: {why}') for why in self._undeletable)
 
-    def _tried(self, change: Change, refreshed: bool) -> Outcome:
+    def _tried(self, change: ChangedProperty, refreshed: bool) -> Outcome:
         said = ''
         try:
             self._prepare(change)
@@ -79,11 +79,11 @@ class Trial:
 
     # --- before ---------------------------------------------------------------------------------------------
 
-    def _template(self, properties: Mapping[str, Any], change: Change) -> dict[str, Any]:
+    def _template(self, properties: Mapping[str, Any], change: ChangedProperty) -> dict[str, Any]:
         found: dict[str, Any] = filled(self._subject.template(properties, change.extra), self._names)
         return found
 
-    def _prepare(self, change: Change) -> None:
+    def _prepare(self, change: ChangedProperty) -> None:
         """The stack with the properties before the change; made anew if its update fails."""
         template = self._template(change.before, change)
         if self._stack:
@@ -120,7 +120,7 @@ class Trial:
     def _forget(self, plan: Mapping[str, Any]) -> None:
         self._deployment.ask('DELETE', f'/plans/{plan["id"]}', 204)
 
-    def _planned(self, change: Change, refreshed: bool) -> tuple[str, dict[str, Any]]:
+    def _planned(self, change: ChangedProperty, refreshed: bool) -> tuple[str, dict[str, Any]]:
         """What becomes of the resource, as the plan without a look at the cloud and the one with it say; one of them,
         to be applied."""
         template = self._template(change.after, change)
@@ -141,7 +141,7 @@ class Trial:
 
     # --- what is done ---------------------------------------------------------------------------------------
 
-    def _apply(self, change: Change, said: str, plan: Mapping[str, Any]) -> None:
+    def _apply(self, change: ChangedProperty, said: str, plan: Mapping[str, Any]) -> None:
         was, events, place = self._it(), self._events(), self._place()
         shown = self._shown(place)
         self._calls.begin()
@@ -216,7 +216,7 @@ class Trial:
     def _deleted(self, path: str) -> list[tuple[str, str]]:
         return [call for call in self._calls.about(path) if call[0] == 'DELETE']
 
-    def _check_object(self, change: Change, said: str, place: tuple[str, str] | None, before: Any) -> None:
+    def _check_object(self, change: ChangedProperty, said: str, place: tuple[str, str] | None, before: Any) -> None:
         if place is None or before is None:
             return
         if self._has_own_path():
@@ -238,7 +238,7 @@ class Trial:
                 raise Differs(f'the plan says update, and {change.name} is not seen in the object: '
                               f'{after.get(change.name) if isinstance(after, dict) else after!r}, wanted {wanted!r}')
 
-    def _check_nothing_is_left(self, change: Change) -> None:
+    def _check_nothing_is_left(self, change: ChangedProperty) -> None:
         """A plan of the same template is empty, whether it looks at the cloud or not; that of a change which each
         update makes again is not, if it looks at the cloud."""
         template = self._template(change.after, change)

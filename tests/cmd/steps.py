@@ -4,7 +4,7 @@ import os
 import signal
 import sys
 
-from heatlite.cmd.workers import Worker
+from heatlite.cmd.workers import WorkerParameters
 
 
 def say(*words):
@@ -12,7 +12,7 @@ def say(*words):
     os.write(1, (' '.join(str(word) for word in words) + '\n').encode())
 
 
-worker = Worker.here()
+worker = WorkerParameters.here()
 signal.signal(signal.SIGHUP, lambda number, frame: say(worker.number, 'reload'))
 if sys.argv[1] == 'stubborn':
     signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -7,7 +7,7 @@ import pytest
 from heatlite.cmd import manage
 from heatlite.db import project_cells, sync
 from heatlite.db.connection import Database
-from heatlite.db.project_cells import Place
+from heatlite.db.project_cells import ProjectPlace
 
 KEY = '0123456789abcdef0123456789abcdef'
 
@@ -39,7 +39,7 @@ def test_show_says_where_a_project_is(tmp_path, urls, capsys):
     assert 'home  never moved' in capsys.readouterr().out
     database = Database(urls['home'])
     with database.writer() as tx:
-        project_cells.put(tx, 'p1', Place('home', 'east'), datetime(2026, 11, 27))
+        project_cells.put(tx, 'p1', ProjectPlace('home', 'east'), datetime(2026, 11, 27))
     run(tmp_path, urls, 'cells', 'show', 'p1')
     assert 'is being moved to east' in capsys.readouterr().out
     database.close()

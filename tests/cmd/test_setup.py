@@ -10,11 +10,11 @@ from dataclasses import replace
 import pytest
 
 from heatlite.cmd.setup import identity
-from heatlite.cmd.setup.identity import CHANGED, DIFFERS, MADE, THERE, Setup, Wanted
+from heatlite.cmd.setup.identity import CHANGED, DIFFERS, MADE, THERE, Setup, WantedIdentity
 from tests.system.identities import Simulated
 from tests.system.processes import ROOT
 
-WANTED = Wanted('Two', 'one secret', 'another secret', {
+WANTED = WantedIdentity('Two', 'one secret', 'another secret', {
     kind: dict.fromkeys(identity.INTERFACES, url)
     for kind, url in identity.urls('http', 'api.example', {}).items()})
 

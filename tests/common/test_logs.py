@@ -62,7 +62,8 @@ def test_json_is_one_line(conf, text):
 
 @given(ANY_TEXT)
 def test_other_formatters_are_guarded(text):
-    line = logs.Guard(logging.Formatter('%(message)s')).format(record('failed: %s', text, error=ValueError(text)))
+    line = logs.OneLineFormatter(logging.Formatter('%(message)s')).format(record('failed: %s', text,
+                                                                                 error=ValueError(text)))
     assert all(each.startswith(logs.INDENT) for each in line.splitlines()[1:])
     line.encode()
 
@@ -103,7 +104,7 @@ def test_handlers_of_any_kind_get_one(conf):
         logs.install(conf, 'x')
         logs.install(conf, 'x')
         assert [type(each.formatter) for each in logging.root.handlers] == [
-            logs.LineFormatter, logs.LineFormatter, logs.JsonFormatter, logs.Guard]
+            logs.LineFormatter, logs.LineFormatter, logs.JsonFormatter, logs.OneLineFormatter]
     finally:
         logging.root.handlers[:] = kept
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import tracing
-from heatlite.common.tracing import Kind, SpanContext, Tracer, derived, parsed
+from heatlite.common.tracing import SpanContext, SpanKind, Tracer, derived, parsed
 from heatlite.engine.clients.call_spans import shown_path
 from tests.system.processes import ROOT
 
@@ -74,9 +74,9 @@ def test_the_share_of_sampled_traces(ratio, share):
 
 
 def test_spans_are_nested_and_end_once(ended):
-    with tracing.tracer.span('outer', Kind.SERVER, None) as outer:
+    with tracing.tracer.span('outer', SpanKind.SERVER, None) as outer:
         assert tracing.current() == outer.context
-        with pytest.raises(ValueError), tracing.tracer.span('inner', Kind.INTERNAL, tracing.current()) as inner:
+        with pytest.raises(ValueError), tracing.tracer.span('inner', SpanKind.INTERNAL, tracing.current()) as inner:
             raise ValueError('a hidden value')
         assert tracing.current() == outer.context
     assert tracing.current() is None
@@ -87,13 +87,13 @@ def test_spans_are_nested_and_end_once(ended):
 
 
 def test_what_is_not_sampled_is_continued_and_not_sent(ended):
-    with tracing.tracer.span('one', Kind.SERVER, SpanContext(TRACE, SPAN, False)):
+    with tracing.tracer.span('one', SpanKind.SERVER, SpanContext(TRACE, SPAN, False)):
         assert tracing.headers()['traceparent'].endswith('-00')
     assert ended == []
 
 
 def test_attributes_are_bounded(ended):
-    span = tracing.tracer.begin('one', Kind.INTERNAL, None)
+    span = tracing.tracer.begin('one', SpanKind.INTERNAL, None)
     span.note(heatlite__stack__name='x' * 5000, none=None)
     assert span.attributes == {'heatlite.stack.name': 'x' * tracing.LONGEST}
 

@@ -26,8 +26,8 @@ def later(seconds: float) -> datetime:
     return NOW + timedelta(seconds=seconds)
 
 
-def stack(stack_id='s1', name=None, **changed) -> stacks.Stack:
-    row = stacks.Stack(
+def stack(stack_id='s1', name=None, **changed) -> stacks.StoredStack:
+    row = stacks.StoredStack(
         id=stack_id, name=name or f'name-{stack_id}', project_id='p1', username='ann', owner_id=None, root_id=stack_id,
         parent_resource=None, depth=0, action='CREATE', status='IN_PROGRESS', reason='Stack CREATE started',
         description='', template_id=f't-{stack_id}', previous_template_id=None, generation=1, next_resource=1,
@@ -37,7 +37,7 @@ def stack(stack_id='s1', name=None, **changed) -> stacks.Stack:
     return replace(row, **changed)
 
 
-def nested(stack_id, parent, resource, **changed) -> stacks.Stack:
+def nested(stack_id, parent, resource, **changed) -> stacks.StoredStack:
     return stack(stack_id, owner_id=parent.id, root_id=parent.root_id, depth=parent.depth + 1,
                  parent_resource=resource, **changed)
 
@@ -67,7 +67,7 @@ def engine(tx, engine_id='e1', ttl=5.0, **changed) -> str:
     return engine_id
 
 
-def leased(tx, *rows: stacks.Stack, by='e1') -> None:
+def leased(tx, *rows: stacks.StoredStack, by='e1') -> None:
     """Stacks and their leases, epoch 1."""
     for row in rows:
         stacks.insert(tx, row)

@@ -8,16 +8,16 @@ import sqlalchemy as sa
 
 from heatlite.common import crypt
 from heatlite.db import alarms, leases, metrics, shards
-from heatlite.db.alarms import Alarm, Entry, Webhook
+from heatlite.db.alarms import Alarm, HistoryEntry, Webhook
 from heatlite.db.connection import CERTIFIES
 from heatlite.db.leases import Lease
 from heatlite.db.tables import SEALED, alarm_webhook, lease
 from heatlite.db.tables import alarm as table
-from heatlite.planning.alarms import Datapoint, Metric, Rule
+from heatlite.planning.alarms import AlarmRule, Datapoint, Metric
 from tests.db.rows import NOW, Clock, engine, later, leased, stack
 
 CPU = Metric('system/linux', 'CPU', (('host', 'a'),))
-RULE = Rule(CPU, 'Average', 60, 1, 'GreaterThanThreshold', 50.0, alarm_actions=('https://hooks.example/secret',))
+RULE = AlarmRule(CPU, 'Average', 60, 1, 'GreaterThanThreshold', 50.0, alarm_actions=('https://hooks.example/secret',))
 SECONDS = Clock.START
 
 
@@ -108,8 +108,9 @@ def test_secrets_are_sealed(make_database):
 # --- history -----------------------------------------------------------------------------------------------
 
 def entry(name='a1', kind='StateUpdate', at=0, project='p1', **changed):
-    return Entry(**{'alarm_id': 'i', 'project_id': project, 'name': name, 'kind': kind, 'summary': f'{kind} {at}',
-                    'data': None, 'created_at': later(at), **changed})
+    return HistoryEntry(**{'alarm_id': 'i', 'project_id': project, 'name': name, 'kind': kind,
+                           'summary': f'{kind} {at}',
+                           'data': None, 'created_at': later(at), **changed})
 
 
 @pytest.mark.parametrize('asked, expected', [

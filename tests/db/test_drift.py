@@ -5,11 +5,11 @@ from dataclasses import replace
 from heatlite.db import drift as reports
 from heatlite.db import stacks, upkeep
 from heatlite.planning import drift
-from heatlite.planning.drift import Finding, ResourceDrift
+from heatlite.planning.drift import DriftFinding, ResourceDrift
 from heatlite.planning.states import Action, Status
 from tests.db.rows import NOW, later, leased, nested, stack
 
-FOUND = drift.report('2026-01-01T00:00:00Z', 'request', [ResourceDrift(('a',), 'T', Finding.GONE)])
+FOUND = drift.report('2026-01-01T00:00:00Z', 'request', [ResourceDrift(('a',), 'T', DriftFinding.GONE)])
 
 
 def settled(stack_id, **values):

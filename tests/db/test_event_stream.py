@@ -2,7 +2,7 @@ import contextlib
 
 import pytest
 
-from heatlite.api.event_hub import Bounds, Hub, Scope
+from heatlite.api.event_hub import EventStreamBounds, Hub, StreamScope
 from heatlite.db import event_stream, events, stacks
 from tests.db.rows import event, later, nested, stack
 
@@ -52,9 +52,9 @@ def test_a_listener_gets_what_is_committed_late(filled):
     """Two writers of two stacks: the second takes later numbers and commits first. SQLite has one writer only."""
     if filled.dialect == 'sqlite':
         pytest.skip('SQLite has one writer: numbers are committed in order')
-    hub = Hub(filled, Bounds())
+    hub = Hub(filled, EventStreamBounds())
     hub._is_running = True                              # the test looks by itself
-    listener = hub.listen(Scope('p1', project_id='p1'), lambda found: f'data: {found.event.uuid}\n\n'.encode())
+    listener = hub.listen(StreamScope('p1', project_id='p1'), lambda found: f'data: {found.event.uuid}\n\n'.encode())
     next(listener)
     with contextlib.ExitStack() as first:
         tx = first.enter_context(filled.writer())

@@ -1,7 +1,7 @@
 """Guards of trees, the names that protections are compared with, and the way to a nested stack."""
 
 from heatlite.db import guards, resources, stacks, upkeep
-from heatlite.db.guards import NONE, Guards, Lock
+from heatlite.db.guards import NONE, Lock, TreeGuards
 from heatlite.planning.protection import Denial, Protection
 from heatlite.planning.states import Action
 from tests.db.rows import NOW, later, leased, nested, stack, state
@@ -15,11 +15,11 @@ def test_protections_and_the_lock_are_stored_apart(db, counted):
         leased(tx, stack('s1'))
         assert guards.of(tx, 's1') is NONE
         guards.set_protections(tx, 's1', PROTECTED)
-        assert guards.of(tx, 's1') == Guards(PROTECTED)
+        assert guards.of(tx, 's1') == TreeGuards(PROTECTED)
         guards.set_lock(tx, 's1', LOCK)
         guards.set_protections(tx, 's1', PROTECTED[:1])
         with counted(tx) as statements:
-            assert guards.of(tx, 's1') == Guards(PROTECTED[:1], LOCK)
+            assert guards.of(tx, 's1') == TreeGuards(PROTECTED[:1], LOCK)
         assert len(statements) == 1
         guards.set_protections(tx, 's1', ())
         guards.set_lock(tx, 's1', None)

@@ -10,7 +10,7 @@ from heatlite.cmd import manage
 from heatlite.common import crypt
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync, templates
-from heatlite.db.alarms import Entry
+from heatlite.db.alarms import HistoryEntry
 from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Datum
 from tests.db.rows import NOW, change, engine, leased, stack, state
@@ -77,7 +77,7 @@ def test_old_metrics_and_history_are_purged_too(run, db):
               for number, age in enumerate((1, 20, 70, 500))]
     with db.writer() as tx:
         metrics.store(tx, 'p1', points, seconds)
-        alarms.remember(tx, [Entry('i', 'p1', 'a', 'Action', 'text', None, now - timedelta(days=age))
+        alarms.remember(tx, [HistoryEntry('i', 'p1', 'a', 'Action', 'text', None, now - timedelta(days=age))
                              for age in (1, 15)])
     assert run('purge_deleted', '-p', 'p1')[1] == 'Stacks purged: 0'
     # The first remains as it is; the others move on by one step, by two, or are removed in the end.

@@ -11,8 +11,8 @@ from heatlite.common import exception
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import belongings, engines, leases, moving, presence, project_cells, shards, stacks, sync
 from heatlite.db.belongings import OF_CELLS, TABLES
-from heatlite.db.moving import Move, Pace
-from heatlite.db.project_cells import HOME, Numbers, Place
+from heatlite.db.moving import CellMove, MoveDelays
+from heatlite.db.project_cells import HOME, Numbers, ProjectPlace
 from heatlite.db.tables import (
     alarm,
     event,
@@ -31,7 +31,7 @@ from tests.db.rows import NOW
 from tests.db.rows import engine as engine_row
 from tests.db.rows import stack as stack_row
 
-AT_ONCE = Pace(0.0, 0.0)
+AT_ONCE = MoveDelays(0.0, 0.0)
 OURS, THEIRS = 'p1', 'p2'
 STACKS = 3
 EACH = 4                                    # rows of a stack in each table
@@ -151,7 +151,7 @@ def place_of(cells):
 
 
 def move(cells, target='east', reached=lambda step: None):
-    return Move(cells, OURS, target, Hurried(), AT_ONCE, reached).run()
+    return CellMove(cells, OURS, target, Hurried(), AT_ONCE, reached).run()
 
 
 @pytest.fixture
@@ -264,7 +264,7 @@ def test_a_project_is_moved_to_one_cell_at_a_time(filled, make_database):
     cells = {**filled, 'west': make_database()}
     sync.up(cells['west'])
     with cells[HOME].writer() as tx:
-        project_cells.put(tx, OURS, Place(HOME, 'east'), NOW)
+        project_cells.put(tx, OURS, ProjectPlace(HOME, 'east'), NOW)
     with pytest.raises(exception.Conflict):
         move(cells, 'west')
     with pytest.raises(exception.Error):
@@ -323,7 +323,7 @@ def test_a_project_leaves_after_the_requests_that_have_entered(filled, kind):
 
 def test_paces_are_those_of_the_engines():
     assert moving.SETTLED > presence.KNOWN_SECONDS
-    assert Pace().map_seconds > moving.MAP_SECONDS
+    assert MoveDelays().map_seconds > moving.MAP_SECONDS
 
 
 def test_a_move_waits_until_the_engines_have_read_their_leases_again(db, clock):

@@ -7,7 +7,7 @@ import ssl
 import pytest
 
 from heatlite.db import mysql_connections
-from heatlite.db.mysql_connections import MOST_CONTEXTS, Connection
+from heatlite.db.mysql_connections import MOST_CONTEXTS, MysqlConnection
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def authority(tmp_path):
 
 def context(**options):
     """That of a new connection, which is not opened."""
-    return Connection(defer_connect=True, **options).ctx
+    return MysqlConnection(defer_connect=True, **options).ctx
 
 
 def test_connections_without_options_share_a_context():

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from heatlite.db import alarms, metrics, resources, shards, signals, stacks
-from heatlite.db.resources import Count
+from heatlite.db.resources import ResourceCount
 from heatlite.planning.alarms import Metric
 from tests.db.rows import NOW, Clock, later, leased, stack, state
 from tests.db.test_alarms import RULE, alarm
@@ -68,4 +68,4 @@ def test_counts_are_by_type_and_state(db):
             state(4, type='T', action='CREATE', status='COMPLETE', replaced_by=1)])
         resources.insert_many(tx, 's2', [state(1, type='T', action='CREATE', status='COMPLETE')])
         assert sorted(resources.counts(tx, 's1'), key=str) == [
-            Count('T', 'CREATE', 'COMPLETE', 2), Count('T', 'CREATE', 'FAILED', 1)]
+            ResourceCount('T', 'CREATE', 'COMPLETE', 2), ResourceCount('T', 'CREATE', 'FAILED', 1)]

@@ -132,7 +132,7 @@ def test_a_migration_gives_way_while_a_table_is_in_use(make_database, monkeypatc
     waited = []
 
     def policy(times):
-        return retries.Policy('migration', tenacity.wait_fixed(0), tenacity.stop_after_attempt(times))
+        return retries.RetryPolicy('migration', tenacity.wait_fixed(0), tenacity.stop_after_attempt(times))
     monkeypatch.setattr(retries, 'MIGRATION', policy(2))
     with closing(sa.create_engine(database.url).connect()) as other:       # ours end transactions that are idle
         other.exec_driver_sql('SELECT id FROM stack')

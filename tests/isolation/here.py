@@ -20,7 +20,7 @@ from heatlite.common import exception
 from heatlite.db import stack_sets, tables
 from heatlite.db.connection import Database
 from heatlite.planning import drift
-from heatlite.planning.drift import Finding, PropertyDrift, ResourceDrift
+from heatlite.planning.drift import DriftFinding, PropertyDrift, ResourceDrift
 from heatlite.rpc import messages
 from tests.api import in_process, rows
 from tests.isolation import matrix
@@ -118,7 +118,7 @@ def plant(tx: Any, of: Things, first: int) -> None:
                          'locked_at': '2026-01-01T00:00:00Z'})))
     put(sa.insert(tables.drift).values(stack_id=of.stack_id, report=json.dumps(drift.to_json(drift.report(
         '2026-01-01T00:00:00Z', 'request', [ResourceDrift(
-            (of.resource_name,), text('type'), Finding.CHANGED, physical_id=of.physical_id,
+            (of.resource_name,), text('type'), DriftFinding.CHANGED, physical_id=of.physical_id,
             properties=(PropertyDrift((text('property'),), text('expected'), text('actual')),))])))))
     put(sa.insert(tables.software_config).values(rows.config(
         first, of.project_id, name=text('config'), group=text('group'), config=json.dumps(

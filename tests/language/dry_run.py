@@ -111,7 +111,7 @@ class Stack:
     def output(self, key: str) -> Any:
         return self.definition.outputs[key].resolve(self)
 
-    def _create(self, resource: definitions.ResourceDefinition) -> Made:
+    def _create(self, resource: definitions.DefinedResource) -> Made:
         facts, found = self.facts[resource.name], self.found[resource.name]
         name = f'{self.definition.identity.name}-{resource.name}-{ID}'
         external = resource.external_id(self)
@@ -133,7 +133,7 @@ class Stack:
             return made
         return SIMPLE[facts.name](name, values)
 
-    def _nested(self, resource: definitions.ResourceDefinition, template: Template, parameters: Mapping[str, Any],
+    def _nested(self, resource: definitions.DefinedResource, template: Template, parameters: Mapping[str, Any],
                 used: tuple[str, ...], name: str) -> Made:
         identity = StackIdentity(name, str(uuid.uuid4()), self.definition.identity.project_id)
         child = Stack(nested.child_definition(self.definition, resource, template, parameters, used,

@@ -107,7 +107,7 @@ class Driver:
                     if row.failed:      # what a type says by default of a row that failed
                         verdict = Verdict(changed=True, replace='it failed')
                     self.inbox.append(c.Inspected(step, verdict))
-                case c.Call(step, row, action):
+                case c.CallHandler(step, row, action):
                     self.calls.append((str(action), row.name, row.id))
                     if action is Action.DELETE:
                         self.deleting[step] = row.id

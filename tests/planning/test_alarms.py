@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from heatlite.common import exception
 from heatlite.planning import alarms
-from heatlite.planning.alarms import Datapoint, Metric, Rule, Statistics, evaluate
+from heatlite.planning.alarms import AlarmRule, Datapoint, Metric, Statistics, evaluate
 
 CPU = Metric('system/linux', 'CPUUtilization', (('host', 'a'),))
 
 
 def rule(**changed):
-    return Rule(**{'metric': CPU, 'statistic': 'Average', 'period': 60, 'evaluation_periods': 3,
-                   'comparison': 'GreaterThanThreshold', 'threshold': 50.0, **changed})
+    return AlarmRule(**{'metric': CPU, 'statistic': 'Average', 'period': 60, 'evaluation_periods': 3,
+                        'comparison': 'GreaterThanThreshold', 'threshold': 50.0, **changed})
 
 
 def periods(text):
@@ -118,7 +118,7 @@ def test_when_actions_are_repeated(changed, state, newest, repeated):
 
 @given(RULES)
 def test_a_rule_survives_its_json(found):
-    assert Rule.from_json(found.to_json()) == Rule.stored(found.to_json()) == found
+    assert AlarmRule.from_json(found.to_json()) == AlarmRule.stored(found.to_json()) == found
 
 
 @given(st.floats(0, 4e9), st.sampled_from([10, 60, 300, 86400]), st.floats(0, 300))
@@ -167,13 +167,13 @@ def test_no_period_is_next_when_the_clock_was_set_back():
 ])
 def test_a_wrong_rule_is_refused_with_its_field(changed, told):
     with pytest.raises(exception.HTTPBadRequest, match=told):
-        Rule.from_json({**rule().to_json(), **changed})
+        AlarmRule.from_json({**rule().to_json(), **changed})
 
 
 @pytest.mark.parametrize('lacking', alarms.REQUIRED)
 def test_a_rule_that_lacks_a_field_is_refused(lacking):
     with pytest.raises(exception.HTTPBadRequest, match=lacking):
-        Rule.from_json({name: value for name, value in rule().to_json().items() if name != lacking})
+        AlarmRule.from_json({name: value for name, value in rule().to_json().items() if name != lacking})
 
 
 POINT = {'name': 'CPU', 'dimensions': [['b', '2'], ['a', '1']], 'at': 5.5, 'unit': 'Percent', 'samples': 2,

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import comparison, text_diff
-from heatlite.planning.comparison import LISTS, Source, compare
+from heatlite.planning.comparison import LISTS, ComparedDefinition, compare
 
 
 def hot(**sections):
@@ -27,13 +27,13 @@ def values(found, section, name):
     return [(each['path'], each['before'], each['after']) for each in entry['values']]
 
 
-BEFORE = Source(
+BEFORE = ComparedDefinition(
     hot(description='old', parameters={'a': {'type': 'string'}}, conditions={'on': {'equals': [1, 1]}}, resources={
         'same': resource(value=1), 'other': resource(value={'x': [1, 2], 'y': 1}), 'gone': resource('A::B::C')},
         outputs={'o': {'value': 1}}),
     {'parameters': {'a': '1'}, 'resource_registry': {'x': 'y'}}, {'f': 'one\ntwo\n', 'g': 'x'},
     {'a': '1', 'b': '2', 'OS::stack_id': 'i'})
-AFTER = Source(
+AFTER = ComparedDefinition(
     hot(description='new', parameters={'a': {'type': 'string', 'default': 'd'}}, resources={
         'same': resource(value=1), 'other': resource(value={'x': [1, 3], 'y': 1}), 'new': resource('D::E::F', q=1)},
         outputs={'o': {'value': 2}}),
@@ -65,25 +65,26 @@ def test_equal_definitions_do_not_differ():
 
 @pytest.mark.parametrize('value', [None, {}, '', []])
 def test_what_says_nothing_is_named_when_it_comes_and_goes(value):
-    one = Source(hot(outputs={'o': value}))
-    assert entries(compare(Source(hot()), one)) == [('outputs', 'o', 'added')]
-    assert entries(compare(one, Source(hot()))) == [('outputs', 'o', 'removed')]
+    one = ComparedDefinition(hot(outputs={'o': value}))
+    assert entries(compare(ComparedDefinition(hot()), one)) == [('outputs', 'o', 'added')]
+    assert entries(compare(one, ComparedDefinition(hot()))) == [('outputs', 'o', 'removed')]
     assert compare(one, one)['is_empty']
 
 
 def test_templates_of_cloudformation():
     def cfn(value):
-        return Source({'HeatTemplateFormatVersion': '2012-12-12', 'Resources': {
+        return ComparedDefinition({'HeatTemplateFormatVersion': '2012-12-12', 'Resources': {
             'a': {'Type': 'OS::Heat::Value', 'Properties': {'value': value}}}})
     found = compare(cfn(1), cfn(2))
     assert entries(found) == [('resources', 'a', 'changed')] and found['resources'][0]['type'] == 'OS::Heat::Value'
 
 
 def secret(value, text, **parameters):
-    return Source(hot(parameters={'word': {'type': 'string', 'hidden': True}},
-                      resources={'thing': resource(value=f'{text} {value}')}),
-                  {'parameters': {'word': value, **parameters}}, {'f': f'{text}={value}\n', 'g': f'{value}\n'},
-                  {'word': HIDDEN_TEXT, **parameters})
+    return ComparedDefinition(hot(parameters={'word': {'type': 'string', 'hidden': True}},
+                                  resources={'thing': resource(value=f'{text} {value}')}),
+                              {'parameters': {'word': value, **parameters}},
+                              {'f': f'{text}={value}\n', 'g': f'{value}\n'},
+                              {'word': HIDDEN_TEXT, **parameters})
 
 
 def test_hidden_values_are_masked_in_both_and_their_change_is_named():
@@ -98,7 +99,7 @@ def test_hidden_values_are_masked_in_both_and_their_change_is_named():
 
 def test_what_one_definition_hides_is_masked_in_the_other():
     """A parameter may become hidden; its value is the same."""
-    plain = Source(hot(resources={'thing': resource(value='old open-sesame')}))
+    plain = ComparedDefinition(hot(resources={'thing': resource(value='old open-sesame')}))
     found = compare(plain, secret('open-sesame', 'new'))
     assert 'sesame' not in str(found)
 
@@ -106,22 +107,23 @@ def test_what_one_definition_hides_is_masked_in_the_other():
 @pytest.mark.parametrize('hidden', [{'parameters': {'n': 17}}, {'parameter_defaults': {'n': True}}])
 def test_hidden_values_that_are_no_texts(hidden):
     document = hot(parameters={'n': {'type': 'number', 'hidden': True}})
-    before = Source(document, {'parameters': {'n': 16}}, {}, {'n': HIDDEN_TEXT})
-    found = compare(before, Source(document, hidden, {}, {'n': HIDDEN_TEXT}))
+    before = ComparedDefinition(document, {'parameters': {'n': 16}}, {}, {'n': HIDDEN_TEXT})
+    found = compare(before, ComparedDefinition(document, hidden, {}, {'n': HIDDEN_TEXT}))
     assert entries(found) == [('parameters', 'n', 'changed')] and found['parameters'][0]['values'][0]['hidden']
 
 
 def test_the_number_of_values_is_bounded(monkeypatch):
     monkeypatch.setattr(comparison, 'MOST_VALUES', 3)
     def many(value):
-        return Source(hot(resources={f'r{number}': resource(value=value) for number in range(5)}))
+        return ComparedDefinition(hot(resources={f'r{number}': resource(value=value) for number in range(5)}))
     found = compare(many(1), many(2))
     assert len(found['resources']) == 3 and found['truncated']
     assert not compare(many(1), many(1))['truncated']
 
 
 def test_the_number_of_compared_files_is_bounded():
-    found = compare(Source(), Source(files={f'f{number:02}': 'x\n' for number in range(12)}))['files']
+    found = compare(ComparedDefinition(),
+                    ComparedDefinition(files={f'f{number:02}': 'x\n' for number in range(12)}))['files']
     assert [each['diff'] is None for each in found] == [False] * 10 + [True] * 2
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.planning import drift
-from heatlite.planning.drift import Denial, Finding, Policy, PropertyDrift, ResourceDrift
+from heatlite.planning.drift import Denial, DriftFinding, DriftPolicy, PropertyDrift, ResourceDrift
 
 LEAVES = st.none() | st.booleans() | st.integers() | st.text('ab0', max_size=3)
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
@@ -49,11 +49,11 @@ def test_maps_differ_by_key():
 
 
 def changed(name, value, **more):
-    return ResourceDrift((name,), 'T', Finding.CHANGED, properties=(PropertyDrift(('p',), 1, value),), **more)
+    return ResourceDrift((name,), 'T', DriftFinding.CHANGED, properties=(PropertyDrift(('p',), 1, value),), **more)
 
 
 def test_what_stays_keeps_its_time_and_what_changes_again_is_news():
-    first = drift.report('t1', 'request', [changed('a', 2), ResourceDrift(('b',), 'T', Finding.SAME)])
+    first = drift.report('t1', 'request', [changed('a', 2), ResourceDrift(('b',), 'T', DriftFinding.SAME)])
     assert first.counts['changed'] == first.counts['same'] == 1 and len(first.resources) == 1
     assert drift.news(first, None) == first.drifted
     second = drift.report('t2', 'schedule', [changed('a', '2')], first)
@@ -61,28 +61,28 @@ def test_what_stays_keeps_its_time_and_what_changes_again_is_news():
     third = drift.report('t3', 'schedule', [changed('a', 3)], second)
     assert third.resources[0].properties[0].noticed_at == 't3' and third.resources[0].noticed_at == 't1'
     assert drift.news(third, second) == third.drifted
-    gone = drift.report('t4', 'schedule', [ResourceDrift(('a',), 'T', Finding.GONE)], third)
+    gone = drift.report('t4', 'schedule', [ResourceDrift(('a',), 'T', DriftFinding.GONE)], third)
     assert gone.resources[0].noticed_at == 't4' and drift.news(gone, third) == gone.drifted
 
 
 def test_a_report_is_stored_and_read():
-    found = drift.report('t', 'request', [changed('a', 2, policy=Policy.REPAIR, physical_id='i', reason='locked'),
-                                          ResourceDrift(('g', '0'), 'T', Finding.UNREADABLE, reason='503')])
+    found = drift.report('t', 'request', [changed('a', 2, policy=DriftPolicy.REPAIR, physical_id='i', reason='locked'),
+                                          ResourceDrift(('g', '0'), 'T', DriftFinding.UNREADABLE, reason='503')])
     assert drift.from_json(json.loads(json.dumps(drift.to_json(found)))) == found
 
 
 def test_what_is_to_be_mended():
     found = drift.report('t', 'schedule', [
-        changed('a', 2, policy=Policy.REPAIR), changed('b', 2), changed('c', 2, policy=Policy.REPLACE),
-        changed('d', 2, policy=Policy.REPAIR, reason='restricted'),
-        ResourceDrift(('e',), 'T', Finding.GONE, Policy.REPAIR),
-        ResourceDrift(('f',), 'T', Finding.UNREADABLE, Policy.REPAIR)])
+        changed('a', 2, policy=DriftPolicy.REPAIR), changed('b', 2), changed('c', 2, policy=DriftPolicy.REPLACE),
+        changed('d', 2, policy=DriftPolicy.REPAIR, reason='restricted'),
+        ResourceDrift(('e',), 'T', DriftFinding.GONE, DriftPolicy.REPAIR),
+        ResourceDrift(('f',), 'T', DriftFinding.UNREADABLE, DriftPolicy.REPAIR)])
     assert [(each.path[0], each.repair) for each in found.to_mend] == [
         ('a', Denial.UPDATE), ('c', Denial.REPLACE), ('e', Denial.REPLACE)]
     assert [each.path[0] for each in found.refused({('a',): 'no'}).to_mend] == ['c', 'e']
 
 
 def test_a_sentence_names_a_few_properties():
-    many = ResourceDrift(('a',), 'T', Finding.CHANGED, properties=tuple(
+    many = ResourceDrift(('a',), 'T', DriftFinding.CHANGED, properties=tuple(
         PropertyDrift((f'p{number}',), 1, 2) for number in range(12)))
     assert str(many).endswith('p9 and 2 more')

@@ -12,7 +12,7 @@ from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import checks, consumption, findings, prices
 from heatlite.planning.checks import Hold, Image, Limit
 from heatlite.planning.consumption import Flavor, Meter, consumed, measured
-from heatlite.planning.findings import Finding, Level
+from heatlite.planning.findings import FindingLevel, PlanFinding
 from heatlite.planning.plan import Cause, Plan, PlanAction, PlannedChange, ValueChange
 
 SMALL = Flavor('1', 'm1.small', 1, 2048, 20)
@@ -150,12 +150,13 @@ def test_deletes_are_blocked_by_what_is_outside():
             change('release', disk(), None, 'c', physical_id='3'),
             change('none', disk(), disk(), 'd', physical_id='4')]
     found = list(checks.deletes_blocked(gone, [Hold(str(number), f'server {number}') for number in range(1, 5)]))
-    assert [(each.path, each.level) for each in found] == [(('a',), Level.ERROR), (('b',), Level.ERROR)]
+    assert [(each.path, each.level) for each in found] == [(('a',), FindingLevel.ERROR), (('b',), FindingLevel.ERROR)]
 
 
 def test_findings_are_bounded_and_errors_come_first():
-    found = [Finding(Level.NOTE, 'n'), *(Finding(Level.WARNING, str(each)) for each in range(200)),
-             Finding(Level.ERROR, 'e')]
+    found = [PlanFinding(FindingLevel.NOTE, 'n'),
+             *(PlanFinding(FindingLevel.WARNING, str(each)) for each in range(200)),
+             PlanFinding(FindingLevel.ERROR, 'e')]
     kept = findings.bounded(found)
     assert len(kept) == findings.MOST + 1 and kept[0].text == 'e' and kept[-1].text == 'There are 102 more findings.'
 
@@ -210,7 +211,7 @@ def test_the_text_of_what_was_found():
     document = {'totals': {
         'vcpus': {'before': 1, 'after': 2, 'at_once': 2}, 'ports': {'before': 1, 'after': 1, 'at_once': 1}},
         'cost': {'currency': 'EUR', 'per_hour': {'before': '0', 'after': '0.1'}, 'without_price': ['flavor x']},
-        'findings': [Finding(Level.ERROR, 'No.', ('a', 'b'), Cause('template', 'r.a', 3, 1)).to_json()]}
+        'findings': [PlanFinding(FindingLevel.ERROR, 'No.', ('a', 'b'), Cause('template', 'r.a', 3, 1)).to_json()]}
     assert list(findings.as_text(document)) == [
         'Totals: vcpus 1 -> 2, ports 1',
         'Cost per hour: 0 -> 0.1 EUR (without price: flavor x)', 'error: a/b: No.  # template r.a line 3']

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from heatlite.planning.progress import Count, Level, levels, remaining
+from heatlite.planning.progress import Level, StateCount, levels, remaining
 
 
 @pytest.mark.parametrize('doing, action, status, kind', [
@@ -14,12 +14,12 @@ from heatlite.planning.progress import Count, Level, levels, remaining
     ('DELETE', 'CREATE', 'COMPLETE', 'waiting'), ('DELETE', 'DELETE', 'COMPLETE', 'complete'),
     ('SUSPEND', 'CREATE', 'COMPLETE', 'waiting'), ('SUSPEND', 'SUSPEND', 'COMPLETE', 'complete')])
 def test_a_resource_counts_by_what_its_stack_does(doing, action, status, kind):
-    assert levels([Count(0, doing, action, status, 7)]) == [Level(0, **{kind: 7})]
+    assert levels([StateCount(0, doing, action, status, 7)]) == [Level(0, **{kind: 7})]
 
 
 def test_levels_are_in_order_and_added_up():
-    found = levels([Count(1, 'CREATE', 'INIT', 'COMPLETE', 2), Count(0, 'CREATE', 'CREATE', 'COMPLETE', 1),
-                    Count(1, 'CREATE', 'CREATE', 'COMPLETE', 3), Count(1, 'UPDATE', 'CREATE', 'COMPLETE', 4)])
+    found = levels([StateCount(1, 'CREATE', 'INIT', 'COMPLETE', 2), StateCount(0, 'CREATE', 'CREATE', 'COMPLETE', 1),
+                    StateCount(1, 'CREATE', 'CREATE', 'COMPLETE', 3), StateCount(1, 'UPDATE', 'CREATE', 'COMPLETE', 4)])
     assert found == [Level(0, complete=1), Level(1, complete=7, waiting=2)]
     assert [level.total for level in found] == [1, 9]
 

@@ -49,7 +49,7 @@ def main(names: list[str]) -> int:
     """Of all types, or those whose names contain one of `names`: what did not pass, and the figures of each type."""
     registry.create()
     found = own_types()
-    results: list[report.Result] = []
+    results: list[report.CheckResult] = []
     lives = points = kills = 0
     with found.clouds() as cloud_of:
         for name in changing(found.types):
@@ -67,7 +67,7 @@ def main(names: list[str]) -> int:
     return int(any(each.outcome == report.FAILED for each in results))
 
 
-def shown(made: changes.Trial) -> Iterator[report.Result]:
+def shown(made: changes.Trial) -> Iterator[report.CheckResult]:
     for result in made.run():
         if result.outcome != report.PASSED and result.reason.partition(': ')[2] != changes.NOT_ASKED:
             print(f'{result.outcome}: {result}', flush=True)

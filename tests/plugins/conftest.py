@@ -26,7 +26,7 @@ def runtime() -> Iterator[bench.SteppedRuntime]:
 
 
 @pytest.fixture
-def types() -> Iterator[registry.Registry]:
+def types() -> Iterator[registry.TypeRegistry]:
     """Built-in types only, and options nobody has set."""
     conf = cfg.ConfigOpts()
     config.register(conf)
@@ -57,7 +57,7 @@ def plugin_folders() -> Iterator[None]:
 
 
 @pytest.fixture
-def vendors(types: registry.Registry, plugin_folders: None) -> registry.Registry:
+def vendors(types: registry.TypeRegistry, plugin_folders: None) -> registry.TypeRegistry:
     """Built-in types and the third-party modules of the fixtures."""
     found = plugin_loading.load([str(FIXTURES / 'vendors')])
     for name, kind in found.types.items():

@@ -21,7 +21,7 @@ from heatlite.common import exception
 from heatlite.db.tables import resource, resource_data
 from heatlite.rpc import messages
 from heatlite.testing import another, changes
-from heatlite.testing.changes import Change
+from heatlite.testing.changes import ChangedProperty
 from heatlite.testing.scenario import IT, ResourceScenario
 from tests.cloud.table import lives
 from tests.plugins import checking
@@ -84,7 +84,7 @@ def of(found: Any, cloud_of: Any, name: str) -> Drifted | None:
         result.fresh = report['resources']
         result.is_read = result.is_read and not _is_uncompared(report, scenario)
         for change in changes.of(kind, example, group.named):
-            if not isinstance(change, Change) or change.replaces:
+            if not isinstance(change, ChangedProperty) or change.replaces:
                 continue
             if (name, change.name) in UNTRIED:
                 result.unseen.append(change.name)
@@ -99,7 +99,7 @@ def _is_uncompared(report: Mapping[str, Any], scenario: ResourceScenario) -> boo
     return report['summary']['same'] == 0 and not report['resources']
 
 
-def _try(trial: changes.Trial, change: Change, result: Drifted) -> None:
+def _try(trial: changes.Trial, change: ChangedProperty, result: Drifted) -> None:
     try:
         scenario, before = _spoiled(trial, change)
         report = look(scenario)
@@ -124,7 +124,7 @@ def _put_right(scenario: ResourceScenario, name: str, before: Mapping[str, Any],
         result.wrong[name] = f'after an update that converges: {left}'
 
 
-def _spoiled(trial: changes.Trial, change: Change) -> tuple[ResourceScenario, Mapping[str, Any]]:
+def _spoiled(trial: changes.Trial, change: ChangedProperty) -> tuple[ResourceScenario, Mapping[str, Any]]:
     """The scenario with a resource of which the engine does not know that it was changed, and its properties as far as
     the engine knows."""
     failure: str | None = ''
@@ -139,10 +139,10 @@ def _spoiled(trial: changes.Trial, change: Change) -> tuple[ResourceScenario, Ma
         if failure is None:
             _restore(scenario, kept)
             return scenario, before
-    raise changes.Broken(str(failure))
+    raise changes.BrokenLife(str(failure))
 
 
-def _values(trial: changes.Trial, change: Change) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def _values(trial: changes.Trial, change: ChangedProperty) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any]]]:
     """The properties that are applied, and those behind the engine's back, to be tried in turn: not every value that a
     schema allows is one for the service. What a definition leaves to the service cannot drift, so the property has a
     value in the first."""

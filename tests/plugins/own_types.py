@@ -33,7 +33,7 @@ class OwnTypes(kit.Kit):
     def types(self) -> Mapping[str, Any]:
         return dict(registry.current().classes())
 
-    def register(self, types: registry.Registry) -> None:
+    def register(self, types: registry.TypeRegistry) -> None:
         pass
 
 
@@ -53,7 +53,8 @@ def own_types() -> OwnTypes:
     changes = yaml.load(CHANGES.read_text(), Loader=LOADER)
     for name, example in found.items():
         found[name] = replace(example, changes={**_queues(name), **changes.get(name, {})})
-    return OwnTypes(modules.Plugin(HERE, plugin_loading.Found()), (Examples(found, SIMULATED, named=others.named),))
+    return OwnTypes(modules.LoadedPlugin(HERE, plugin_loading.PluginDefinitions()),
+                    (Examples(found, SIMULATED, named=others.named),))
 
 
 def _queues(type_name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tests.plugins.bench import Bench
 
 WEB = balancing.Listener(80, 8080, 'HTTP')
 SECURE = balancing.Listener(443, 8443, 'TCP')
-HEALTH = balancing.Health('HTTP', 8081, '/ping', 30, 5, 3, 2)
+HEALTH = balancing.HealthCheck('HTTP', 8081, '/ping', 30, 5, 3, 2)
 SERVED = {'': {'one': '10.0.0.1'}, 'group': {'two': '10.0.0.2', 'six': 'fd00::6'}}
 MACHINE = balancing.Machine('fedora', 'm1.small', None, 'mine', ('web',))
 PROPERTIES = {'AvailabilityZones': ['nova'],

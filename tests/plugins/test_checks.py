@@ -20,7 +20,7 @@ def checked() -> list[str]:
 
 
 @pytest.mark.parametrize('name', checked())
-def test_what_was_never_made_is_not_healthy(types: registry.Registry, runtime: bench.SteppedRuntime, name: str):
+def test_what_was_never_made_is_not_healthy(types: registry.TypeRegistry, runtime: bench.SteppedRuntime, name: str):
     here = bench.Bench(name, runtime=runtime)
     acting = here.fresh(resource.Resource.CHECK)
     assert acting.resource_id is None

@@ -61,7 +61,7 @@ def main(names: list[str]) -> int:
     """Of all types, or those whose names contain one of `names`."""
     registry.create()
     found = own_types()
-    results: list[report.Result] = []
+    results: list[report.CheckResult] = []
     with found.clouds() as cloud_of:
         for name in found.types:
             if not names or any(part in name for part in names):

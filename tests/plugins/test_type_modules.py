@@ -19,7 +19,7 @@ CLASSES = [(module, name, type_name) for module, classes in type_modules.CLASSES
 
 
 @pytest.fixture
-def operators(types: registry.Registry, plugin_folders: None) -> registry.Registry:
+def operators(types: registry.TypeRegistry, plugin_folders: None) -> registry.TypeRegistry:
     found = plugin_loading.load([str(FIXTURES / 'built_in_modules')])
     assert found.failures == []
     for name, kind in found.types.items():

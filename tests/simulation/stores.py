@@ -9,7 +9,7 @@ from multiprocessing import util
 from typing import Any
 
 from heatlite.testing.runtime import Universe
-from heatlite.testing.storage import Server, SqliteFile
+from heatlite.testing.storage import DatabaseServer, SqliteFile
 from tests.system import databases
 
 SQLITE = 'sqlite'
@@ -20,7 +20,7 @@ def storage(store: str) -> Callable[[Universe], Any]:
     """What Cluster takes as `storage`. `store`: a name in AVAILABLE; another one raises SystemExit."""
     if store not in AVAILABLE:
         raise SystemExit(f'{store} does not run here: eval "$(tools/services up)"')
-    return SqliteFile if store == SQLITE else functools.partial(Server, url=_database(store))
+    return SqliteFile if store == SQLITE else functools.partial(DatabaseServer, url=_database(store))
 
 
 @functools.cache

@@ -12,7 +12,7 @@ from oslo_config import cfg
 from heatlite.common import config, exception, limits, urlfetch
 from heatlite.db import alarms, metrics, resources, shards
 from heatlite.engine.alarms import evaluation, shard_runner
-from heatlite.planning.alarms import Metric, Rule
+from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages, server
 from heatlite.testing import cluster as kit
 from heatlite.testing.runtime import EPOCH_SECONDS
@@ -38,8 +38,8 @@ def _key():
 
 
 def rule(**changed):
-    return Rule(**{'metric': CPU, 'statistic': 'Maximum', 'period': PERIOD, 'evaluation_periods': 1,
-                   'comparison': 'GreaterThanThreshold', 'threshold': 50.0, **changed})
+    return AlarmRule(**{'metric': CPU, 'statistic': 'Maximum', 'period': PERIOD, 'evaluation_periods': 1,
+                        'comparison': 'GreaterThanThreshold', 'threshold': 50.0, **changed})
 
 
 def put(cluster, name='a', allowed=(), **changed):

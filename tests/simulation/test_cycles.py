@@ -15,7 +15,7 @@ from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_crashes import template
 
 COUNT = 40
-OF_STEPS = (Resource, StepContext, StoredResource, PoolCall, commands.Call)
+OF_STEPS = (Resource, StepContext, StoredResource, PoolCall, commands.CallHandler)
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from heatlite.common import config, crypt, exception
 from heatlite.common.crypt import Keyring
 from heatlite.db import resources, sealing, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
-from heatlite.planning.alarms import Metric, Rule
+from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
 from heatlite.testing.cluster import Cluster
 
@@ -78,7 +78,7 @@ def live(cluster):
     assert cluster.settle(stack_id).status == 'COMPLETE', cluster.row(stack_id).reason
     cluster.ask(messages.CreatePlan(action='update', stack_id=stack_id, **source(f'{SECRET}-2')))
     # The address cannot be reached: it waits for another attempt.
-    cluster.ask(messages.PutAlarm('a', Rule(
+    cluster.ask(messages.PutAlarm('a', AlarmRule(
         Metric('n', 'm'), 'Sum', 60, 1, 'GreaterThanThreshold', 1.0, description=f'{SECRET}-alarm',
         alarm_actions=(f'https://127.0.0.1/?{SECRET}-alarm',)).to_json()))
     cluster.ask(messages.SetAlarmState('a', 'ALARM', 'by hand', f'{SECRET}-alarm'))

@@ -47,7 +47,7 @@ def identity(url: str, region: str, user: str, project: str, domain: str, servic
     `user` in `project` is the account of the service, both in the domain `default`. `domain`: where users of stacks are
     made, by its administrator `DOMAIN_domain_admin`. `service_role`: the role that service tokens must have, if any.
     """
-    return setup.sections(setup.Wanted(
+    return setup.sections(setup.WantedIdentity(
         region, password, password, user=user, project=project, stack_domain=domain, service_role=service_role,
         domain_admin=f'{domain}_domain_admin'), url)
 

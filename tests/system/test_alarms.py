@@ -18,7 +18,7 @@ from heatlite.db import alarms, metrics
 from heatlite.db.alarms import Alarm
 from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
-from heatlite.planning.alarms import Datapoint, Metric, Rule
+from heatlite.planning.alarms import AlarmRule, Datapoint, Metric
 from tests.system import clocks, databases
 from tests.system.cluster import Cluster
 from tests.system.processes import ask, eventually, finished
@@ -55,9 +55,9 @@ def database(cluster):
 
 def make(database, project, name, **changed):
     """An alarm whose actions follow each evaluation, so that the history has an entry for each period."""
-    rule = Rule(**{'metric': CPU, 'statistic': 'Average', 'period': PERIOD, 'evaluation_periods': 1,
-                   'comparison': 'GreaterThanThreshold', 'threshold': 50.0, 'missing': 'breaching',
-                   'every_time': True, **changed})
+    rule = AlarmRule(**{'metric': CPU, 'statistic': 'Average', 'period': PERIOD, 'evaluation_periods': 1,
+                        'comparison': 'GreaterThanThreshold', 'threshold': 50.0, 'missing': 'breaching',
+                        'every_time': True, **changed})
 
     def put(tx):
         alarms.lock(tx, project)

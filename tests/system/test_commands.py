@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 import pytest
 from cliff.display import DisplayCommandBase
 
-from heatlite.osc.output import Document
+from heatlite.osc.output import DocumentCommand
 from tests.system import openstack_shell, service
 from tests.system.processes import eventually
 
@@ -476,7 +476,7 @@ def test_software(run, files):
 
 def test_nothing_was_forgotten(run):
     assert ALL - set(run.ran) == set()
-    formatted = {name for name, kind in OURS.items() if issubclass(kind, DisplayCommandBase | Document)}
+    formatted = {name for name, kind in OURS.items() if issubclass(kind, DisplayCommandBase | DocumentCommand)}
     needs_a_cloud = set() if 'OS_USERNAME' in run.environment else {'stack_template_generate'}
     assert formatted - run.as_json == needs_a_cloud and len(formatted) >= 14
     assert len(run.ran) >= 60

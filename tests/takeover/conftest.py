@@ -9,7 +9,7 @@ from heatlite.common import config
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import sync
 from heatlite.engine.types import registry
-from heatlite.takeover.source import Source
+from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.transfer import Transfer, Wishes
 from tests.db.conftest import SERVERS, clock, make_database  # noqa: F401
 from tests.takeover.heats import KEY, Heat
@@ -57,7 +57,7 @@ def heat(make_database):  # noqa: F811
 def take(heat, ours, types):
     """`take(switch=True)` -> the report of one run."""
     def run(key=KEY, **wishes):
-        source = Source(heat.url)
+        source = HeatDatabase(heat.url)
         try:
             return Transfer(source, key, ours, GreenRuntime(), types, Wishes(**wishes)).run()
         finally:

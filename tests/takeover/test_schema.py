@@ -5,12 +5,12 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.takeover import schema
-from heatlite.takeover.source import Source
+from heatlite.takeover.source import HeatDatabase
 from tests.takeover.heats import KEY
 
 
 def refused(heat):
-    source = Source(heat.url)
+    source = HeatDatabase(heat.url)
     try:
         with pytest.raises(exception.Error) as error, source.reader() as tx:
             schema.check(tx)
@@ -43,7 +43,7 @@ def test_a_missing_table_and_a_missing_column(heat):
 
 
 def test_nothing_can_be_written(heat):
-    source = Source(heat.url)
+    source = HeatDatabase(heat.url)
     with pytest.raises(exception.DatabaseUnavailable), source.reader() as tx:
         tx.execute(schema.stack_tag.insert().values(id=1, tag='a', stack_id='s1'))
     source.close()
@@ -51,5 +51,5 @@ def test_nothing_can_be_written(heat):
 
 def test_a_url_that_is_none():
     with pytest.raises(exception.Error, match='connection of Heat cannot be used'):
-        Source('nothing of a kind')
-    assert KEY not in repr(Source('sqlite://'))
+        HeatDatabase('nothing of a kind')
+    assert KEY not in repr(HeatDatabase('sqlite://'))

@@ -10,7 +10,7 @@ from heatlite.db import credentials, events, leases, resources, snapshots, stack
 from heatlite.db.tables import metadata
 from heatlite.planning.states import DIRTY
 from heatlite.takeover import schema
-from heatlite.takeover.source import Source
+from heatlite.takeover.source import HeatDatabase
 from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, encrypted, later
 
 
@@ -454,4 +454,4 @@ def test_stacks_that_are_nested_in_each_other(heat, ours, take):
     heat.stack('b', owner_id='a', parent_resource_name='r')
     heat.word('c')
     assert outcome(take()) == {'taken over': 1}     # they have no root, so nobody sees them in Heat either
-    assert Source(heat.url)
+    assert HeatDatabase(heat.url)

@@ -3,12 +3,12 @@
 import pytest
 
 from heatlite.planning.states import Action, Datum, ResourceState
-from heatlite.takeover.convert import Member
+from heatlite.takeover.convert import ConvertedResource
 from heatlite.takeover.translation import ACCESS_KEY, USER, data
 
 
 def member(kind, *data, name='it', physical_id=None):
-    return Member(ResourceState(1, name, name, kind, Action.CREATE, physical_id=physical_id), {}, data)
+    return ConvertedResource(ResourceState(1, name, name, kind, Action.CREATE, physical_id=physical_id), {}, data)
 
 
 KEY = member(ACCESS_KEY, Datum('credential_id', 'c1', True), Datum('secret_key', 's', True))

@@ -27,7 +27,7 @@ from heatlite.db.project_cells import Numbers
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, loading, nesting, planned, step_context
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.planning import alarms, drift, plan, protection, replacement, revisions, ruling, states, waiting
 from heatlite.rpc import messages
 from heatlite.rpc.server import MESSAGES
@@ -102,16 +102,16 @@ class Document:
 
 NOW = datetime(2030, 1, 2, 3, 4, 5, 6)
 _PROTECTION = protection.Protection(('group', '*'), frozenset({protection.Denial.DELETE}), 'why')
-_RULE = alarms.Rule.stored
-_REPORT = drift.Report('2030-01-02T03:04:05', 'engine', {'drifted': 1}, (drift.ResourceDrift(
-    ('group', 'a'), 'T', next(iter(drift.Finding)), next(iter(drift.Policy)), 'id',
+_RULE = alarms.AlarmRule.stored
+_REPORT = drift.DriftReport('2030-01-02T03:04:05', 'engine', {'drifted': 1}, (drift.ResourceDrift(
+    ('group', 'a'), 'T', next(iter(drift.DriftFinding)), next(iter(drift.DriftPolicy)), 'id',
     (drift.PropertyDrift(('p',), 'x', 'y', 'then', 'them'),), 'why', 'then', 'them'),))
 
 
 def documents() -> Mapping[str, Document]:
     """By table and column, or by what has them."""
     metric = alarms.Metric('n', 'm', (('a', 'b'),))
-    rule = {each.name: None for each in dataclasses.fields(alarms.Rule)}
+    rule = {each.name: None for each in dataclasses.fields(alarms.AlarmRule)}
     return {
         'alarm.rule': Document(_rule(metric, rule), _RULE),
         'drift.report': Document(drift.to_json(_REPORT), drift.from_json),
@@ -126,7 +126,8 @@ def documents() -> Mapping[str, Document]:
         'plan.document, policies': Document(
             ruling.Ruling('p', next(iter(ruling.Effect)), ('why',)).to_json(), ruling.Ruling.from_json),
         'plan.document, blockers': Document(
-            protection.Blocked(('a',), protection.Denial.DELETE, _PROTECTION).to_json(), protection.Blocked.from_json),
+            protection.DeniedAction(('a',), protection.Denial.DELETE, _PROTECTION).to_json(),
+            protection.DeniedAction.from_json),
         'project_cell.numbers': Document(
             dataclasses.asdict(Numbers(1, 2, 3, [4])), lambda found: _known(Numbers, found)),
         'resource.cause': Document(
@@ -143,7 +144,8 @@ def documents() -> Mapping[str, Document]:
             lambda found: tuple(found[name] for name in ('config', 'inputs', 'outputs', 'options'))),
         'stack.request': Document(_REQUEST, _of_request),
         'resource.handle, calls': Document(
-            Call('GET', '/x', {'a': 1}, {'h': 'v'}, {'q': 1}, (404,), 's', '1.2', 'answer').stored(), Call.read)}
+            DescribedCall('GET', '/x', {'a': 1}, {'h': 'v'}, {'q': 1}, (404,), 's', '1.2', 'answer').stored(),
+            DescribedCall.read)}
 
 
 _REQUEST = {
@@ -178,7 +180,7 @@ def _rule(metric: alarms.Metric, names: Mapping[str, Any]) -> Any:
     actions = dict.fromkeys(alarms.ACTIONS, ('url',))
     given = {'metric': metric, 'statistic': 'Average', 'comparison': 'GreaterThanThreshold', 'threshold': 1.0,
              'period': 60, 'evaluation_periods': 1, **actions}
-    return alarms.Rule(**{name: value for name, value in given.items() if name in names}).to_json()
+    return alarms.AlarmRule(**{name: value for name, value in given.items() if name in names}).to_json()
 
 
 def _known(cls: type, found: Mapping[str, Any]) -> Any:
@@ -186,16 +188,18 @@ def _known(cls: type, found: Mapping[str, Any]) -> Any:
     return cls(**known(cls, found))
 
 
-WORDS: tuple[type[StrEnum], ...] = (
-    states.Action, states.Status, protection.Denial, drift.Finding, drift.Policy, ruling.Effect, replacement.Reason,
-    revisions.Outcome)
+# By their names in the records of releases: those of classes may change.
+WORDS: Mapping[str, type[StrEnum]] = {
+    'Action': states.Action, 'Status': states.Status, 'Denial': protection.Denial, 'Finding': drift.DriftFinding,
+    'Policy': drift.DriftPolicy, 'Effect': ruling.Effect, 'Reason': replacement.Reason,
+    'Outcome': revisions.RevisionOutcome}
 
 
 def durable() -> State:
     """{documents: {name: sample}, words: {enumeration: [word]}, keys: names of values that resource types keep}: what
     rows hold beside plain columns."""
     return {'documents': {name: _plain(found.sample) for name, found in sorted(documents().items())},
-            'words': {kind.__name__: sorted(map(str, kind)) for kind in WORDS}, 'keys': data_keys.found()}
+            'words': {name: sorted(map(str, kind)) for name, kind in WORDS.items()}, 'keys': data_keys.found()}
 
 
 # Columns of texts that have no sample: why not.

@@ -11,7 +11,7 @@ from cloudsim.services.image import images, members
 
 
 class ImageService(Service):
-    classes = {'images': images.Images, 'members': members.Members}
+    classes = {'images': images.Images, 'members': members.ImageMembers}
 
     def own_routes(self) -> Iterable[Route]:
         yield from images.routes(self)

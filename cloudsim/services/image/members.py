@@ -9,7 +9,7 @@ from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, NotFound
 from cloudsim.store import Thing
 
 
-class Members(Collection):
+class ImageMembers(Collection):
     def do_create(self, call: Call, *parents: str) -> Any:
         image = self.service.collection('images').get(call, parents[-1])
         member = call.json.get('member')

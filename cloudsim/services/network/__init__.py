@@ -29,9 +29,9 @@ class NetworkService(Service):
         'networks': networks.Networks, 'subnets': subnets.Subnets, 'subnetpools': pools.SubnetPools,
         'ports': ports.Ports, 'routers': routers.Routers,
         'floatingips': floating_ips.FloatingIps, 'port_forwardings': floating_ips.PortForwardings,
-        'security-groups': security_groups.SecurityGroups, 'security-group-rules': security_groups.Rules,
-        'policies': qos.Policies, 'bandwidth_limit_rules': qos.Rules, 'dscp_marking_rules': qos.Rules,
-        'minimum_bandwidth_rules': qos.Rules, 'minimum_packet_rate_rules': qos.Rules, 'trunks': trunks.Trunks,
+        'security-groups': security_groups.SecurityGroups, 'security-group-rules': security_groups.SecurityGroupRules,
+        'policies': qos.Policies, 'bandwidth_limit_rules': qos.QosRules, 'dscp_marking_rules': qos.QosRules,
+        'minimum_bandwidth_rules': qos.QosRules, 'minimum_packet_rate_rules': qos.QosRules, 'trunks': trunks.Trunks,
         'rbac-policies': networks.RbacPolicies, 'segments': networks.Segments,
     }
 

@@ -14,7 +14,7 @@ class Policies(NeutronCollection):
         thing.data['rules'] = []
 
 
-class Rules(NeutronCollection):
+class QosRules(NeutronCollection):
     """One class for the four kinds of rules."""
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

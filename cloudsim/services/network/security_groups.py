@@ -63,7 +63,7 @@ class SecurityGroups(NeutronCollection):
                 rules.drop(each)
 
 
-class Rules(NeutronCollection):
+class SecurityGroupRules(NeutronCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         data = thing.data
         for name in ('port_range_min', 'port_range_max'):

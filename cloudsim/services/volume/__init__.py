@@ -15,8 +15,8 @@ EXTENSIONS = {'backups': 'Backups', 'encryption': 'VolumeTypeEncryption', 'os-qu
 
 
 class VolumeService(Service):
-    classes = {'volumes': volumes.Volumes, 'snapshots': copies.Snapshots, 'backups': copies.Backups,
-               'types': types.Types, 'qos-specs': types.QosSpecs, 'attachments': attachments.Attachments}
+    classes = {'volumes': volumes.Volumes, 'snapshots': copies.VolumeSnapshots, 'backups': copies.Backups,
+               'types': types.VolumeTypes, 'qos-specs': types.QosSpecs, 'attachments': attachments.Attachments}
 
     def own_routes(self) -> Iterable[Route]:
         for part in (volumes, copies, types, volume_actions, attachments, metadata):

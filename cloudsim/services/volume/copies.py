@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cloudsim.messages import BadRequest, Call
 from cloudsim.service import Route
-from cloudsim.services.volume.volumes import Detailed
+from cloudsim.services.volume.volumes import DetailedVolumes
 from cloudsim.store import Thing
 
 if TYPE_CHECKING:
     from cloudsim.services.volume import VolumeService
 
 
-class Snapshots(Detailed):
+class VolumeSnapshots(DetailedVolumes):
     service: VolumeService
     SHORT = ('id', 'name', 'description', 'status', 'size', 'volume_id', 'created_at', 'updated_at', 'metadata')
 
@@ -40,7 +40,7 @@ class Snapshots(Detailed):
         return status, {'snapshot': {name: value for name, value in answer['snapshot'].items() if ':' not in name}}
 
 
-class Backups(Detailed):
+class Backups(DetailedVolumes):
     service: VolumeService
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

@@ -18,7 +18,7 @@ PUBLIC = 'os-volume-type-access:is_public'
 FOR_ALL = ('RESKEY:availability_zones', 'multiattach', 'replication_enabled')      # extra specs ordinary users see
 
 
-class Types(Collection):
+class VolumeTypes(Collection):
     service: VolumeService
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

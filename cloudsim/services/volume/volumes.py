@@ -20,7 +20,7 @@ SINCE = {'provider_id': (3, 21), 'group_id': (3, 13), 'service_uuid': (3, 48), '
 ADMIN_ONLY = ('os-vol-host-attr:', 'os-vol-mig-status-attr:', 'migration_status')
 
 
-class Detailed(Collection):
+class DetailedVolumes(Collection):
     """Cinder's lists are short; the long ones have a path of their own."""
 
     SHORT: tuple[str, ...] = ('id', 'name', 'links')
@@ -44,7 +44,7 @@ class Detailed(Collection):
                 {'rel': 'bookmark', 'href': f'{base}/{thing.project_id}{path}/{thing.id}'}]
 
 
-class Volumes(Detailed):
+class Volumes(DetailedVolumes):
     service: VolumeService
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 
 
-def around(actions: Application, services: wsgi.Services, answer: Answer, failed: Callable[[Exception], webob.Response],
+def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
+           failed: Callable[[Exception], webob.Response],
            identity: Layer | None = None, fields: int = limits.FORM_FIELDS,
            version: Layer = VersionNegotiation,
            is_change: Callable[[WSGIEnvironment], bool] = lambda environ: False) -> Application:

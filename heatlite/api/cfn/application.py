@@ -42,8 +42,8 @@ def is_change(environ: WSGIEnvironment) -> bool:
     return audit_calls.of('POST', parameters.read(environ).get('Action', UNKNOWN)) is not None
 
 
-class Actions:
-    def __init__(self, services: wsgi.Services) -> None:
+class CfnActions:
+    def __init__(self, services: wsgi.HandlerServices) -> None:
         self._services = services
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -25,6 +25,6 @@ def build(conf: cfg.ConfigOpts, database: Database, engine: EngineClient, identi
     `identity`: a layer that sets verified identity headers, instead of signature and token.
     `others`: the cells beside that of `database`.
     """
-    services = cells.joined(wsgi.Services(conf, database, engine, Policy(conf)), others)
-    return layers.around(application.Actions(services), services, answers.error, answers.failure, identity,
+    services = cells.joined(wsgi.HandlerServices(conf, database, engine, Policy(conf)), others)
+    return layers.around(application.CfnActions(services), services, answers.error, answers.failure, identity,
                          is_change=application.is_change)

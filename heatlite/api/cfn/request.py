@@ -11,7 +11,7 @@ from heatlite.api.aws import parameters
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.aws.parameters import Tree
 from heatlite.common.identifier import HeatIdentifier
-from heatlite.db.stacks import Identity, Stack, Summary
+from heatlite.db.stacks import Identity, StoredStack, Summary
 
 
 class CfnRequest(wsgi.Request):
@@ -76,6 +76,6 @@ def tenant_of(text: str) -> str | None:
         return None
 
 
-def arn_of(stack: Identity | Stack | Summary) -> str:
+def arn_of(stack: Identity | StoredStack | Summary) -> str:
     """The ARN of a stack's row."""
     return HeatIdentifier(stack.project_id, stack.name, stack.id).arn()

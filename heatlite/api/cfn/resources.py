@@ -72,11 +72,11 @@ def list_stack_resources(req: CfnRequest) -> View:
         'ResourceStatus': f'{row.action}_{row.status}'} for row in rows]}
 
 
-def _state(row: resources.Shown) -> View:
+def _state(row: resources.ShownResource) -> View:
     return {'PhysicalResourceId': row.physical_id or '', 'ResourceStatusReason': row.reason, 'ResourceType': row.type}
 
 
-def _description(row: resources.Shown) -> str:
+def _description(row: resources.ShownResource) -> str:
     return str((row.definition or {}).get('description') or '')
 
 

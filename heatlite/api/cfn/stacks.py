@@ -48,7 +48,7 @@ def _all(req: CfnRequest) -> list[stacks.Summary]:
                            tuple(req.conf.hidden_stack_tags))
 
 
-def _described(req: CfnRequest, stack: stacks.Stack) -> View:
+def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
     view: View = {
         'Capabilities': [], 'CreationTime': when(stack.created_at),
         'Description': stack.description or NO_DESCRIPTION, 'DisableRollback': stack.disable_rollback,

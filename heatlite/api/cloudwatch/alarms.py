@@ -16,8 +16,8 @@ from heatlite.api.cloudwatch.protocols.protocol import Result
 from heatlite.api.cloudwatch.shapes import Combined, Wrong
 from heatlite.common.i18n import _
 from heatlite.db import alarms
-from heatlite.db.alarms import Alarm, Entry
-from heatlite.planning.alarms import ALARM, LONGEST_RANGE, NODATA, NORMAL, SUSPENDED, Rule
+from heatlite.db.alarms import Alarm, HistoryEntry
+from heatlite.planning.alarms import ALARM, LONGEST_RANGE, NODATA, NORMAL, SUSPENDED, AlarmRule
 from heatlite.planning.alarms import SHORT_PERIODS as SHORT
 from heatlite.rpc import messages
 
@@ -32,8 +32,8 @@ WORDS: Final = {NORMAL: 'OK', ALARM: 'ALARM', NODATA: 'INSUFFICIENT_DATA', SUSPE
 STATES: Final = {'OK': NORMAL, 'ALARM': ALARM, 'INSUFFICIENT_DATA': NODATA}
 
 
-def put_metric_alarm(req: wsgi.Request, wanted: inputs.PutMetricAlarm) -> None:
-    rule = Rule(
+def put_metric_alarm(req: wsgi.Request, wanted: inputs.PutMetricAlarmInput) -> None:
+    rule = AlarmRule(
         metric=metric(wanted.namespace, wanted.metric_name, wanted.dimensions), statistic=wanted.statistic,
         period=wanted.period, evaluation_periods=wanted.evaluation_periods, comparison=wanted.comparison_operator,
         threshold=wanted.threshold, datapoints_to_alarm=wanted.datapoints_to_alarm or 0, unit=wanted.unit,
@@ -43,7 +43,7 @@ def put_metric_alarm(req: wsgi.Request, wanted: inputs.PutMetricAlarm) -> None:
     req.call(messages.PutAlarm(wanted.alarm_name, rule.to_json(), wanted.actions_enabled))
 
 
-def _check(rule: Rule) -> None:
+def _check(rule: AlarmRule) -> None:
     """Raises Wrong for numbers that do not fit each other."""
     if rule.period % 60 and rule.period not in SHORT:
         raise Wrong(_('The parameter Period must be 10, 20, 30 or a multiple of 60.'))
@@ -54,23 +54,23 @@ def _check(rule: Rule) -> None:
         raise Wrong(_('EvaluationPeriods * Period must be at most %d seconds.') % longest)
 
 
-def delete_alarms(req: wsgi.Request, wanted: inputs.AlarmNames) -> None:
+def delete_alarms(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
     req.call(messages.DeleteAlarms(_unique(wanted)))
 
 
-def enable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNames) -> None:
+def enable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
     req.call(messages.EnableAlarmActions(_unique(wanted), enabled=True))
 
 
-def disable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNames) -> None:
+def disable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
     req.call(messages.EnableAlarmActions(_unique(wanted), enabled=False))
 
 
-def _unique(wanted: inputs.AlarmNames) -> tuple[str, ...]:
+def _unique(wanted: inputs.AlarmNamesInput) -> tuple[str, ...]:
     return tuple(dict.fromkeys(wanted.alarm_names))
 
 
-def set_alarm_state(req: wsgi.Request, wanted: inputs.SetAlarmState) -> None:
+def set_alarm_state(req: wsgi.Request, wanted: inputs.SetAlarmStateInput) -> None:
     if wanted.state_reason_data is not None:
         try:
             json.loads(wanted.state_reason_data)
@@ -82,7 +82,7 @@ def set_alarm_state(req: wsgi.Request, wanted: inputs.SetAlarmState) -> None:
 
 # --- reading -----------------------------------------------------------------------------------------------
 
-def describe_alarms(req: wsgi.Request, wanted: inputs.DescribeAlarms) -> Result:
+def describe_alarms(req: wsgi.Request, wanted: inputs.DescribeAlarmsInput) -> Result:
     """Alarms in the order of their names. A page may have fewer than `max_records`, even none, and a token."""
     names = wanted.alarm_names or ((wanted.alarm_name,) if wanted.alarm_name else ())
     if names and wanted.alarm_name_prefix:
@@ -103,7 +103,7 @@ def describe_alarms(req: wsgi.Request, wanted: inputs.DescribeAlarms) -> Result:
             'NextToken': tokens.make('DescribeAlarms', last) if goes_on else None}
 
 
-def _page(tx: Connection, project_id: str, wanted: inputs.DescribeAlarms,
+def _page(tx: Connection, project_id: str, wanted: inputs.DescribeAlarmsInput,
           marker: str | None) -> tuple[list[Alarm], str, bool]:
     """(alarms, name of the last one that was read, whether there may be more)"""
     shown: list[Alarm] = []
@@ -121,7 +121,7 @@ def _page(tx: Connection, project_id: str, wanted: inputs.DescribeAlarms,
     return shown, last, True
 
 
-def _is_wanted(found: Alarm, wanted: inputs.DescribeAlarms) -> bool:
+def _is_wanted(found: Alarm, wanted: inputs.DescribeAlarmsInput) -> bool:
     if wanted.state_value is not None and WORDS[found.state] != wanted.state_value:
         return False
     rule, prefix = found.rule, wanted.action_prefix
@@ -129,7 +129,7 @@ def _is_wanted(found: Alarm, wanted: inputs.DescribeAlarms) -> bool:
         *rule.alarm_actions, *rule.ok_actions, *rule.insufficient_data_actions))
 
 
-def describe_alarms_for_metric(req: wsgi.Request, wanted: inputs.DescribeAlarmsForMetric) -> Result:
+def describe_alarms_for_metric(req: wsgi.Request, wanted: inputs.DescribeAlarmsForMetricInput) -> Result:
     measured = metric(wanted.namespace, wanted.metric_name, wanted.dimensions)
     with req.db.reader() as tx:
         found = alarms.for_metric(tx, projects.of_caller(req, tx), measured, wanted.statistic, wanted.period,
@@ -137,7 +137,7 @@ def describe_alarms_for_metric(req: wsgi.Request, wanted: inputs.DescribeAlarmsF
     return {'MetricAlarms': [_alarm(each) for each in found]}
 
 
-def describe_alarm_history(req: wsgi.Request, wanted: inputs.DescribeAlarmHistory) -> Result:
+def describe_alarm_history(req: wsgi.Request, wanted: inputs.DescribeAlarmHistoryInput) -> Result:
     marker = tokens.whole('DescribeAlarmHistory', wanted.next_token)
     if wanted.alarm_types and METRIC_ALARM not in wanted.alarm_types:
         return {'AlarmHistoryItems': []}
@@ -179,7 +179,7 @@ def _reason_data(found: Alarm) -> str | None:
     return json.dumps(found.reason_data)
 
 
-def _entry(found: Entry) -> Result:
+def _entry(found: HistoryEntry) -> Result:
     return {'AlarmName': found.name, 'AlarmType': METRIC_ALARM, 'Timestamp': found.created_at,
             'HistoryItemType': found.kind, 'HistorySummary': found.summary[:MOST_SUMMARY],
             'HistoryData': None if found.data is None else json.dumps(found.data)}

@@ -23,7 +23,7 @@ Input = TypeVar('Input')
 
 
 @dataclass(frozen=True)
-class Action(Generic[Input]):
+class ApiAction(Generic[Input]):
     """`invalid`: the code for values that are wrong."""
 
     input: Structure[Input]
@@ -44,26 +44,26 @@ class Performed(Protocol):
 
 
 ACTIONS: Final[Mapping[str, Performed]] = {
-    'PutMetricData': Action(inputs.PUT_METRIC_DATA, datapoints.put_metric_data, INVALID_VALUE),
-    'ListMetrics': Action(inputs.LIST_METRICS, metrics.list_metrics, INVALID_VALUE),
-    'GetMetricStatistics': Action(inputs.GET_METRIC_STATISTICS, metrics.get_metric_statistics, INVALID_VALUE),
-    'GetMetricData': Action(inputs.GET_METRIC_DATA, metrics.get_metric_data, VALIDATION),
-    'PutMetricAlarm': Action(inputs.PUT_METRIC_ALARM, alarms.put_metric_alarm, VALIDATION),
-    'DescribeAlarms': Action(inputs.DESCRIBE_ALARMS, alarms.describe_alarms, VALIDATION),
-    'DescribeAlarmsForMetric': Action(
+    'PutMetricData': ApiAction(inputs.PUT_METRIC_DATA, datapoints.put_metric_data, INVALID_VALUE),
+    'ListMetrics': ApiAction(inputs.LIST_METRICS, metrics.list_metrics, INVALID_VALUE),
+    'GetMetricStatistics': ApiAction(inputs.GET_METRIC_STATISTICS, metrics.get_metric_statistics, INVALID_VALUE),
+    'GetMetricData': ApiAction(inputs.GET_METRIC_DATA, metrics.get_metric_data, VALIDATION),
+    'PutMetricAlarm': ApiAction(inputs.PUT_METRIC_ALARM, alarms.put_metric_alarm, VALIDATION),
+    'DescribeAlarms': ApiAction(inputs.DESCRIBE_ALARMS, alarms.describe_alarms, VALIDATION),
+    'DescribeAlarmsForMetric': ApiAction(
         inputs.DESCRIBE_ALARMS_FOR_METRIC, alarms.describe_alarms_for_metric, VALIDATION),
-    'DescribeAlarmHistory': Action(inputs.DESCRIBE_ALARM_HISTORY, alarms.describe_alarm_history, VALIDATION),
-    'SetAlarmState': Action(inputs.SET_ALARM_STATE, alarms.set_alarm_state, VALIDATION),
-    'EnableAlarmActions': Action(inputs.ALARM_NAMES, alarms.enable_alarm_actions, VALIDATION),
-    'DisableAlarmActions': Action(inputs.ALARM_NAMES, alarms.disable_alarm_actions, VALIDATION),
-    'DeleteAlarms': Action(inputs.ALARM_NAMES, alarms.delete_alarms, VALIDATION),
+    'DescribeAlarmHistory': ApiAction(inputs.DESCRIBE_ALARM_HISTORY, alarms.describe_alarm_history, VALIDATION),
+    'SetAlarmState': ApiAction(inputs.SET_ALARM_STATE, alarms.set_alarm_state, VALIDATION),
+    'EnableAlarmActions': ApiAction(inputs.ALARM_NAMES, alarms.enable_alarm_actions, VALIDATION),
+    'DisableAlarmActions': ApiAction(inputs.ALARM_NAMES, alarms.disable_alarm_actions, VALIDATION),
+    'DeleteAlarms': ApiAction(inputs.ALARM_NAMES, alarms.delete_alarms, VALIDATION),
 }
 UNKNOWN: Final = 'unknown'
 READS: Final = ('Describe', 'Get', 'List')      # beginnings of the names of actions that change nothing
 
 
-class Actions:
-    def __init__(self, services: wsgi.Services) -> None:
+class CloudWatchActions:
+    def __init__(self, services: wsgi.HandlerServices) -> None:
         self._services = services
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

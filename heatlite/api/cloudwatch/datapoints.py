@@ -7,7 +7,7 @@ from typing import Final, TypedDict
 
 from heatlite.api import wsgi
 from heatlite.api.cloudwatch import clock, projects
-from heatlite.api.cloudwatch.inputs import Dimension, MetricDatum, PutMetricData
+from heatlite.api.cloudwatch.inputs import Dimension, MetricDatum, PutMetricDataInput
 from heatlite.api.cloudwatch.shapes import LARGEST, Combined, Missing, Wrong
 from heatlite.common.i18n import _
 from heatlite.db import alarms
@@ -36,7 +36,7 @@ class Point(TypedDict):
     high_resolution: bool
 
 
-def put_metric_data(req: wsgi.Request, wanted: PutMetricData) -> None:
+def put_metric_data(req: wsgi.Request, wanted: PutMetricDataInput) -> None:
     """Stores all datapoints of the request, or none if one is wrong or a quota is reached.
 
     If dimensions AlarmName lead to several namespaces, this holds for each namespace.

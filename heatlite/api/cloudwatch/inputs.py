@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from heatlite.api.cloudwatch.shapes import (
-    Flag,
+    FlagShape,
     ListOf,
-    Moment,
-    Number,
+    MomentShape,
+    NumberShape,
     Structure,
-    Text,
-    Whole,
-    Word,
+    TextShape,
+    WholeShape,
+    WordShape,
     optional,
     preset,
     required,
@@ -34,19 +34,19 @@ LONGEST_PERIOD: Final = 86_400
 MOST_RECORDS: Final = 100               # of a page
 MOST_DATAPOINTS: Final = 100_800        # of an answer of GetMetricData
 
-NAME = Text(255)
-NAMESPACE = Text(255, pattern=('[^:].*', _('it must not begin with a colon')))
-LONG_NAME = Text(1024)
-TOKEN = Text(2048)
-SENTENCE = Text(1023, least=0)
+NAME = TextShape(255)
+NAMESPACE = TextShape(255, pattern=('[^:].*', _('it must not begin with a colon')))
+LONG_NAME = TextShape(1024)
+TOKEN = TextShape(2048)
+SENTENCE = TextShape(1023, least=0)
 # cfn-push-stats of heat-cfntools writes some units in lower case.
-UNIT = Word(UNITS, {unit.lower(): unit for unit in sorted(UNITS)})
-STATISTIC = Word(STATISTICS)
-STATE = Word(STATES)
-ORDER = Word(ORDERS)
-PERIOD = Whole(1, LONGEST_PERIOD)
-RECORDS = Whole(1, MOST_RECORDS)
-COUNT = Whole(1, LONGEST_PERIOD)
+UNIT = WordShape(UNITS, {unit.lower(): unit for unit in sorted(UNITS)})
+STATISTIC = WordShape(STATISTICS)
+STATE = WordShape(STATES)
+ORDER = WordShape(ORDERS)
+PERIOD = WholeShape(1, LONGEST_PERIOD)
+RECORDS = WholeShape(1, MOST_RECORDS)
+COUNT = WholeShape(1, LONGEST_PERIOD)
 
 _MATH = _('expressions over several metrics')
 _PERCENTILES = _('percentiles are not computed; use Statistic')
@@ -71,47 +71,47 @@ class DimensionFilter:
 
 @dataclass(frozen=True, kw_only=True)
 class StatisticSet:
-    sample_count: float = required(Number())
-    sum: float = required(Number())
-    minimum: float = required(Number())
-    maximum: float = required(Number())
+    sample_count: float = required(NumberShape())
+    sum: float = required(NumberShape())
+    minimum: float = required(NumberShape())
+    maximum: float = required(NumberShape())
 
 
 @dataclass(frozen=True, kw_only=True)
 class MetricDatum:
     metric_name: str = required(NAME)
     dimensions: tuple[Dimension, ...] = preset(DIMENSIONS, ())
-    timestamp: float | None = optional(Moment())
-    value: float | None = optional(Number())
+    timestamp: float | None = optional(MomentShape())
+    value: float | None = optional(NumberShape())
     statistic_values: StatisticSet | None = optional(Structure(StatisticSet))
-    values: tuple[float, ...] = preset(ListOf(Number(), MOST_VALUES), ())
-    counts: tuple[float, ...] = preset(ListOf(Number(), MOST_VALUES), ())
+    values: tuple[float, ...] = preset(ListOf(NumberShape(), MOST_VALUES), ())
+    counts: tuple[float, ...] = preset(ListOf(NumberShape(), MOST_VALUES), ())
     unit: str = preset(UNIT, 'None')
-    storage_resolution: int = preset(Whole(1, 60), 60)
+    storage_resolution: int = preset(WholeShape(1, 60), 60)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PutMetricData:
+class PutMetricDataInput:
     namespace: str = required(NAMESPACE)
     metric_data: tuple[MetricDatum, ...] = required(ListOf(Structure(MetricDatum), MOST_DATA, least=1))
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListMetrics:
+class ListMetricsInput:
     namespace: str | None = optional(NAMESPACE)
     metric_name: str | None = optional(NAME)
     dimensions: tuple[DimensionFilter, ...] = preset(ListOf(Structure(DimensionFilter), 10), ())
-    recently_active: str | None = optional(Word(['PT3H']))
+    recently_active: str | None = optional(WordShape(['PT3H']))
     next_token: str | None = optional(TOKEN)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetMetricStatistics:
+class GetMetricStatisticsInput:
     namespace: str = required(NAMESPACE)
     metric_name: str = required(NAME)
     dimensions: tuple[Dimension, ...] = preset(DIMENSIONS, ())
-    start_time: float = required(Moment())
-    end_time: float = required(Moment())
+    start_time: float = required(MomentShape())
+    end_time: float = required(MomentShape())
     period: int = required(PERIOD)
     statistics: tuple[str, ...] = required(ListOf(STATISTIC, 5, least=1))
     unit: str | None = optional(UNIT)
@@ -134,32 +134,32 @@ class MetricStat:
 
 @dataclass(frozen=True, kw_only=True)
 class MetricDataQuery:
-    id: str = required(Text(255, pattern=('[a-z][a-zA-Z0-9_]*', _('it must be a letter in lower case, and letters, '
-                                                                  'digits and underscores'))))
+    id: str = required(TextShape(255, pattern=(
+        '[a-z][a-zA-Z0-9_]*', _('it must be a letter in lower case, and letters, digits and underscores'))))
     metric_stat: MetricStat = required(Structure(MetricStat))
     label: str | None = optional(LONG_NAME)
-    return_data: bool = preset(Flag(), True)
+    return_data: bool = preset(FlagShape(), True)
 
 
 @dataclass(frozen=True, kw_only=True)
-class GetMetricData:
+class GetMetricDataInput:
     metric_data_queries: tuple[MetricDataQuery, ...] = required(ListOf(
         Structure(MetricDataQuery, {'Expression': _MATH, 'AccountId': _ACCOUNTS}), MOST_QUERIES, least=1))
-    start_time: float = required(Moment())
-    end_time: float = required(Moment())
+    start_time: float = required(MomentShape())
+    end_time: float = required(MomentShape())
     scan_by: str = preset(ORDER, DESCENDING)
-    max_datapoints: int = preset(Whole(1, MOST_DATAPOINTS), MOST_DATAPOINTS)
+    max_datapoints: int = preset(WholeShape(1, MOST_DATAPOINTS), MOST_DATAPOINTS)
     next_token: str | None = optional(TOKEN)
 
 
-_ACTIONS = ListOf(Text(1024), 5)
+_ACTIONS = ListOf(TextShape(1024), 5)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PutMetricAlarm:
+class PutMetricAlarmInput:
     alarm_name: str = required(NAME)
-    alarm_description: str = preset(Text(1024, least=0), '')
-    actions_enabled: bool = preset(Flag(), True)
+    alarm_description: str = preset(TextShape(1024, least=0), '')
+    actions_enabled: bool = preset(FlagShape(), True)
     ok_actions: tuple[str, ...] = preset(_ACTIONS, (), name='OKActions')
     alarm_actions: tuple[str, ...] = preset(_ACTIONS, ())
     insufficient_data_actions: tuple[str, ...] = preset(_ACTIONS, ())
@@ -171,17 +171,17 @@ class PutMetricAlarm:
     unit: str | None = optional(UNIT)
     evaluation_periods: int = required(COUNT)
     datapoints_to_alarm: int | None = optional(COUNT)
-    threshold: float = required(Number())
-    comparison_operator: str = required(Word(COMPARISONS))
-    treat_missing_data: str = preset(Word(TREATMENTS), 'missing')
+    threshold: float = required(NumberShape())
+    comparison_operator: str = required(WordShape(COMPARISONS))
+    treat_missing_data: str = preset(WordShape(TREATMENTS), 'missing')
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescribeAlarms:
+class DescribeAlarmsInput:
     alarm_names: tuple[str, ...] = preset(ListOf(NAME, MOST_RECORDS), ())
     alarm_name: str | None = optional(NAME)             # as Heat had it
     alarm_name_prefix: str | None = optional(NAME)
-    alarm_types: tuple[str, ...] = preset(ListOf(Word(ALARM_TYPES), len(ALARM_TYPES)), ())
+    alarm_types: tuple[str, ...] = preset(ListOf(WordShape(ALARM_TYPES), len(ALARM_TYPES)), ())
     state_value: str | None = optional(STATE)
     action_prefix: str | None = optional(LONG_NAME)
     max_records: int = preset(RECORDS, 50)
@@ -189,7 +189,7 @@ class DescribeAlarms:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescribeAlarmsForMetric:
+class DescribeAlarmsForMetricInput:
     namespace: str = required(NAMESPACE)
     metric_name: str = required(NAME)
     dimensions: tuple[Dimension, ...] = preset(DIMENSIONS, ())
@@ -199,44 +199,44 @@ class DescribeAlarmsForMetric:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DescribeAlarmHistory:
+class DescribeAlarmHistoryInput:
     alarm_name: str | None = optional(NAME)
-    alarm_types: tuple[str, ...] = preset(ListOf(Word(ALARM_TYPES), len(ALARM_TYPES)), ())
-    history_item_type: str | None = optional(Word(KINDS))
-    start_date: float | None = optional(Moment())
-    end_date: float | None = optional(Moment())
+    alarm_types: tuple[str, ...] = preset(ListOf(WordShape(ALARM_TYPES), len(ALARM_TYPES)), ())
+    history_item_type: str | None = optional(WordShape(KINDS))
+    start_date: float | None = optional(MomentShape())
+    end_date: float | None = optional(MomentShape())
     max_records: int = preset(RECORDS, MOST_RECORDS)
     scan_by: str = preset(ORDER, DESCENDING)
     next_token: str | None = optional(TOKEN)
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetAlarmState:
+class SetAlarmStateInput:
     alarm_name: str = required(NAME)
     state_value: str = required(STATE)
     state_reason: str = preset(SENTENCE, '')            # Heat did not read it
-    state_reason_data: str | None = optional(Text(4000, least=0))
+    state_reason_data: str | None = optional(TextShape(4000, least=0))
 
 
 @dataclass(frozen=True, kw_only=True)
-class AlarmNames:
+class AlarmNamesInput:
     alarm_names: tuple[str, ...] = required(ListOf(NAME, MOST_RECORDS, least=1))
 
 
-PUT_METRIC_DATA = Structure(PutMetricData, {'EntityMetricData': _('entities are not stored')})
-LIST_METRICS = Structure(ListMetrics, {'OwningAccount': _ACCOUNTS})
-GET_METRIC_STATISTICS = Structure(GetMetricStatistics, {'ExtendedStatistics': _PERCENTILES})
-GET_METRIC_DATA = Structure(GetMetricData)
-PUT_METRIC_ALARM = Structure(PutMetricAlarm, {
+PUT_METRIC_DATA = Structure(PutMetricDataInput, {'EntityMetricData': _('entities are not stored')})
+LIST_METRICS = Structure(ListMetricsInput, {'OwningAccount': _ACCOUNTS})
+GET_METRIC_STATISTICS = Structure(GetMetricStatisticsInput, {'ExtendedStatistics': _PERCENTILES})
+GET_METRIC_DATA = Structure(GetMetricDataInput)
+PUT_METRIC_ALARM = Structure(PutMetricAlarmInput, {
     'Metrics': _MATH, 'ThresholdMetricId': _('anomalies are not detected'), 'ExtendedStatistic': _PERCENTILES,
     'EvaluateLowSampleCountPercentile': _PERCENTILES, 'EvaluationCriteria': _('PromQL is not evaluated'),
     'EvaluationInterval': _('an alarm is evaluated after each period'),
     'EvaluationWindow': _('an alarm is evaluated after each period'),
     'WarmUpConfiguration': _('an alarm is evaluated from the first period on'),
     'Tags': _('alarms have no tags'), 'ActionConfiguration': _('alarms have no tags')})
-DESCRIBE_ALARMS = Structure(DescribeAlarms, {'ChildrenOfAlarmName': _COMPOSITE, 'ParentsOfAlarmName': _COMPOSITE})
-DESCRIBE_ALARMS_FOR_METRIC = Structure(DescribeAlarmsForMetric, {'ExtendedStatistic': _PERCENTILES})
-DESCRIBE_ALARM_HISTORY = Structure(DescribeAlarmHistory, {
+DESCRIBE_ALARMS = Structure(DescribeAlarmsInput, {'ChildrenOfAlarmName': _COMPOSITE, 'ParentsOfAlarmName': _COMPOSITE})
+DESCRIBE_ALARMS_FOR_METRIC = Structure(DescribeAlarmsForMetricInput, {'ExtendedStatistic': _PERCENTILES})
+DESCRIBE_ALARM_HISTORY = Structure(DescribeAlarmHistoryInput, {
     'AlarmContributorId': _('an alarm watches one metric')})
-SET_ALARM_STATE = Structure(SetAlarmState)
-ALARM_NAMES = Structure(AlarmNames)
+SET_ALARM_STATE = Structure(SetAlarmStateInput)
+ALARM_NAMES = Structure(AlarmNamesInput)

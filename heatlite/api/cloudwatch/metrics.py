@@ -25,7 +25,7 @@ SHORT_PERIODS: Final = (1, 5, 10, 30)   # seconds; all other ones are multiples 
 FINEST: Final = 10                      # seconds of the shortest periods that are stored
 
 
-def list_metrics(req: wsgi.Request, wanted: inputs.ListMetrics) -> Result:
+def list_metrics(req: wsgi.Request, wanted: inputs.ListMetricsInput) -> Result:
     marker = tokens.whole('ListMetrics', wanted.next_token)
     with req.db.reader() as tx:
         found = metrics.page(
@@ -58,7 +58,7 @@ def _window(begin: float, end: float, period: int) -> tuple[int, int]:
     return math.floor(begin / period) * period, math.ceil(end / period) * period
 
 
-def get_metric_statistics(req: wsgi.Request, wanted: inputs.GetMetricStatistics) -> Result:
+def get_metric_statistics(req: wsgi.Request, wanted: inputs.GetMetricStatisticsInput) -> Result:
     check_period(wanted.period, 'Period')
     _check_times(wanted.start_time, wanted.end_time)
     begin, end = _window(wanted.start_time, wanted.end_time, wanted.period)
@@ -88,7 +88,7 @@ class _Span:
     rest: int | None
 
 
-def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricData) -> Result:
+def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricDataInput) -> Result:
     """A page has the queries in their order, each with at most what is left of `max_datapoints`."""
     _check_queries(wanted)
     number, place = tokens.wholes('GetMetricData', wanted.next_token) or (0, None)
@@ -115,7 +115,7 @@ def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricData) -> Result:
     return {'MetricDataResults': results, 'NextToken': token, 'Messages': []}
 
 
-def _check_queries(wanted: inputs.GetMetricData) -> None:
+def _check_queries(wanted: inputs.GetMetricDataInput) -> None:
     _check_times(wanted.start_time, wanted.end_time)
     for number, query in enumerate(wanted.metric_data_queries, start=1):
         check_period(query.metric_stat.period, f'MetricDataQueries.member.{number}.MetricStat.Period')
@@ -128,17 +128,17 @@ def _metric(query: MetricDataQuery) -> Metric:
     return metric(of.namespace, of.metric_name, of.dimensions)
 
 
-def _bounds(wanted: inputs.GetMetricData, query: MetricDataQuery) -> tuple[int, int]:
+def _bounds(wanted: inputs.GetMetricDataInput, query: MetricDataQuery) -> tuple[int, int]:
     return _window(max(wanted.start_time, 0.0), max(wanted.end_time, 0.0), query.metric_stat.period)
 
 
-def _edge(wanted: inputs.GetMetricData, query: MetricDataQuery) -> int:
+def _edge(wanted: inputs.GetMetricDataInput, query: MetricDataQuery) -> int:
     """Where a query begins in the order that is asked for."""
     begin, end = _bounds(wanted, query)
     return begin if wanted.scan_by == inputs.ASCENDING else end
 
 
-def _span(wanted: inputs.GetMetricData, query: MetricDataQuery, place: int | None, left: int) -> _Span:
+def _span(wanted: inputs.GetMetricDataInput, query: MetricDataQuery, place: int | None, left: int) -> _Span:
     """`place`: where the last answer ended; `left`: periods that this one may have."""
     begin, end = _bounds(wanted, query)
     size = left * query.metric_stat.period

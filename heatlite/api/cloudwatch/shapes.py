@@ -1,7 +1,7 @@
 """Input shapes: what a parameter of an action may be, and dataclasses that are read from what a protocol has decoded.
 
-A protocol delivers maps, lists, texts, numbers and booleans. A scalar of the query protocol is `Written`: a text that
-also stands for a number, a boolean or a time.
+A protocol delivers maps, lists, texts, numbers and booleans. A scalar of the query protocol is a `QueryScalar`: a text
+that also stands for a number, a boolean or a time.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r'[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,4})?')
 _UNPRINTABLE = re.compile('[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]')
 
 
-class Written(str):
+class QueryScalar(str):
     """A scalar of the query protocol."""
 
 
@@ -73,7 +73,7 @@ def _shown(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class Text:
+class TextShape:
     """A text of `least` to `most` characters. `pattern`: what all of it must match, and in words."""
 
     most: int
@@ -94,7 +94,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Word:
+class WordShape:
     """One of some words. `aliases`: other spellings that are accepted, in lower case."""
 
     words: Collection[str]
@@ -111,7 +111,7 @@ class Word:
 
 
 @dataclass(frozen=True)
-class Whole:
+class WholeShape:
     """A whole number."""
 
     least: int
@@ -129,7 +129,7 @@ class Whole:
         match value:
             case bool():
                 pass
-            case Written() if _WHOLE.fullmatch(value):
+            case QueryScalar() if _WHOLE.fullmatch(value):
                 return int(value)
             case int():
                 return value
@@ -138,7 +138,7 @@ class Whole:
         raise _type(at, value, _('a whole number'))
 
 
-class Number:
+class NumberShape:
     """A finite number of at most LARGEST."""
 
     def read(self, value: object, at: str) -> float:
@@ -152,7 +152,7 @@ class Number:
         match value:
             case bool():
                 pass
-            case Written() if _NUMBER.fullmatch(value) or value.strip('+-').lower() in ('nan', 'inf', 'infinity'):
+            case QueryScalar() if _NUMBER.fullmatch(value) or value.strip('+-').lower() in ('nan', 'inf', 'infinity'):
                 return float(value)
             case int():
                 return math.inf if abs(value) > LARGEST else float(value)
@@ -161,18 +161,18 @@ class Number:
         raise _type(at, value, _('a number'))
 
 
-class Flag:
+class FlagShape:
     """A boolean."""
 
     def read(self, value: object, at: str) -> bool:
         if isinstance(value, bool):
             return value
-        if isinstance(value, Written) and value.lower() in ('true', 'false'):
+        if isinstance(value, QueryScalar) and value.lower() in ('true', 'false'):
             return value.lower() == 'true'
         raise _type(at, value, _('true or false'))
 
 
-class Moment:
+class MomentShape:
     """A time: seconds since 1970, or a text of ISO 8601, which is UTC without a zone. Reads seconds since 1970."""
 
     def read(self, value: object, at: str) -> float:
@@ -190,7 +190,7 @@ class Moment:
                 return math.inf if abs(value) > LARGEST else float(value)
             case float():
                 return math.inf if math.isnan(value) else value
-            case Written() if _NUMBER.fullmatch(value) and len(value) != 8:     # a date may be written in 8 digits
+            case QueryScalar() if _NUMBER.fullmatch(value) and len(value) != 8:     # a date may be written in 8 digits
                 return float(value)
             case str():
                 try:
@@ -260,7 +260,7 @@ class _Member:
 
 def _is_absent(value: object) -> bool:
     """The query protocol writes empty lists and texts alike."""
-    return value is None or (isinstance(value, Written) and not value)
+    return value is None or (isinstance(value, QueryScalar) and not value)
 
 
 _MEMBERS: dict[type, tuple[_Member, ...]] = {}

@@ -24,7 +24,7 @@ AT_ONCE = 16
 PROJECTS = 1000                             # that are listed
 
 
-class Identity:
+class IdentityService:
     """`url`: Keystone's, with or without the version. `verify`: as for requests."""
 
     def __init__(self, url: str, verify: bool | str = True) -> None:

@@ -10,7 +10,7 @@ import webob
 
 from heatlite.api import faults
 from heatlite.api.console import files
-from heatlite.api.console.identity import Identity
+from heatlite.api.console.identity import IdentityService
 from heatlite.common import exception
 
 PREFIX = '/console'
@@ -23,7 +23,7 @@ Answer = Callable[[webob.Request], webob.Response]
 class ConsoleLayer:
     """`project`: of all users, where there is no login; None: users log in at Keystone by `identity`."""
 
-    def __init__(self, app: WSGIApplication, project: str | None, identity: Identity | None) -> None:
+    def __init__(self, app: WSGIApplication, project: str | None, identity: IdentityService | None) -> None:
         self._app = app
         self._files = files.built()
         self._options = {'auth': 'keystone' if project is None else 'none', 'project': project}

@@ -10,8 +10,8 @@ from functools import partial
 import webob
 
 from heatlite.api import finding, links, views
-from heatlite.api.event_hub import Render, Scope
-from heatlite.api.wsgi import Cells, Request, Services
+from heatlite.api.event_hub import Render, StreamScope
+from heatlite.api.wsgi import CellDirectory, HandlerServices, Request
 from heatlite.common import exception, health
 from heatlite.common.i18n import _
 from heatlite.db.event_stream import Streamed
@@ -22,16 +22,17 @@ _POSITION = re.compile(r'[0-9]{1,18}\Z')
 
 def of_project(req: Request) -> webob.Response:
     project_id = req.found.values['tenant_id']          # an admin may name another project than the own one
-    return _stream(req, Scope(owner=req.context.project_id or project_id, project_id=project_id), project_id)
+    return _stream(req, StreamScope(owner=req.context.project_id or project_id, project_id=project_id), project_id)
 
 
 def of_stack(req: Request, stack_name: str, stack_id: str) -> webob.Response:
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)
-    return _stream(req, Scope(owner=req.context.project_id or stack.project_id, stack_id=stack.id), stack.project_id)
+    return _stream(req, StreamScope(owner=req.context.project_id or stack.project_id, stack_id=stack.id),
+                   stack.project_id)
 
 
-def _stream(req: Request, scope: Scope, project_id: str) -> webob.Response:
+def _stream(req: Request, scope: StreamScope, project_id: str) -> webob.Response:
     """The answer without end. Raises HTTPNotAcceptable unless the client asks for this type: others would hang.
 
     It ends when the project is moved to another cell: the client then comes back.
@@ -52,7 +53,7 @@ def _stream(req: Request, scope: Scope, project_id: str) -> webob.Response:
     return answer
 
 
-def _is_left(cells: Cells, services: Services, project_id: str) -> bool:
+def _is_left(cells: CellDirectory, services: HandlerServices, project_id: str) -> bool:
     """Whether the project is in another cell by now; False while that is not known."""
     try:
         return not cells.is_here(services, project_id, is_change=False)

@@ -14,14 +14,14 @@ from typing import NotRequired, TypedDict
 from sqlalchemy import Connection
 
 from heatlite.api import finding, views
-from heatlite.api.handlers.places import Places
+from heatlite.api.handlers.places import TreePlaces
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, revisions, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import comparison, explanation, replacement, waiting
-from heatlite.planning.comparison import Source
+from heatlite.planning.comparison import ComparedDefinition
 from heatlite.planning.explanation import Happened, Path, Row, is_within
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
@@ -97,13 +97,13 @@ def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> Vi
                                            timedelta(seconds=req.conf.stack_action_timeout))}
 
 
-def of_resource(tx: Connection, row: stacks.Stack, path: Path, timeout: timedelta) -> View:
+def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: timedelta) -> View:
     """The explanation of the resource at `path` in or below the stack `row`. `timeout`: as of `explained`. Raises
     ResourceNotFound.
 
     Reads the rows of the stack that the resource is in, and of unfinished ones below the resource.
     """
-    tree = Tree(tx, row, path)
+    tree = ExplainedTree(tx, row, path)
     found = tree.row(path)
     if found is None:
         raise exception.ResourceNotFound(resource_name='/'.join(path), stack_name=row.name)
@@ -127,12 +127,12 @@ def of_resource(tx: Connection, row: stacks.Stack, path: Path, timeout: timedelt
                      events.of_resource(tx, tree.stack_of(path), path[-1], MOST_RUNS)))]}
 
 
-def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
+def explained(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
     """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
 
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST entries.
     """
-    tree, now = Tree(tx, row), moment(tx)
+    tree, now = ExplainedTree(tx, row), moment(tx)
     found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else None
     beginning = events.beginning(tx, row.id)
     causes: list[CauseView] = []
@@ -153,7 +153,7 @@ def explained(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
         'critical_path': chain[:MOST], 'replaced': replaced, 'summary': _summary(row, found, causes)}
 
 
-def paths_of(top: stacks.Stack, below: Iterable[stacks.Identity]) -> dict[str, Path]:
+def paths_of(top: stacks.StoredStack, below: Iterable[stacks.Identity]) -> dict[str, Path]:
     """The path of each stack of a tree by its id. `below`: the stacks under `top`, outer ones first."""
     paths: dict[str, Path] = {top.id: ()}
     for each in below:
@@ -161,7 +161,7 @@ def paths_of(top: stacks.Stack, below: Iterable[stacks.Identity]) -> dict[str, P
     return paths
 
 
-def row_at(above: Path, row: ResourceState | resources.Shown) -> Row:
+def row_at(above: Path, row: ResourceState | resources.ShownResource) -> Row:
     """A resource of the stack at `above`."""
     return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
                tuple((*above, name) for name in row.requires), row.updated_at or row.created_at or datetime.min,
@@ -173,13 +173,13 @@ def _age(changed_at: datetime, now: datetime) -> int:
     return max(int((now - changed_at).total_seconds()), 0)
 
 
-class Tree:
+class ExplainedTree:
     """The rows of a stack, and of the nested ones that are not complete, with their paths.
 
     `path`: read the stacks above this resource, whatever their state, and of others those below it only.
     """
 
-    def __init__(self, tx: Connection, top: stacks.Stack, path: Path = ()) -> None:
+    def __init__(self, tx: Connection, top: stacks.StoredStack, path: Path = ()) -> None:
         below = stacks.descendants(tx, top.root_id, top.id, DEEPEST)
         self.paths = paths_of(top, below)
         self.top = top.id
@@ -190,7 +190,7 @@ class Tree:
             if is_above or (each.status != Status.COMPLETE and is_within(place, path)):
                 wanted.append(each.id)
         self.rows = [row for stack_id in wanted for row in self._rows(tx, stack_id)]
-        self.places = Places(tx, top.template_id, self.row)
+        self.places = TreePlaces(tx, top.template_id, self.row)
 
     @functools.cached_property
     def by_path(self) -> Mapping[Path, Row]:
@@ -209,12 +209,13 @@ class Tree:
             if row.replaced_by is None:
                 yield row_at(above, row)
 
-    def happened(self, found: Iterable[events.Shown]) -> list[Happened]:
+    def happened(self, found: Iterable[events.ShownEvent]) -> list[Happened]:
         return [Happened((*self.paths[each.stack_id], each.resource_name), each.resource_type, each.action, each.status,
                          each.reason, each.physical_id, each.created_at) for each in found]
 
 
-def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, default: timedelta) -> WaitingView:
+def _waiting(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, now: datetime,
+             default: timedelta) -> WaitingView:
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
         'waiting_for': _waited_for(tx, tree, tree.rows, now),
@@ -222,7 +223,7 @@ def _waiting(tx: Connection, row: stacks.Stack, tree: Tree, now: datetime, defau
                     for each in explanation.blocked(tree.rows)[:MOST]]}
 
 
-def gives_up_at(row: stacks.Stack, default: timedelta) -> str | None:
+def gives_up_at(row: stacks.StoredStack, default: timedelta) -> str | None:
     """When the action in progress times out. `default`: after how long, if the stack does not say."""
     timeout = timedelta(minutes=row.timeout_mins) if row.timeout_mins else default
     return views.when((row.started_at or row.created_at) + timeout)
@@ -236,7 +237,7 @@ def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[WaitView]:
             for each in explanation.working(rows)[:most]]
 
 
-def _waited_for(tx: Connection, tree: Tree, rows: Iterable[Row], now: datetime) -> list[WaitView]:
+def _waited_for(tx: Connection, tree: ExplainedTree, rows: Iterable[Row], now: datetime) -> list[WaitView]:
     """As `waited_for`, from the beginning of each action, with the next call and what the service said last."""
     found = explanation.working(rows)[:MOST]
     if not found:
@@ -260,7 +261,7 @@ def _next_call(view: WaitView, noted: Wait | None, now: datetime) -> NextCall:
             'last_answer': None if answer is None else {**answer, 'at': views.when(noted.at)}}
 
 
-def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = ()) -> list[CauseView]:
+def _causes(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, below: Path = ()) -> list[CauseView]:
     failed = events.since(tx, list(tree.paths)[:MOST_STACKS], beginning.created_at, MOST_EVENTS, Status.FAILED)
     found: list[CauseView] = [
         {'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
@@ -271,7 +272,7 @@ def _causes(tx: Connection, tree: Tree, beginning: events.Shown, below: Path = (
     return found[:MOST]
 
 
-def _chain(tx: Connection, tree: Tree, beginning: events.Shown, happened: Sequence[Happened],
+def _chain(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, happened: Sequence[Happened],
            now: datetime) -> list[View]:
     """The critical path; the longest ones of it beside what the same action took the last time."""
     own = [row for row in tree.rows if len(row.path) == 1]
@@ -284,7 +285,7 @@ def _chain(tx: Connection, tree: Tree, beginning: events.Shown, happened: Sequen
              'seconds_before': None if (last := before.get(each.path)) is None else round(last, 1)} for each in chain]
 
 
-def _replaced(tx: Connection, row: stacks.Stack, tree: Tree, beginning: events.Shown,
+def _replaced(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, beginning: events.ShownEvent,
               happened: Sequence[Happened]) -> list[View]:
     """The resources of this stack that its last update made anew, and why, as was stored with them or as its last two
     definitions tell."""
@@ -308,7 +309,7 @@ def _cause(cause: ReplacementCause | None) -> View | None:
     return {**found, 'text': replacement.as_text(found)}
 
 
-def _changed_properties(tx: Connection, row: stacks.Stack) -> Mapping[str, Sequence[str]]:
+def _changed_properties(tx: Connection, row: stacks.StoredStack) -> Mapping[str, Sequence[str]]:
     """The properties whose definition the last update has changed, by resource; none if it kept the definition."""
     if row.revision is None or row.revision < 2:
         return {}
@@ -316,11 +317,12 @@ def _changed_properties(tx: Connection, row: stacks.Stack) -> Mapping[str, Seque
     if before is None or after is None or (
             after[0].created_at < (row.started_at or row.created_at) - timedelta(seconds=1)):
         return {}
-    return comparison.changed_properties(*(Source(stored.document, stored.environment, stored.files,
-                                                  found.parameters or {}) for found, stored in (before, after)))
+    return comparison.changed_properties(*(ComparedDefinition(stored.document, stored.environment, stored.files,
+                                                              found.parameters or {}) for found,
+                                                              stored in (before, after)))
 
 
-def _summary(row: stacks.Stack, found: WaitingView | None, causes: Sequence[CauseView]) -> str:
+def _summary(row: stacks.StoredStack, found: WaitingView | None, causes: Sequence[CauseView]) -> str:
     """One sentence for people."""
     if causes:
         cause = causes[0]

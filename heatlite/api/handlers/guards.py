@@ -10,7 +10,7 @@ from heatlite.api.wsgi import Request
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import guards
-from heatlite.db.guards import Guards
+from heatlite.db.guards import TreeGuards
 from heatlite.db.stacks import Identity
 from heatlite.planning.protection import Denial, ProtectionDocument
 from heatlite.rpc import messages
@@ -73,13 +73,13 @@ def delete_lock(req: Request, stack_name: str, stack_id: str) -> None:
     req.call(messages.UnlockStack(stack.id, req.services.policy.allows(req.context, UNLOCK_ANY)))
 
 
-def _found(req: Request, stack_name: str, stack_id: str) -> tuple[Identity, Guards]:
+def _found(req: Request, stack_name: str, stack_id: str) -> tuple[Identity, TreeGuards]:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         return stack, guards.of(tx, stack.root_id)
 
 
-def _lock(found: Guards) -> View:
+def _lock(found: TreeGuards) -> View:
     kept = found.lock
     return {'lock': None if kept is None else {
         'reason': kept.reason, 'owner': kept.owner, 'creation_time': kept.locked_at}}

@@ -21,7 +21,7 @@ def show(req: Request, stack_name: str, stack_id: str, output_key: str) -> dict[
     return {'output': views.output(found)}
 
 
-def _stack(req: Request, stack_name: str, stack_id: str) -> stacks.Stack:
+def _stack(req: Request, stack_name: str, stack_id: str) -> stacks.StoredStack:
     with req.db.reader() as tx:
         stack = finding.visible(req, stacks.show(tx, stack_id), stack_name)
     if stack.deleted_at is not None:

@@ -18,7 +18,7 @@ from heatlite.planning.explanation import Path, Row
 Place = dict[str, object]                  # file (None: the stack's template), path (text), line, column
 
 
-class Places:
+class TreePlaces:
     """The places of the resources of one tree. Reads the template and its files once, if a place is asked for.
 
     `row`: the resource at a path, or None.
@@ -28,7 +28,7 @@ class Places:
         self._tx = tx
         self._template_id = template_id
         self._row = row
-        self._template: templates.Template | None = None
+        self._template: templates.StoredTemplate | None = None
         self._positions: dict[str, Positions] = {}
 
     def of(self, path: Path, reason: str) -> Place:
@@ -70,7 +70,7 @@ class Places:
             self._positions[file] = Positions(self._read().files[file])
         return self._positions[file]
 
-    def _read(self) -> templates.Template:
+    def _read(self) -> templates.StoredTemplate:
         if self._template is None:
             self._template = templates.get(self._tx, self._template_id)
         return self._template

@@ -27,7 +27,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
         return {'progress': seen(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
 
 
-def seen(tx: Connection, row: stacks.Stack, timeout: timedelta) -> View:
+def seen(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
     """The progress of a stack. `timeout`: of its action, if the stack has none of its own."""
     paths = explain.paths_of(row, stacks.descendants(tx, row.root_id, row.id, explain.DEEPEST))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)

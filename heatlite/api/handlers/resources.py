@@ -34,7 +34,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
                  for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
-    by_stack: dict[str, list[resources.Shown]] = {}
+    by_stack: dict[str, list[resources.ShownResource]] = {}
     for each in found:
         by_stack.setdefault(each.stack_id, []).append(each)
 
@@ -82,7 +82,7 @@ def metadata(req: Request, stack_name: str, stack_id: str, resource_name: str) -
 
 
 def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity,
-                     row: resources.Shown) -> Mapping[str, object]:
+                     row: resources.ShownResource) -> Mapping[str, object]:
     if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
@@ -115,13 +115,13 @@ def mark_unhealthy(req: Request, stack_name: str, stack_id: str, resource_name: 
 
 # --- current rows, and views --------------------------------------------------------------------------
 
-def current(rows: Iterable[resources.Shown], stack: stacks.Identity) -> list[resources.Shown]:
+def current(rows: Iterable[resources.ShownResource], stack: stacks.Identity) -> list[resources.ShownResource]:
     """One row of the stack for each name, in the order of row numbers: several exist during a replacement."""
     avoided = avoided_template(stack.action, stack.previous_template_id)
     return list(highest(rows, stack.template_id, avoided).values())
 
 
-def required_by(rows: Iterable[resources.Shown]) -> dict[str, list[str]]:
+def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, list[str]]:
     """Name -> names of the resources that require it, each once."""
     found: dict[str, dict[str, None]] = {}
     for row in rows:
@@ -130,14 +130,14 @@ def required_by(rows: Iterable[resources.Shown]) -> dict[str, list[str]]:
     return {name: list(needing) for name, needing in found.items()}
 
 
-def _matches(row: resources.Shown, wanted: schemas.ListResources) -> bool:
+def _matches(row: resources.ShownResource, wanted: schemas.ListResources) -> bool:
     if wanted.type_contains and not any(part in row.type for part in wanted.type_contains):
         return False
     return all(getattr(row, column) in values for column, values in wanted.filters.items())
 
 
 def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
-              resource_name: str) -> tuple[stacks.Identity, resources.Shown, stacks.Identity | None]:
+              resource_name: str) -> tuple[stacks.Identity, resources.ShownResource, stacks.Identity | None]:
     """The stack, the row of the resource, and the nested stack of this resource."""
     found = resources.in_place(tx, stack_id, resource_name)
     stack = finding.visible(req, found and found[0], stack_name)
@@ -151,7 +151,7 @@ def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
     return stack, shown[0], nested
 
 
-def _view(req: Request, stack_url: str, row: resources.Shown, needed_by: Iterable[str], parent: str | None,
+def _view(req: Request, stack_url: str, row: resources.ShownResource, needed_by: Iterable[str], parent: str | None,
           nested: stacks.Identity | None, *, with_detail: bool) -> View:
     """Renders a resource. `parent`: name of the resource that owns the stack; `nested`: the stack that this one
     owns."""
@@ -162,12 +162,12 @@ def _view(req: Request, stack_url: str, row: resources.Shown, needed_by: Iterabl
     return view
 
 
-def _stored_attributes(row: resources.Shown) -> Mapping[str, object]:
+def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:
     """The stored attributes without internal ones: the result of get_resource (the empty name), values of paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
 
 
-def _attributes(req: Request, stack: stacks.Identity, row: resources.Shown,
+def _attributes(req: Request, stack: stacks.Identity, row: resources.ShownResource,
                 names: tuple[str, ...]) -> Mapping[str, object]:
     """The attributes read from the services. Without an engine: the stored values, and null for other names."""
     live = finding.live_attributes(req, stack, row.name, names)

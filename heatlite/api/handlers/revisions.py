@@ -11,9 +11,9 @@ from heatlite.common import exception
 from heatlite.db import revisions
 from heatlite.db.revisions import StoredRevision
 from heatlite.db.stacks import Identity
-from heatlite.db.templates import Template
+from heatlite.db.templates import StoredTemplate
 from heatlite.planning import comparison
-from heatlite.planning.comparison import Source
+from heatlite.planning.comparison import ComparedDefinition
 
 View = dict[str, object]
 
@@ -48,20 +48,20 @@ def diff(req: Request, stack_name: str, stack_id: str, number: str) -> View:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         after = _source(tx, stack, wanted)
-        before = Source() if other is None else _source(tx, stack, other)
+        before = ComparedDefinition() if other is None else _source(tx, stack, other)
     return {'diff': {'with': other, 'revision': wanted, **comparison.compare(before, after)}}
 
 
-def _definition(tx: Connection, stack: Identity, number: int) -> tuple[StoredRevision, Template]:
+def _definition(tx: Connection, stack: Identity, number: int) -> tuple[StoredRevision, StoredTemplate]:
     found = revisions.definition(tx, stack.id, number)
     if found is None:
         raise exception.EntityNotFound(entity='Revision', name=str(number))
     return found
 
 
-def _source(tx: Connection, stack: Identity, number: int) -> Source:
+def _source(tx: Connection, stack: Identity, number: int) -> ComparedDefinition:
     found, stored = _definition(tx, stack, number)
-    return Source(stored.document, stored.environment, stored.files, found.parameters or {})
+    return ComparedDefinition(stored.document, stored.environment, stored.files, found.parameters or {})
 
 
 def _summary(req: Request, stack: Identity, found: StoredRevision) -> View:

@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from heatlite.api import finding, links, stack_set_bodies, stack_set_views, views
 from heatlite.api.query import Query, natural
-from heatlite.api.stack_set_bodies import Settings
-from heatlite.api.stack_set_queries import Places
+from heatlite.api.stack_set_bodies import StackSetSettings
+from heatlite.api.stack_set_queries import RegionsAndProjects
 from heatlite.api.stack_set_views import Inside
 from heatlite.api.wsgi import Created, Request
 from heatlite.common import exception
@@ -21,7 +21,7 @@ from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_EVENTS, Limits
 from heatlite.db import events, resources, revisions, stack_sets, stacks, templates
 from heatlite.db.revisions import StoredRevision
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.language import environment as environments
 from heatlite.planning.states import Status
 from heatlite.rpc import messages
@@ -145,7 +145,7 @@ def preview(req: Request, stack_set: str) -> View:
 
 
 def _previewed(req: Request, name: str, stored: Mapping[str, object], message: messages.Source,
-               files: Mapping[str, str], inside: Inside, before: Settings | None = None,
+               files: Mapping[str, str], inside: Inside, before: StackSetSettings | None = None,
                registry: Mapping[str, object] | None = None) -> View:
     after = stack_set_bodies.merged(stored, message)
     if before is not None:
@@ -178,7 +178,7 @@ def _drift(req: Request, stack_set: str, look: bool) -> View:
 
 # --- helpers -----------------------------------------------------------------------------------------------
 
-def _found(req: Request, tx: Connection, text: str) -> Stack:
+def _found(req: Request, tx: Connection, text: str) -> StoredStack:
     """The set with this name or id. Raises EntityNotFound, also for stacks that are no sets."""
     try:
         identity = finding.stack_by_name_or_id(req, tx, text)
@@ -194,7 +194,7 @@ def _unknown(text: str) -> exception.EntityNotFound:
     return exception.EntityNotFound(entity='Stack set', name=text)
 
 
-def _stored(tx: Connection, found: Stack) -> templates.Template:
+def _stored(tx: Connection, found: StoredStack) -> templates.StoredTemplate:
     """The definition of the set. Raises EntityNotFound if it is that of a stack that is no set."""
     stored = templates.get(tx, found.template_id)
     try:
@@ -204,15 +204,15 @@ def _stored(tx: Connection, found: Stack) -> templates.Template:
     return stored
 
 
-def _parameters(stored: templates.Template) -> Mapping[str, object]:
+def _parameters(stored: templates.StoredTemplate) -> Mapping[str, object]:
     return stored.environment.get(environments.PARAMETERS) or {}
 
 
-def _settings(stored: templates.Template) -> Settings:
+def _settings(stored: templates.StoredTemplate) -> StackSetSettings:
     return stack_set_bodies.settings(_parameters(stored))
 
 
-def _inside(tx: Connection, found: Stack) -> Inside:
+def _inside(tx: Connection, found: StoredStack) -> Inside:
     """The rows of the members."""
     nested = stacks.child(tx, found.id, stack_sets.RESOURCE)
     if nested is None:
@@ -221,7 +221,7 @@ def _inside(tx: Connection, found: Stack) -> Inside:
     return Inside.of(nested, rows, resources.columns(tx, nested.id, None, ('properties',)))
 
 
-def _idle(req: Request, text: str) -> tuple[Stack, templates.Template]:
+def _idle(req: Request, text: str) -> tuple[StoredStack, templates.StoredTemplate]:
     """The set, which no operation may be changing. Raises ActionInProgress."""
     with req.db.reader() as tx:
         found = _found(req, tx, text)
@@ -231,7 +231,7 @@ def _idle(req: Request, text: str) -> tuple[Stack, templates.Template]:
     return found, stored
 
 
-def _check_removals(before: Settings, after: Settings) -> None:
+def _check_removals(before: StackSetSettings, after: StackSetSettings) -> None:
     """Raises HTTPBadRequest for an update that removes members and says only now what becomes of their stacks."""
     staying = {stack_set_bodies.named(each) for each in after['members']}
     gone = sorted(name for name in map(stack_set_bodies.named, before['members']) if name not in staying)
@@ -240,10 +240,10 @@ def _check_removals(before: Settings, after: Settings) -> None:
             'One update cannot change on_removal and remove members (%s): change on_removal first.') % ', '.join(gone))
 
 
-def _places(req: Request) -> Places:
+def _places(req: Request) -> RegionsAndProjects:
     """The answers of the cloud to the caller, for a query."""
-    return Places(lambda: req.call(messages.ListRegions()), req.call)
+    return RegionsAndProjects(lambda: req.call(messages.ListRegions()), req.call)
 
 
-def _url(req: Request, found: Stack | stacks.Identity) -> str:
+def _url(req: Request, found: StoredStack | stacks.Identity) -> str:
     return f'{req.base}/{found.project_id}/stack_sets/{found.id}'

@@ -105,7 +105,7 @@ def files(req: Request, stack_name: str, stack_id: str) -> Mapping[str, str]:
         return templates.files(tx, stack.template_id)
 
 
-def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[stacks.Identity, templates.Template]:
+def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[stacks.Identity, templates.StoredTemplate]:
     """The stack and its template with the environment."""
     with req.db.reader() as tx:
         stack = finding.stack(req, tx, stack_name, stack_id)

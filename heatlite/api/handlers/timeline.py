@@ -28,7 +28,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
         return {'timeline': seen(tx, row)}
 
 
-def seen(tx: Connection, row: stacks.Stack) -> View:
+def seen(tx: Connection, row: stacks.StoredStack) -> View:
     """The timeline of the last action of a stack; a rollback belongs to the action before."""
     began = events.beginning(tx, row.id)
     since = row.started_at or row.created_at if began is None else began.created_at
@@ -52,7 +52,7 @@ def seen(tx: Connection, row: stacks.Stack) -> View:
                  for bar in shown]}
 
 
-def _happened(found: list[events.Shown]) -> list[Happened]:
+def _happened(found: list[events.ShownEvent]) -> list[Happened]:
     return [Happened((each.resource_name,), each.resource_type, each.action, each.status, each.reason,
                      each.physical_id, each.created_at) for each in found]
 

@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from heatlite.api import audit_calls
 from heatlite.api.middleware import access, answers, context, request_id
 from heatlite.common import audit
-from heatlite.common.audit import Change, Initiator, Trail
+from heatlite.common.audit import AuditedChange, Initiator, Trail
 
 # Values of a path, the most special first: of which the target's id and name are.
 IDS = ('snapshot_id', 'plan_id', 'config_id', 'deployment_id', 'stack_id')
@@ -46,7 +46,7 @@ class Audit:
             return
         values = environ.get(access.VALUES, {})
         target_id, target_name = _target(values, location if status == '201' else '')
-        self._trail.record(audit.OF_API, Change(
+        self._trail.record(audit.OF_API, AuditedChange(
             name=f'{method} {route or "-"}',
             action=f'update/{environ[access.CALL]}' if access.CALL in environ else call.action,
             outcome=audit.SUCCESS if status < '400' else audit.FAILURE, initiator=_initiator(environ),

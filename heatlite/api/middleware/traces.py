@@ -7,7 +7,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware import access, answers, context, request_id
 from heatlite.common import tracing
-from heatlite.common.tracing import Kind, Span
+from heatlite.common.tracing import Span, SpanKind
 
 HEADERS = ((tracing.PARENT, 'HTTP_TRACEPARENT'), (tracing.STATE, 'HTTP_TRACESTATE'))
 
@@ -29,7 +29,7 @@ class Traces:
         parent = tracing.parsed(sent) if sent and tracer.continues_callers else None
         method = environ.get('REQUEST_METHOD', '')
         method = method if method in access.METHODS else '-'
-        with tracer.span(method, Kind.SERVER, parent) as span:
+        with tracer.span(method, SpanKind.SERVER, parent) as span:
             def look(status: str, _headers: answers.Headers) -> None:
                 span.note(http__response__status_code=int(status) if status.isdigit() else None)
                 if status >= '500':

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Protocol
 
-from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.database import not_sqlite
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import messaging
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oslo_messaging import TransportHost
 
 
-class Connection(Protocol):
+class BrokerConnection(Protocol):
     """A connection of kombu, as it is used here."""
 
     def channel(self) -> Channel: ...
@@ -34,21 +34,21 @@ def unused(site: Site) -> str:
     return '' if messaging.connects(url) else _('transport_url has the driver %s') % url.transport
 
 
-def is_named(site: Site) -> Iterator[Finding]:
+def is_named(site: Site) -> Iterator[DoctorFinding]:
     if not site.conf.transport_url or site.conf.transport_url == 'rabbit://':
-        yield Finding(_('The option [DEFAULT] transport_url has the URL of RabbitMQ.'), _('It is not set.'),
-                      _('Set [DEFAULT] transport_url = rabbit://USER:PASSWORD@HOST:5672/ in heatlite.conf.'))
+        yield DoctorFinding(_('The option [DEFAULT] transport_url has the URL of RabbitMQ.'), _('It is not set.'),
+                            _('Set [DEFAULT] transport_url = rabbit://USER:PASSWORD@HOST:5672/ in heatlite.conf.'))
 
 
-def reachable(site: Site) -> Iterator[Finding]:
+def reachable(site: Site) -> Iterator[DoctorFinding]:
     """All hosts: the failure of one is found before that of the last."""
     yield from unreachable(site, messaging.peers(site.conf)[1])
 
 
-def unreachable(site: Site, hosts: Sequence[TransportHost]) -> Iterator[Finding]:
+def unreachable(site: Site, hosts: Sequence[TransportHost]) -> Iterator[DoctorFinding]:
     problems = [problem for host in hosts if (problem := site.connect(host.hostname, host.port))]
     for problem in problems:
-        yield Finding(_('Each host of transport_url accepts connections.'), problem, _(
+        yield DoctorFinding(_('Each host of transport_url accepts connections.'), problem, _(
             'Start RabbitMQ there, correct host and port in transport_url, or open the firewall between both.'),
             FAILED if len(problems) == len(hosts) else WARNING)
 
@@ -75,7 +75,7 @@ def channel(site: Site, host: TransportHost, virtual_host: str) -> Iterator[Chan
     given = site.conf[messaging.RABBIT]
     wait = {'read_timeout': site.timeout, 'write_timeout': site.timeout}
     # Loaded at first use; it has no type hints.
-    connect: Callable[..., AbstractContextManager[Connection]] = getattr(kombu, 'Connection')  # noqa: B009
+    connect: Callable[..., AbstractContextManager[BrokerConnection]] = getattr(kombu, 'Connection')  # noqa: B009
     with connect(
             hostname=host.hostname, port=host.port, userid=host.username or 'guest',
             password=host.password or 'guest', virtual_host=virtual_host, transport='pyamqp',
@@ -94,7 +94,7 @@ def first(site: Site, transport_url: str | None = None) -> tuple[TransportHost, 
     raise ConnectionError(_('no host of transport_url accepts connections'))
 
 
-def logged_in(site: Site) -> Iterator[Finding]:
+def logged_in(site: Site) -> Iterator[DoctorFinding]:
     from amqp import exceptions
     url, hosts = messaging.peers(site.conf)
     virtual_host = url.virtual_host or '/'
@@ -106,25 +106,25 @@ def logged_in(site: Site) -> Iterator[Finding]:
             with channel(site, host, virtual_host):
                 pass
         except exceptions.AccessRefused:
-            yield Finding(_('The user of [DEFAULT] transport_url logs in to RabbitMQ.'),
-                          _('%(where)s refuses the user "%(user)s" or the password.')
-                          % {'where': where, 'user': host.username or 'guest'},
-                          _('Correct transport_url, or on the broker: rabbitmqctl add_user USER PASSWORD.'))
+            yield DoctorFinding(_('The user of [DEFAULT] transport_url logs in to RabbitMQ.'),
+                                _('%(where)s refuses the user "%(user)s" or the password.')
+                                % {'where': where, 'user': host.username or 'guest'},
+                                _('Correct transport_url, or on the broker: rabbitmqctl add_user USER PASSWORD.'))
         except exceptions.NotAllowed:
-            yield Finding(_('The user of [DEFAULT] transport_url may use the virtual host.'),
-                          _('%(where)s refuses the virtual host "%(name)s" to "%(user)s".')
-                          % {'where': where, 'name': virtual_host, 'user': host.username or 'guest'},
-                          _('Correct transport_url, or on the broker: rabbitmqctl add_vhost NAME and rabbitmqctl '
-                            'set_permissions -p NAME USER ".*" ".*" ".*".'))
+            yield DoctorFinding(_('The user of [DEFAULT] transport_url may use the virtual host.'),
+                                _('%(where)s refuses the virtual host "%(name)s" to "%(user)s".')
+                                % {'where': where, 'name': virtual_host, 'user': host.username or 'guest'},
+                                _('Correct transport_url, or on the broker: rabbitmqctl add_vhost NAME and rabbitmqctl '
+                                  'set_permissions -p NAME USER ".*" ".*" ".*".'))
         except (OSError, exceptions.AMQPError) as error:
-            yield Finding(_('RabbitMQ answers to a login.'), f'{where}: {type(error).__name__}: {error}', _(
+            yield DoctorFinding(_('RabbitMQ answers to a login.'), f'{where}: {type(error).__name__}: {error}', _(
                 'Make sure that RabbitMQ listens at this port, and that [oslo_messaging_rabbit] ssl says whether '
                 'the port has TLS.'))
 
 
 # --- rights and queues ------------------------------------------------------------------------------------
 
-def rights(site: Site) -> Iterator[Finding]:
+def rights(site: Site) -> Iterator[DoctorFinding]:
     """Makes a queue and an exchange with names as the service gives them, uses and removes both."""
     from amqp import exceptions
     host, virtual_host = first(site)
@@ -146,9 +146,10 @@ def rights(site: Site) -> Iterator[Finding]:
             found.basic_get(queue, no_ack=True)
             found.queue_delete(queue)           # the exchange goes with it, and both with the connection
     except exceptions.AccessRefused:
-        yield Finding(_('The user of [DEFAULT] transport_url may make, write and read all queues of the service.'),
-                      _('It has not the right to %s.') % step,
-                      f'rabbitmqctl set_permissions -p {virtual_host} {host.username or "guest"} ".*" ".*" ".*"')
+        yield DoctorFinding(_('The user of [DEFAULT] transport_url may make, write and read all queues of the '
+                              'service.'),
+                            _('It has not the right to %s.') % step,
+                            f'rabbitmqctl set_permissions -p {virtual_host} {host.username or "guest"} ".*" ".*" ".*"')
 
 
 def arguments(given: ConfigOpts.GroupAttr) -> tuple[bool, dict[str, object]]:
@@ -166,7 +167,7 @@ def arguments(given: ConfigOpts.GroupAttr) -> tuple[bool, dict[str, object]]:
     return bool(given.amqp_durable_queues or given.rabbit_quorum_queue), found
 
 
-def queue_matches(site: Site) -> Iterator[Finding]:
+def queue_matches(site: Site) -> Iterator[DoctorFinding]:
     """Declares the queue of the engines as they do, if it exists: that changes nothing."""
     from amqp import exceptions
     host, virtual_host = first(site)
@@ -185,23 +186,23 @@ def queue_matches(site: Site) -> Iterator[Finding]:
             found.queue_declare(topic, durable=durable, auto_delete=given.amqp_auto_delete, exclusive=False,
                                 arguments=wanted)
     except exceptions.PreconditionFailed as error:
-        yield Finding(
+        yield DoctorFinding(
             _('The queue "%s" was made with the present options of [oslo_messaging_rabbit] (rabbit_quorum_queue, '
               'amqp_durable_queues, amqp_auto_delete).') % topic, str(error).split(' for queue ')[0],
             _('Use the same options on all hosts; after a change of them stop all processes, remove the queue '
               '(rabbitmqctl delete_queue %s), and start them.') % topic)
 
 
-def _taken(topic: str) -> Finding:
-    return Finding(_('The queue "%s" is that of the engines.') % topic, _('Another program owns it exclusively.'),
-                   _('Set [engine] topic to a name that nothing else uses, on all hosts.'))
+def _taken(topic: str) -> DoctorFinding:
+    return DoctorFinding(_('The queue "%s" is that of the engines.') % topic, _('Another program owns it exclusively.'),
+                         _('Set [engine] topic to a name that nothing else uses, on all hosts.'))
 
 
-def is_answered(site: Site) -> Iterator[Finding]:
+def is_answered(site: Site) -> Iterator[DoctorFinding]:
     yield from is_received(site, site.conf.engine.topic)
 
 
-def is_received(site: Site, topic: str, transport_url: str | None = None) -> Iterator[Finding]:
+def is_received(site: Site, topic: str, transport_url: str | None = None) -> Iterator[DoctorFinding]:
     """`transport_url`: as in `first`."""
     from amqp import exceptions
     host, virtual_host = first(site, transport_url)
@@ -211,10 +212,10 @@ def is_received(site: Site, topic: str, transport_url: str | None = None) -> Ite
         with channel(site, host, virtual_host) as found:
             declared = found.queue_declare(topic, passive=True)
     except exceptions.NotFound:
-        yield Finding(expected, _('There is no such queue at %s.') % host.hostname, fix)
+        yield DoctorFinding(expected, _('There is no such queue at %s.') % host.hostname, fix)
         return
     if not declared.consumer_count:
-        yield Finding(expected, _('%d messages wait, and nothing receives them.') % declared.message_count, fix)
+        yield DoctorFinding(expected, _('%d messages wait, and nothing receives them.') % declared.message_count, fix)
 
 
 # --- notifications ----------------------------------------------------------------------------------------
@@ -226,7 +227,7 @@ def no_notifications(site: Site) -> str:
     return ''
 
 
-def bus(site: Site) -> Iterator[Finding]:
+def bus(site: Site) -> Iterator[DoctorFinding]:
     url = site.conf[messaging.NOTIFICATIONS].transport_url or site.conf.transport_url
     parsed, hosts = messaging.peers(site.conf, url)
     if not messaging.connects(parsed):
@@ -234,8 +235,8 @@ def bus(site: Site) -> Iterator[Finding]:
     for host in hosts:
         problem = site.connect(host.hostname, host.port)
         if problem:
-            yield Finding(_('The bus for notifications accepts connections.'), problem,
-                          _('Correct [oslo_messaging_notifications] transport_url, or start the broker.'))
+            yield DoctorFinding(_('The bus for notifications accepts connections.'), problem,
+                                _('Correct [oslo_messaging_notifications] transport_url, or start the broker.'))
 
 
 CHECKS = (

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from heatlite.cmd.doctor import broker, database
-from heatlite.cmd.doctor.checks import Check, Finding
+from heatlite.cmd.doctor.checks import Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site, with_timeouts
 from heatlite.common import exception, messaging, options
 from heatlite.common.i18n import _
@@ -20,23 +20,23 @@ def unused(site: Site) -> str:
     return '' if site.conf.cells.names else _('[cells] names is not set')
 
 
-def are_described(site: Site) -> Iterator[Finding]:
+def are_described(site: Site) -> Iterator[DoctorFinding]:
     try:
         found = names(site.conf)
     except exception.Error as error:
-        yield Finding(_('[cells] names has names of other cells.'), str(error), _('Correct [cells] names.'))
+        yield DoctorFinding(_('[cells] names has names of other cells.'), str(error), _('Correct [cells] names.'))
         return
     for name in found:
         group = options.cell_group(name)
         for option in ('connection', 'transport_url'):
             if not site.conf[group][option]:
-                yield Finding(_('The group [%s] has the database and the broker of the cell.') % group,
-                              _('The option %s is not set.') % option,
-                              _('Set [%(group)s] %(option)s to what the engines of this cell have.')
-                              % {'group': group, 'option': option})
+                yield DoctorFinding(_('The group [%s] has the database and the broker of the cell.') % group,
+                                    _('The option %s is not set.') % option,
+                                    _('Set [%(group)s] %(option)s to what the engines of this cell have.')
+                                    % {'group': group, 'option': option})
 
 
-def databases(site: Site) -> Iterator[Finding]:
+def databases(site: Site) -> Iterator[DoctorFinding]:
     """Each of them: reached, of this release, with secrets that the key decrypts."""
     for name in names(site.conf):
         url = site.conf[options.cell_group(name)].connection
@@ -44,12 +44,12 @@ def databases(site: Site) -> Iterator[Finding]:
             with closing(Database(with_timeouts(url, site.timeout))) as found:
                 yield from _of(name, [*database.schema_of(found), *database.key_of(found, site)])
         except exception.HeatException as error:
-            yield from _of(name, [Finding(
+            yield from _of(name, [DoctorFinding(
                 _('The user of its connection logs in to its database.'), str(error),
                 _('Start the database server, or correct [%s] connection.') % options.cell_group(name))])
 
 
-def brokers(site: Site) -> Iterator[Finding]:
+def brokers(site: Site) -> Iterator[DoctorFinding]:
     """Each host of each of them."""
     for name in names(site.conf):
         url, hosts = messaging.peers(site.conf, site.conf[options.cell_group(name)].transport_url)
@@ -57,14 +57,14 @@ def brokers(site: Site) -> Iterator[Finding]:
             yield from _of(name, broker.unreachable(site, hosts))
 
 
-def are_answered(site: Site) -> Iterator[Finding]:
+def are_answered(site: Site) -> Iterator[DoctorFinding]:
     for name in names(site.conf):
         given = site.conf[options.cell_group(name)]
         if messaging.connects(messaging.peers(site.conf, given.transport_url)[0]):
             yield from _of(name, broker.is_received(site, given.topic or site.conf.engine.topic, given.transport_url))
 
 
-def _of(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _of(name: str, findings: Iterable[DoctorFinding]) -> Iterator[DoctorFinding]:
     for each in findings:
         yield replace(each, expected=_('Cell "%(name)s": %(expected)s') % {'name': name, 'expected': each.expected})
 

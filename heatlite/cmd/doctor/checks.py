@@ -15,7 +15,7 @@ STATUSES = (OK, WARNING, FAILED, LEFT_OUT, NOT_USED)
 
 
 @dataclass(frozen=True)
-class Finding:
+class DoctorFinding:
     """One thing that is not as needed. The texts are whole sentences without secrets; `fix` names the option or the
     command."""
 
@@ -39,22 +39,22 @@ class Check:
 
     name: str
     tests: str                              # what, as a phrase
-    run: Callable[[Site], Iterable[Finding]]
+    run: Callable[[Site], Iterable[DoctorFinding]]
     needs: Sequence[str] = ()
     unused: Callable[[Site], str] = is_used
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CheckOutcome:
     """`reason`: why the check was left out or is not used, else ''."""
 
     check: Check
     status: str
-    findings: Sequence[Finding] = ()
+    findings: Sequence[DoctorFinding] = ()
     reason: str = ''
 
 
-def status(findings: Sequence[Finding]) -> str:
+def status(findings: Sequence[DoctorFinding]) -> str:
     """The worst level of the findings."""
     levels = {each.level for each in findings}
     return FAILED if FAILED in levels else WARNING if WARNING in levels else OK

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
 from heatlite.cmd import check_config
-from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
 
-def options(site: Site) -> Iterator[Finding]:
+def options(site: Site) -> Iterator[DoctorFinding]:
     for level, text in check_config.findings(site.conf):
-        yield Finding(_('The files have valid options, as heatlite-manage check-config tests them.'), text,
-                      _('Correct the option that the message names; docs/operators/configuration.rst has all.'),
-                      FAILED if level == check_config.ERROR else WARNING)
+        yield DoctorFinding(_('The files have valid options, as heatlite-manage check-config tests them.'), text,
+                            _('Correct the option that the message names; docs/operators/configuration.rst has all.'),
+                            FAILED if level == check_config.ERROR else WARNING)
 
 
-def keys_elsewhere(site: Site) -> Iterator[Finding]:
+def keys_elsewhere(site: Site) -> Iterator[DoctorFinding]:
     try:
         key_manager.load(site.conf, site.timeout)
     except exception.HeatException as error:
-        yield Finding(
+        yield DoctorFinding(
             _('The key manager has the keys that auth_encryption_key_id and auth_decryption_key_ids name.'), str(error),
             _('Compare the ids, the login and the backend in [key_manager] with those of another host; the user needs '
               'the right to read these secrets.'))
@@ -36,12 +36,12 @@ def without_keys_elsewhere(site: Site) -> str:
     return '' if key_manager.is_used(site.conf) else _('[DEFAULT] auth_encryption_key_id is not set.')
 
 
-def key(site: Site) -> Iterator[Finding]:
+def key(site: Site) -> Iterator[DoctorFinding]:
     try:
         key_manager.load(site.conf, site.timeout)          # if the check of it is left out
         crypt.check_keys(site.conf)
     except exception.HeatException as error:
-        yield Finding(
+        yield DoctorFinding(
             _('The option [DEFAULT] auth_encryption_key has 32 characters, the same on all hosts.'), str(error),
             _('Copy auth_encryption_key of another host; for a new installation make one with: openssl rand -hex 16'))
 
@@ -88,10 +88,10 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def contradictions(site: Site) -> Iterator[Finding]:
+def contradictions(site: Site) -> Iterator[DoctorFinding]:
     for is_broken, expected, found, fix in RULES:
         if is_broken(site.conf):
-            yield Finding(expected, found(site.conf), fix, WARNING)
+            yield DoctorFinding(expected, found(site.conf), fix, WARNING)
 
 
 CHECKS = (

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
-from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.files import APIS
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
@@ -62,24 +62,25 @@ def hosts(url: sa.URL) -> list[tuple[str, int]]:
     return found
 
 
-def reachable(site: Site) -> Iterator[Finding]:
+def reachable(site: Site) -> Iterator[DoctorFinding]:
     for host, port in hosts(_normal(site.conf.database.connection)):
         problem = site.connect(host, port)
         if problem:
-            yield Finding(_('The database server of [database] connection accepts connections.'), problem, UNREACHABLE)
+            yield DoctorFinding(_('The database server of [database] connection accepts connections.'), problem,
+                                UNREACHABLE)
 
 
-def connected(site: Site) -> Iterator[Finding]:
+def connected(site: Site) -> Iterator[DoctorFinding]:
     if not site.conf.database.connection:
-        yield Finding(_('The option [database] connection has the URL of the database.'), _('It is not set.'),
-                      _('Set [database] connection = mysql+pymysql://USER:PASSWORD@HOST/NAME in heatlite.conf.'))
+        yield DoctorFinding(_('The option [database] connection has the URL of the database.'), _('It is not set.'),
+                            _('Set [database] connection = mysql+pymysql://USER:PASSWORD@HOST/NAME in heatlite.conf.'))
         return
     try:
         database = site.database
         file = database.url.database if database.dialect == 'sqlite' else None
         if file and not Path(file).exists():            # connecting would create it
-            yield Finding(_('The file of the database exists.'), _('There is no %s.') % file,
-                          _('Correct [database] connection, or run heatlite-manage db_sync.'))
+            yield DoctorFinding(_('The file of the database exists.'), _('There is no %s.') % file,
+                                _('Correct [database] connection, or run heatlite-manage db_sync.'))
             return
         with database.reader() as tx:
             tx.execute(sa.select(sa.literal(1)))
@@ -88,7 +89,7 @@ def connected(site: Site) -> Iterator[Finding]:
         fix = next((fix for words, fix in REFUSALS if any(word in text for word in words)), UNREACHABLE)
         if 'to database' in text and 'Access denied' in text:
             fix = REFUSALS[1][1]
-        yield Finding(_('The user of [database] connection logs in to its database.'), text, fix)
+        yield DoctorFinding(_('The user of [database] connection logs in to its database.'), text, fix)
 
 
 def not_sqlite(site: Site) -> str:
@@ -109,15 +110,15 @@ def is_supported(text: str) -> bool:
     return version >= OLDEST[kind]
 
 
-def server(site: Site) -> Iterator[Finding]:
+def server(site: Site) -> Iterator[DoctorFinding]:
     with site.database.reader() as tx:
         text = str(tx.exec_driver_sql('SELECT VERSION()').scalar_one())
     if not is_supported(text):
-        yield Finding(_('The server is MariaDB 10.6, MySQL 8.0.1, PostgreSQL 9.5 or newer.'),
-                      _('It is %s.') % text.split(',')[0], _('Upgrade the database server.'))
+        yield DoctorFinding(_('The server is MariaDB 10.6, MySQL 8.0.1, PostgreSQL 9.5 or newer.'),
+                            _('It is %s.') % text.split(',')[0], _('Upgrade the database server.'))
 
 
-def clock(site: Site) -> Iterator[Finding]:
+def clock(site: Site) -> Iterator[DoctorFinding]:
     before = site.now()
     with site.database.reader() as tx:
         theirs = float(tx.exec_driver_sql(f'SELECT {CLOCKS[site.database.dialect]}').scalar_one())
@@ -132,10 +133,10 @@ def outside(moment: float, before: float, after: float, precision: float = 0.0) 
     return max(moment - after, 0.0) + min(moment + precision - before, 0.0)
 
 
-def clocks_differ(seconds: float, peer: str) -> Iterator[Finding]:
+def clocks_differ(seconds: float, peer: str) -> Iterator[DoctorFinding]:
     """`seconds`: by which the clock of the peer is ahead of ours."""
     if abs(seconds) > CLOCK_WARNING:
-        yield Finding(
+        yield DoctorFinding(
             _('The clocks of this host and of %(peer)s differ by less than %(most)g s.')
             % {'peer': peer, 'most': CLOCK_WARNING},
             _('The other one is %(seconds).1f s %(where)s; here it is %(now)s.') % {
@@ -173,11 +174,11 @@ def _matches(pattern: str, name: str) -> bool:
     return re.fullmatch(expression, name) is not None
 
 
-def rights(site: Site) -> Iterator[Finding]:
+def rights(site: Site) -> Iterator[DoctorFinding]:
     database = site.database
     missing = {'mysql': _mysql_rights, 'postgresql': _postgresql_rights}[database.dialect](database)
     if missing:
-        yield Finding(
+        yield DoctorFinding(
             _('The user of [database] connection may create, change, read and write all tables.'),
             _('It has not: %s.') % ', '.join(missing),
             _('As administrator of the server: GRANT ALL ON %s.* TO the user.') % database.url.database
@@ -220,33 +221,33 @@ def _postgresql_rights(database: Database) -> list[str]:
 
 # --- contents ---------------------------------------------------------------------------------------------
 
-def schema(site: Site) -> Iterator[Finding]:
+def schema(site: Site) -> Iterator[DoctorFinding]:
     yield from schema_of(site.database)
 
 
-def schema_of(database: Database) -> Iterator[Finding]:
+def schema_of(database: Database) -> Iterator[DoctorFinding]:
     found = sync.version(database)
     if found == sync.HEAD:
         return
     if found is not None and found > sync.HEAD:
         yield _newer(found, missing_columns(database))
         return
-    yield Finding(_('The tables have version %s.') % sync.HEAD,
-                  _('They have version %s.') % found if found else _('There are no tables.'),
-                  _('Run heatlite-manage db_sync.'))
+    yield DoctorFinding(_('The tables have version %s.') % sync.HEAD,
+                        _('They have version %s.') % found if found else _('There are no tables.'),
+                        _('Run heatlite-manage db_sync.'))
 
 
-def _newer(found: str, missing: Sequence[str]) -> Finding:
+def _newer(found: str, missing: Sequence[str]) -> DoctorFinding:
     """The schema of a newer release: as it is during an upgrade, as long as it has all that this release uses."""
     if missing:
-        return Finding(_('The tables have all columns that this release uses (version %s).') % sync.HEAD,
-                       _('They have version %(found)s, of a newer release, and lack %(columns)s.') % {
+        return DoctorFinding(_('The tables have all columns that this release uses (version %s).') % sync.HEAD,
+                             _('They have version %(found)s, of a newer release, and lack %(columns)s.') % {
                            'found': found, 'columns': ', '.join(missing[:5])},
-                       _('Install the release of the other hosts: this one is too old for the database.'))
-    return Finding(_('The tables have version %s.') % sync.HEAD,
-                   _('They have version %s, of a newer release: this release works with it while hosts are upgraded.')
-                   % found,
-                   _('Complete the upgrade on this host, as docs/operators/upgrade.rst says.'), WARNING)
+                             _('Install the release of the other hosts: this one is too old for the database.'))
+    return DoctorFinding(_('The tables have version %s.') % sync.HEAD,
+                         _('They have version %s, of a newer release: this release works with it while hosts are '
+                           'upgraded.') % found,
+                         _('Complete the upgrade on this host, as docs/operators/upgrade.rst says.'), WARNING)
 
 
 def missing_columns(database: Database) -> list[str]:
@@ -259,47 +260,49 @@ def missing_columns(database: Database) -> list[str]:
             if column.name not in there.get(name, ())]
 
 
-def storage(site: Site) -> Iterator[Finding]:
+def storage(site: Site) -> Iterator[DoctorFinding]:
     """How the tables store texts, and whether they take part in transactions."""
     if site.database.dialect == 'postgresql':
         with site.database.reader() as tx:
             encoding = str(tx.exec_driver_sql('SHOW server_encoding').scalar_one())
         if encoding != 'UTF8':
-            yield Finding(_('The encoding of the database is UTF8.'), _('It is %s.') % encoding,
-                          _("Create the database again, with ENCODING 'UTF8', and run heatlite-manage db_sync."))
+            yield DoctorFinding(_('The encoding of the database is UTF8.'), _('It is %s.') % encoding,
+                                _("Create the database again, with ENCODING 'UTF8', and run heatlite-manage db_sync."))
         return
     charset = site.database.url.query.get('charset')
     if charset != 'utf8mb4':
-        yield Finding(_('Connections use the character set utf8mb4.'), _('[database] connection has charset=%s.')
-                      % charset, _('Remove charset from [database] connection.'))
+        yield DoctorFinding(_('Connections use the character set utf8mb4.'), _('[database] connection has charset=%s.')
+                            % charset, _('Remove charset from [database] connection.'))
     with site.database.reader() as tx:
         rows = list(tx.exec_driver_sql('SELECT table_name, table_collation, engine FROM information_schema.tables '
                                        'WHERE table_schema = DATABASE()'))
     ours = [(name, collation, engine) for name, collation, engine in rows if name in tables.metadata.tables]
     differing = sorted(f'{name} ({collation})' for name, collation, _engine in ours if collation != 'utf8mb4_bin')
     if differing:
-        yield Finding(_('All tables have the collation utf8mb4_bin.'), _('Others have: %s.') % ', '.join(differing),
-                      _('ALTER TABLE %s CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin')
-                      % differing[0].split(' ')[0])
+        yield DoctorFinding(_('All tables have the collation utf8mb4_bin.'),
+                            _('Others have: %s.') % ', '.join(differing),
+                            _('ALTER TABLE %s CONVERT TO CHARACTER SET utf8mb4 COLLATE utf8mb4_bin')
+                            % differing[0].split(' ')[0])
     others = sorted(f'{name} ({engine})' for name, _collation, engine in ours if engine != 'InnoDB')
     if others:
-        yield Finding(_('All tables are stored by InnoDB, which has transactions.'),
-                      _('Others are: %s.') % ', '.join(others), f'ALTER TABLE {others[0].split(" ")[0]} ENGINE=InnoDB')
+        yield DoctorFinding(_('All tables are stored by InnoDB, which has transactions.'),
+                            _('Others are: %s.') % ', '.join(others),
+                            f'ALTER TABLE {others[0].split(" ")[0]} ENGINE=InnoDB')
 
 
-def key_fits(site: Site) -> Iterator[Finding]:
+def key_fits(site: Site) -> Iterator[DoctorFinding]:
     yield from key_of(site.database, site)
 
 
-def key_of(database: Database, site: Site) -> Iterator[Finding]:
+def key_of(database: Database, site: Site) -> Iterator[DoctorFinding]:
     key_manager.load(site.conf, site.timeout)              # if the check of it is left out
     try:
         sealing.check_keys(database, crypt.keyring(site.conf))
     except exception.InvalidEncryptionKey:
-        yield Finding(_('A key of the configuration decrypts the stored secrets.'),
-                      _('They are encrypted with another key than [DEFAULT] auth_encryption_key.'),
-                      _('Copy auth_encryption_key of the other hosts; if it was changed, add the former one as '
-                        'auth_decryption_keys and run heatlite-manage encryption_keys reencrypt.'))
+        yield DoctorFinding(_('A key of the configuration decrypts the stored secrets.'),
+                            _('They are encrypted with another key than [DEFAULT] auth_encryption_key.'),
+                            _('Copy auth_encryption_key of the other hosts; if it was changed, add the former one as '
+                              'auth_decryption_keys and run heatlite-manage encryption_keys reencrypt.'))
 
 
 # --- settings ---------------------------------------------------------------------------------------------
@@ -317,7 +320,7 @@ def variables(database: Database) -> dict[str, str]:
                 for name, value in tx.exec_driver_sql(statement)}
 
 
-def settings(site: Site) -> Iterator[Finding]:
+def settings(site: Site) -> Iterator[DoctorFinding]:
     known = variables(site.database)
     judge = {'mysql': mysql_settings, 'postgresql': postgresql_settings}[site.database.dialect]
     yield from judge(known, largest_value(site), site.conf.database.mysql_wsrep_sync_wait)
@@ -332,49 +335,51 @@ def largest_value(site: Site) -> tuple[int, int]:
     return (round(site.conf.max_json_body_size * SEALED_SIZE), round(site.conf.max_evaluation_result * SEALED_SIZE))
 
 
-def _read_only() -> Finding:
-    return Finding(_('The server accepts writes.'), _('It is read-only, as a replica is.'), WRITABLE)
+def _read_only() -> DoctorFinding:
+    return DoctorFinding(_('The server accepts writes.'), _('It is read-only, as a replica is.'), WRITABLE)
 
 
-def mysql_settings(known: Mapping[str, str], largest: tuple[int, int], sync_wait: int | None) -> Iterator[Finding]:
+def mysql_settings(known: Mapping[str, str], largest: tuple[int, int],
+                   sync_wait: int | None) -> Iterator[DoctorFinding]:
     """`known`: variables and status of the server, in lower case. `largest`: see `largest_value`."""
     is_node = known.get('wsrep_on', '').upper() == 'ON'
     if any(known.get(name, '').upper() in ('ON', '1') for name in ('read_only', 'super_read_only', 'innodb_read_only')):
         yield _read_only()
     if known.get('log_bin', '').upper() == 'ON' and known.get('binlog_format', '').upper() == 'STATEMENT':
-        yield Finding(_('The binary log takes transactions at READ COMMITTED.'), _('binlog_format is STATEMENT.'),
-                      _('Set binlog_format = ROW (or MIXED) in the configuration of the server.'))
+        yield DoctorFinding(_('The binary log takes transactions at READ COMMITTED.'), _('binlog_format is STATEMENT.'),
+                            _('Set binlog_format = ROW (or MIXED) in the configuration of the server.'))
     packet = int(known.get('max_allowed_packet') or 2 ** 30)
     if packet < max(largest):
-        yield Finding(_('max_allowed_packet of the server is at least %d bytes, the longest value that is stored.')
-                      % max(largest), _('It is %d.') % packet,
-                      _('Raise max_allowed_packet of the server, or lower [DEFAULT] max_json_body_size and '
-                        'max_evaluation_result.'), FAILED if packet < largest[0] else WARNING)
+        yield DoctorFinding(_('max_allowed_packet of the server is at least %d bytes, the longest value that is '
+                              'stored.') % max(largest),
+                            _('It is %d.') % packet,
+                            _('Raise max_allowed_packet of the server, or lower [DEFAULT] max_json_body_size and '
+                              'max_evaluation_result.'), FAILED if packet < largest[0] else WARNING)
     if not is_node and known.get('innodb_flush_log_at_trx_commit', '1') != '1':
-        yield Finding(_('A committed transaction survives a loss of power.'),
-                      _('innodb_flush_log_at_trx_commit is %s.') % known['innodb_flush_log_at_trx_commit'],
-                      _('Set innodb_flush_log_at_trx_commit = 1 in the configuration of the server.'), WARNING)
+        yield DoctorFinding(_('A committed transaction survives a loss of power.'),
+                            _('innodb_flush_log_at_trx_commit is %s.') % known['innodb_flush_log_at_trx_commit'],
+                            _('Set innodb_flush_log_at_trx_commit = 1 in the configuration of the server.'), WARNING)
     if is_node and known.get('wsrep_ready', 'ON').upper() != 'ON':
-        yield Finding(_('The Galera node accepts statements.'), _('wsrep_ready is %s.') % known['wsrep_ready'],
-                      _('Repair the cluster: this node has no quorum, or is still joining.'))
+        yield DoctorFinding(_('The Galera node accepts statements.'), _('wsrep_ready is %s.') % known['wsrep_ready'],
+                            _('Repair the cluster: this node has no quorum, or is still joining.'))
     if is_node and sync_wait is not None and sync_wait & 3 != 3:
-        yield Finding(_('Reads on a Galera node wait for what other nodes have accepted.'),
-                      _('[database] mysql_wsrep_sync_wait is %d.') % sync_wait,
-                      _('Remove [database] mysql_wsrep_sync_wait from the file: its default is right.'), WARNING)
+        yield DoctorFinding(_('Reads on a Galera node wait for what other nodes have accepted.'),
+                            _('[database] mysql_wsrep_sync_wait is %d.') % sync_wait,
+                            _('Remove [database] mysql_wsrep_sync_wait from the file: its default is right.'), WARNING)
 
 
 def postgresql_settings(known: Mapping[str, str], _largest: tuple[int, int],
-                        _sync_wait: int | None) -> Iterator[Finding]:
+                        _sync_wait: int | None) -> Iterator[DoctorFinding]:
     if known.get('default_transaction_read_only') == 'on':
         yield _read_only()
     for name in ('fsync', 'synchronous_commit'):
         if known.get(name) == 'off':
-            yield Finding(_('A committed transaction survives a loss of power.'), _('%s is off.') % name,
-                          _('Set %s = on in postgresql.conf.') % name, WARNING)
+            yield DoctorFinding(_('A committed transaction survives a loss of power.'), _('%s is off.') % name,
+                                _('Set %s = on in postgresql.conf.') % name, WARNING)
     if known.get('synchronous_standby_names') and known.get('synchronous_commit') == 'local':
-        yield Finding(_('A committed transaction survives a loss of the primary server.'),
-                      _('synchronous_commit is local: commits do not wait for the synchronous stand-by.'),
-                      _('Set synchronous_commit = on in postgresql.conf.'), WARNING)
+        yield DoctorFinding(_('A committed transaction survives a loss of the primary server.'),
+                            _('synchronous_commit is local: commits do not wait for the synchronous stand-by.'),
+                            _('Set synchronous_commit = on in postgresql.conf.'), WARNING)
 
 
 def processes(site: Site) -> int:
@@ -383,15 +388,15 @@ def processes(site: Site) -> int:
     return int(max(conf.num_engine_workers, 1) + sum(max(conf[group].workers, 1) for group in APIS))
 
 
-def connections(site: Site) -> Iterator[Finding]:
+def connections(site: Site) -> Iterator[DoctorFinding]:
     yield from enough_connections(int(variables(site.database)['max_connections']), processes(site),
                                   site.conf.database.max_pool_size)
 
 
-def enough_connections(most: int, running: int, pool: int) -> Iterator[Finding]:
+def enough_connections(most: int, running: int, pool: int) -> Iterator[DoctorFinding]:
     """`most`: max_connections of the server. `running`: processes with two pools of `pool` connections each."""
     if most <= 2 * pool * running:
-        yield Finding(
+        yield DoctorFinding(
             _('The server allows more than %d connections: two pools of %d for each of %d processes of this host.')
             % (2 * pool * running, pool, running), _('max_connections is %d.') % most,
             _('Raise max_connections of the server above the sum of all hosts, or lower [database] max_pool_size.'),

@@ -10,7 +10,7 @@ import yaml
 from oslo_policy import _parser, policy
 
 from heatlite.cmd import plugins as command
-from heatlite.cmd.doctor.checks import WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.files import is_default
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import policy as rules
@@ -19,32 +19,32 @@ from heatlite.common.i18n import _
 MODULE = '.py'
 
 
-def plugin_modules(site: Site) -> Iterator[Finding]:
+def plugin_modules(site: Site) -> Iterator[DoctorFinding]:
     """Loads the modules and environments as an engine does."""
     from heatlite.engine.types import registry
     if not is_default(site, 'plugin_dirs'):
         for folder in site.conf.plugin_dirs:
             if not os.path.isdir(folder):
-                yield Finding(_('Each folder of [DEFAULT] plugin_dirs exists.'), _('There is no %s.') % folder,
-                              _('Correct [DEFAULT] plugin_dirs, or: mkdir -p %s') % folder, WARNING)
+                yield DoctorFinding(_('Each folder of [DEFAULT] plugin_dirs exists.'), _('There is no %s.') % folder,
+                                    _('Correct [DEFAULT] plugin_dirs, or: mkdir -p %s') % folder, WARNING)
     with command.silence():
         types = registry.create(site.conf)
         types.load_plugins()
     for failure in types.plugins.failures:
         is_module = failure.file.endswith(MODULE)
-        yield Finding(
+        yield DoctorFinding(
             _('All modules of [DEFAULT] plugin_dirs can be loaded.') if is_module else
             _('All files of [DEFAULT] environment_dir can be read.'), str(failure),
             _('Correct the file, or remove it; heatlite-manage plugins shows the same.'))
 
 
-def namespaces(site: Site) -> Iterator[Finding]:
+def namespaces(site: Site) -> Iterator[DoctorFinding]:
     with command.silence():
         rows = list(command.extensions())
     for name, place, _types, error in rows:
         if error:
-            yield Finding(_('All extensions of installed packages can be loaded.'), f'{name} ({place}): {error}',
-                          _('Install a version of the package that fits, or remove the package.'))
+            yield DoctorFinding(_('All extensions of installed packages can be loaded.'), f'{name} ({place}): {error}',
+                                _('Install a version of the package that fits, or remove the package.'))
 
 
 # --- access rules -----------------------------------------------------------------------------------------
@@ -58,37 +58,40 @@ def policy_files(site: Site) -> list[Path]:
             *(file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())]
 
 
-def access_rules(site: Site) -> Iterator[Finding]:
+def access_rules(site: Site) -> Iterator[DoctorFinding]:
     given = site.conf.oslo_policy.policy_file
     files = policy_files(site)
     if given and given != rules.FILE and not site.conf.find_file(given):
-        yield Finding(_('The file of [oslo_policy] policy_file exists.'), _('There is no %s.') % given,
-                      _('Correct [oslo_policy] policy_file, or make the file; it may be empty.'))
+        yield DoctorFinding(_('The file of [oslo_policy] policy_file exists.'), _('There is no %s.') % given,
+                            _('Correct [oslo_policy] policy_file, or make the file; it may be empty.'))
     known = {rule.name for rule in rules.list_rules()}
     for file in files:
         yield from policy_problems(file, known)
 
 
-def policy_problems(file: Path, known: set[str]) -> Iterator[Finding]:
+def policy_problems(file: Path, known: set[str]) -> Iterator[DoctorFinding]:
     """`known`: names of the rules of the service. Other names are allowed where a rule refers to them."""
     expected = _('The access rules in %s can be read.') % file
     try:
         found = policy.parse_file_contents(file.read_text(encoding='utf-8')) or {}
     except (OSError, ValueError, yaml.YAMLError) as error:
-        yield Finding(expected, ' '.join(str(error).split()),
-                      _('Correct the file: each line is NAME: "RULE"; docs/operators/policy.rst has the rules.'))
+        yield DoctorFinding(expected, ' '.join(str(error).split()),
+                            _('Correct the file: each line is NAME: "RULE"; docs/operators/policy.rst has the rules.'))
         return
     for name, text in found.items():
         with command.silence():
             check = _parser.parse_rule(text)
         if str(check) == '!' and text != '!':
-            yield Finding(expected, f'{name}: {text}', _('Correct the rule: it refuses everybody, as it cannot be '
-                                                         'parsed.'))
+            yield DoctorFinding(expected, f'{name}: {text}',
+                                _('Correct the rule: it refuses everybody, as it cannot be '
+                                                               'parsed.'))
     texts = ' '.join(map(str, found.values()))
     for name in found:
         if name not in known and f'rule:{name}' not in texts and not name.startswith('resource_types:'):
-            yield Finding(_('All rules in %s are rules of this service.') % file, _('There is no rule "%s".') % name,
-                          _('Correct the name: oslopolicy-sample-generator --namespace heatlite prints all.'), WARNING)
+            yield DoctorFinding(_('All rules in %s are rules of this service.') % file,
+                                _('There is no rule "%s".') % name,
+                                _('Correct the name: oslopolicy-sample-generator --namespace heatlite prints all.'),
+                                WARNING)
 
 
 CHECKS = (

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import health, options
 from heatlite.common.i18n import _
@@ -44,7 +44,7 @@ def folders(site: Site) -> Iterator[tuple[str, Path]]:
         yield '[oslo_policy] policy_dirs', Path(folder)
 
 
-def trusted_files(site: Site) -> Iterator[Finding]:
+def trusted_files(site: Site) -> Iterator[DoctorFinding]:
     """Only the operator may change code, environments and configuration."""
     named = [(option, folder) for option, folder in folders(site) if folder.is_dir()]
     for file in [*(site.conf.config_file or ()), *(site.conf.config_dir or ())]:
@@ -55,52 +55,53 @@ def trusted_files(site: Site) -> Iterator[Finding]:
                 continue
             mode = each.stat().st_mode
             if mode & stat.S_IWOTH and not (mode & stat.S_ISVTX and each.is_dir()):
-                yield Finding(_('Only the operator may change what %s names: it is executed or applied for everybody.')
-                              % option, _('Every user of this host may write %s.') % each, f'chmod o-w {each}')
+                yield DoctorFinding(_('Only the operator may change what %s names: it is executed or applied for '
+                                      'everybody.') % option,
+                                    _('Every user of this host may write %s.') % each, f'chmod o-w {each}')
 
 
-def private_files(site: Site) -> Iterator[Finding]:
+def private_files(site: Site) -> Iterator[DoctorFinding]:
     """Keys, which only the user of the service may read."""
     state = Path(site.conf.embedded.state_dir).expanduser() / 'encryption-key'
     named = [('[embedded] state_dir', state), *((f'[{group}]', Path(key)) for group, _certificate, key in
                                                 _certificates(site) if key)]
     for option, file in named:
         if file.is_file() and file.stat().st_mode & stat.S_IROTH:
-            yield Finding(_('Only the service may read the key of %s.') % option,
-                          _('Every user of this host may read %s.') % file, f'chmod 600 {file}', WARNING)
+            yield DoctorFinding(_('Only the service may read the key of %s.') % option,
+                                _('Every user of this host may read %s.') % file, f'chmod 600 {file}', WARNING)
 
 
 def is_default(site: Site, name: str) -> bool:
     return bool(site.conf[name] == next(opt.default for opt in options.PLUGINS if opt.dest == name))
 
 
-def readable_folders(site: Site) -> Iterator[Finding]:
+def readable_folders(site: Site) -> Iterator[DoctorFinding]:
     for name in ('environment_dir', 'template_dir'):
         folder = site.conf[name]
         if not os.path.isdir(folder):
             if not is_default(site, name):
-                yield Finding(_('The folder of [DEFAULT] %s exists.') % name, _('There is no %s.') % folder,
-                              _('Correct [DEFAULT] %(name)s, or: mkdir -p %(folder)s')
-                              % {'name': name, 'folder': folder})
+                yield DoctorFinding(_('The folder of [DEFAULT] %s exists.') % name, _('There is no %s.') % folder,
+                                    _('Correct [DEFAULT] %(name)s, or: mkdir -p %(folder)s')
+                                    % {'name': name, 'folder': folder})
         elif not os.access(folder, os.R_OK | os.X_OK):
-            yield Finding(_('The service can read the folder of [DEFAULT] %s.') % name,
-                          _('%s cannot be read.') % folder, f'chmod o+rx {folder}')
+            yield DoctorFinding(_('The service can read the folder of [DEFAULT] %s.') % name,
+                                _('%s cannot be read.') % folder, f'chmod o+rx {folder}')
 
 
-def locks(site: Site) -> Iterator[Finding]:
+def locks(site: Site) -> Iterator[DoctorFinding]:
     folder = site.conf.oslo_concurrency.lock_path
     if not folder or not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
-        yield Finding(_('The folder of [oslo_concurrency] lock_path exists and can be written.'),
-                      _('%s does not, or cannot.') % (folder or _('It is not set;')),
-                      _('Set [oslo_concurrency] lock_path = /var/lib/heatlite/lock, and make this folder for the user '
-                        'of the service: mkdir -p.'))
+        yield DoctorFinding(_('The folder of [oslo_concurrency] lock_path exists and can be written.'),
+                            _('%s does not, or cannot.') % (folder or _('It is not set;')),
+                            _('Set [oslo_concurrency] lock_path = /var/lib/heatlite/lock, and make this folder for the '
+                              'user of the service: mkdir -p.'))
 
 
 def no_locks(site: Site) -> str:
     return '' if site.conf.oslo_messaging_rabbit.use_queue_manager else _('use_queue_manager is off')
 
 
-def space(site: Site) -> Iterator[Finding]:
+def space(site: Site) -> Iterator[DoctorFinding]:
     """Of the folders that the service writes to, if they exist."""
     conf = site.conf
     written = {_('the log'): conf.log_dir or (os.path.dirname(conf.log_file) if conf.log_file else None)}
@@ -112,12 +113,13 @@ def space(site: Site) -> Iterator[Finding]:
             yield from enough_space(what, folder, shutil.disk_usage(folder).free)
 
 
-def enough_space(what: str, folder: str, free: int) -> Iterator[Finding]:
+def enough_space(what: str, folder: str, free: int) -> Iterator[DoctorFinding]:
     """`free`: bytes."""
     if free < LITTLE_SPACE:
-        yield Finding(_('The disk of %(what)s has %(least)d MiB free.') % {'what': what, 'least': LITTLE_SPACE >> 20},
-                      _('%(folder)s has %(free)d MiB.') % {'folder': folder, 'free': free >> 20},
-                      _('Free space there, or move the folder.'), FAILED if free < NO_SPACE else WARNING)
+        yield DoctorFinding(_('The disk of %(what)s has %(least)d MiB free.') % {'what': what,
+                                                                                 'least': LITTLE_SPACE >> 20},
+                            _('%(folder)s has %(free)d MiB.') % {'folder': folder, 'free': free >> 20},
+                            _('Free space there, or move the folder.'), FAILED if free < NO_SPACE else WARNING)
 
 
 # --- certificates -----------------------------------------------------------------------------------------
@@ -139,23 +141,23 @@ def _certificates(site: Site) -> Iterator[tuple[str, str, str | None]]:
         yield 'keystone_authtoken', conf.keystone_authtoken.certfile, conf.keystone_authtoken.keyfile
 
 
-def certificates(site: Site) -> Iterator[Finding]:
+def certificates(site: Site) -> Iterator[DoctorFinding]:
     for group, certificate, key in _certificates(site):
         expected = _('The certificate and the key of [%s] belong together and are valid.') % group
         fix = _('Correct cert_file and key_file of [%s], or renew the certificate.') % group
         unreadable = [file for file in (certificate, key) if file and not os.access(file, os.R_OK)]
         if unreadable:
-            yield Finding(expected, _('%s cannot be read.') % ', '.join(unreadable), fix)
+            yield DoctorFinding(expected, _('%s cannot be read.') % ', '.join(unreadable), fix)
             continue
         try:
             ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
         except (OSError, ssl.SSLError) as error:
-            yield Finding(expected, f'{certificate}, {key}: {error}', fix)
+            yield DoctorFinding(expected, f'{certificate}, {key}: {error}', fix)
             continue
         yield from validity(certificate, group, datetime.fromtimestamp(site.now(), UTC))
 
 
-def validity(file: str, group: str, now: datetime) -> Iterator[Finding]:
+def validity(file: str, group: str, now: datetime) -> Iterator[DoctorFinding]:
     """Of all certificates of a chain, the own one first."""
     from cryptography import x509
     chain = x509.load_pem_x509_certificates(Path(file).read_bytes())
@@ -165,19 +167,20 @@ def validity(file: str, group: str, now: datetime) -> Iterator[Finding]:
             'group': group, 'days': SOON}
         fix = _('Renew the certificate in %s, and restart the program.') % file
         if now < each.not_valid_before_utc:
-            yield Finding(expected, _('%(name)s is valid from %(when)s on.')
-                          % {'name': name, 'when': each.not_valid_before_utc}, fix)
+            yield DoctorFinding(expected, _('%(name)s is valid from %(when)s on.')
+                                % {'name': name, 'when': each.not_valid_before_utc}, fix)
         elif (left := (each.not_valid_after_utc - now).days) < SOON:
-            yield Finding(expected, _('%(name)s expires at %(when)s.')
-                          % {'name': name, 'when': each.not_valid_after_utc}, fix, FAILED if left < 0 else WARNING)
+            yield DoctorFinding(expected, _('%(name)s expires at %(when)s.')
+                                % {'name': name, 'when': each.not_valid_after_utc}, fix,
+                                FAILED if left < 0 else WARNING)
         if position and chain[position - 1].issuer != each.subject:
-            yield Finding(_('Each certificate of %s is followed by that of its issuer.') % file,
-                          _('After %(first)s comes %(second)s.')
-                          % {'first': chain[position - 1].subject.rfc4514_string(), 'second': name},
-                          _('Write the certificate of the server first, then those of its issuers.'))
+            yield DoctorFinding(_('Each certificate of %s is followed by that of its issuer.') % file,
+                                _('After %(first)s comes %(second)s.')
+                                % {'first': chain[position - 1].subject.rfc4514_string(), 'second': name},
+                                _('Write the certificate of the server first, then those of its issuers.'))
 
 
-def authorities(site: Site) -> Iterator[Finding]:
+def authorities(site: Site) -> Iterator[DoctorFinding]:
     """Files with the authorities to trust."""
     conf = site.conf
     named = [(f'[{group}] ca_file', conf[group].ca_file)
@@ -189,27 +192,27 @@ def authorities(site: Site) -> Iterator[Finding]:
             try:
                 ssl.create_default_context(cafile=file)
             except (OSError, ssl.SSLError) as error:
-                yield Finding(_('The file of %s has certificates of authorities.') % option,
-                              f'{file}: {getattr(error, "strerror", None) or error}', _('Correct %s.') % option)
+                yield DoctorFinding(_('The file of %s has certificates of authorities.') % option,
+                                    f'{file}: {getattr(error, "strerror", None) or error}', _('Correct %s.') % option)
 
 
 # --- ports ------------------------------------------------------------------------------------------------
 
-def ports(site: Site) -> Iterator[Finding]:
+def ports(site: Site) -> Iterator[DoctorFinding]:
     """Each port of this host is free, or is answered by the service itself."""
     taken: dict[int, str] = {}
     for option, scheme, host, port in listeners(site.conf):
         if port in taken:
-            yield Finding(_('Each program has a port of its own.'),
-                          _('%(one)s and %(other)s have port %(port)d.')
-                          % {'one': taken[port], 'other': option, 'port': port}, _('Change %s.') % option)
+            yield DoctorFinding(_('Each program has a port of its own.'),
+                                _('%(one)s and %(other)s have port %(port)d.')
+                                % {'one': taken[port], 'other': option, 'port': port}, _('Change %s.') % option)
             continue
         taken[port] = option
         problem = listening_problem(host, port)
         if problem and not answered_by_us(scheme, host, port, site.timeout):
-            yield Finding(_('The service can listen on %(host)s port %(port)d of %(option)s, or listens there.')
-                          % {'host': host, 'port': port, 'option': option}, problem,
-                          _('Stop the other program (ss -ltnp shows it), or change %s.') % option)
+            yield DoctorFinding(_('The service can listen on %(host)s port %(port)d of %(option)s, or listens there.')
+                                % {'host': host, 'port': port, 'option': option}, problem,
+                                _('Stop the other program (ss -ltnp shows it), or change %s.') % option)
 
 
 def listeners(conf: ConfigOpts) -> Iterator[tuple[str, str, str, int]]:
@@ -250,7 +253,7 @@ def answered_by_us(scheme: str, host: str, port: int, timeout: float) -> bool:
 
 # --- the system -------------------------------------------------------------------------------------------
 
-def descriptors(site: Site) -> Iterator[Finding]:
+def descriptors(site: Site) -> Iterator[DoctorFinding]:
     yield from enough_descriptors(resource.getrlimit(resource.RLIMIT_NOFILE)[1], needed_descriptors(site.conf))
 
 
@@ -261,11 +264,12 @@ def needed_descriptors(conf: ConfigOpts) -> int:
     return int(max(peers) + pools + 64)
 
 
-def enough_descriptors(limit: int, needed: int) -> Iterator[Finding]:
+def enough_descriptors(limit: int, needed: int) -> Iterator[DoctorFinding]:
     if limit not in (resource.RLIM_INFINITY, -1) and limit < needed:
-        yield Finding(_('A process may open %d files: connections of clients and to the database.') % needed,
-                      _('The limit of this user is %d (ulimit -Hn).') % limit,
-                      _('Set LimitNOFILE=65536 in the unit of systemd, or lower max_connections of the APIs.'), WARNING)
+        yield DoctorFinding(_('A process may open %d files: connections of clients and to the database.') % needed,
+                            _('The limit of this user is %d (ulimit -Hn).') % limit,
+                            _('Set LimitNOFILE=65536 in the unit of systemd, or lower max_connections of the APIs.'),
+                            WARNING)
 
 
 CHECKS = (

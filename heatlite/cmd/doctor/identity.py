@@ -11,7 +11,7 @@ from typing import Protocol
 from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
 
-from heatlite.cmd.doctor.checks import WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.database import clocks_differ, not_sqlite, outside
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import config
@@ -43,10 +43,10 @@ def urls(site: Site) -> dict[str, list[str]]:
     return found
 
 
-def reachable(site: Site) -> Iterator[Finding]:
+def reachable(site: Site) -> Iterator[DoctorFinding]:
     if not urls(site):
-        yield Finding(_('An option names the URL of Keystone.'), _('None does.'),
-                      _('Set [keystone_authtoken] auth_url and www_authenticate_uri.'))
+        yield DoctorFinding(_('An option names the URL of Keystone.'), _('None does.'),
+                            _('Set [keystone_authtoken] auth_url and www_authenticate_uri.'))
     asking = keystone_session.Session(timeout=site.timeout, **config.get_ssl_options('keystone'))
     for url, names in urls(site).items():
         expected = _('Keystone answers at the URL of %s, with version 3.') % ', '.join(names)
@@ -56,13 +56,13 @@ def reachable(site: Site) -> Iterator[Finding]:
             answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
             version = answer.json()['version']['id']
         except (ValueError, KeyError, TypeError):   # before OSError: that of a body which is no JSON is both
-            yield Finding(expected, _('%(url)s answers %(status)d without a version.')
-                          % {'url': place, 'status': answer.status_code}, fix)
+            yield DoctorFinding(expected, _('%(url)s answers %(status)d without a version.')
+                                % {'url': place, 'status': answer.status_code}, fix)
         except (exceptions.ClientException, OSError) as error:
-            yield Finding(expected, first_line(error), fix)
+            yield DoctorFinding(expected, first_line(error), fix)
         else:
             if not str(version).startswith('v3'):
-                yield Finding(expected, _('It has version %s.') % version, fix)
+                yield DoctorFinding(expected, _('It has version %s.') % version, fix)
 
 
 def first_line(error: BaseException) -> str:
@@ -91,31 +91,32 @@ def access_of(session: keystone_session.Session) -> Access:
     return log_in(session)
 
 
-def login_problem(session: keystone_session.Session, expected: str, group: str) -> Iterator[Finding]:
+def login_problem(session: keystone_session.Session, expected: str, group: str) -> Iterator[DoctorFinding]:
     """`group`: with the options of the login, for the fix."""
     try:
         access_of(session)
     except exceptions.Unauthorized as error:
-        yield Finding(expected, first_line(error), _(
+        yield DoctorFinding(expected, first_line(error), _(
             'Correct user, password, project and domains in %(group)s, or let Keystone have such a user: %(setup)s')
             % {'group': group, 'setup': SETUP})
     except exceptions.ClientException as error:
-        yield Finding(expected, f'{type(error).__name__}: {first_line(error)}', _('Correct the options of %s.') % group)
+        yield DoctorFinding(expected, f'{type(error).__name__}: {first_line(error)}',
+                            _('Correct the options of %s.') % group)
 
 
-def validating_user(site: Site) -> Iterator[Finding]:
+def validating_user(site: Site) -> Iterator[DoctorFinding]:
     expected = _('The user of [keystone_authtoken] logs in, in a project.')
     try:
         session = site.authtoken
     except (ValueError, exceptions.ClientException) as error:
-        yield Finding(expected, first_line(error), _(
+        yield DoctorFinding(expected, first_line(error), _(
             'Set auth_type = password, auth_url, username, password, user_domain_id, project_name and '
             'project_domain_id in [keystone_authtoken]; heatlite-manage setup keystone prints them.'))
         return
     yield from login_problem(session, expected, '[keystone_authtoken]')
 
 
-def validates(site: Site) -> Iterator[Finding]:
+def validates(site: Site) -> Iterator[DoctorFinding]:
     """With the token of another user, where there is one: each user may validate his own."""
     access = access_of(site.authtoken)
     expected = _('The user of [keystone_authtoken] may validate tokens: it has the role "service" or "admin" in its '
@@ -123,22 +124,22 @@ def validates(site: Site) -> Iterator[Finding]:
     fix = _('openstack role add --user %(user)s --project %(project)s service; %(setup)s') % {
         'user': access.username, 'project': access.project_name or 'service', 'setup': SETUP}
     if access.project_id is None:
-        yield Finding(expected, _('It logs in without a project.'),
-                      _('Set [keystone_authtoken] project_name and project_domain_id.'))
+        yield DoctorFinding(expected, _('It logs in without a project.'),
+                            _('Set [keystone_authtoken] project_name and project_domain_id.'))
         return
     other = _other_token(site, access.user_id)
     if other is None:
         if not set(access.role_names) & set(VALIDATING):
-            yield Finding(expected, _roles(access.role_names), fix)
+            yield DoctorFinding(expected, _roles(access.role_names), fix)
         return
     try:
         answer = site.authtoken.get(f'{site.keystone_url}/auth/tokens', headers={'X-Subject-Token': other},
                                     raise_exc=False)
     except exceptions.ClientException as error:
-        yield Finding(expected, first_line(error), fix)
+        yield DoctorFinding(expected, first_line(error), fix)
         return
     if answer.status_code in (401, 403):
-        yield Finding(expected, _roles(access.role_names), fix)
+        yield DoctorFinding(expected, _roles(access.role_names), fix)
 
 
 def _roles(names: Sequence[str]) -> str:
@@ -157,33 +158,33 @@ def _other_token(site: Site, user_id: str) -> str | None:
     return None
 
 
-def trustee(site: Site) -> Iterator[Finding]:
+def trustee(site: Site) -> Iterator[DoctorFinding]:
     group = '[trustee]' if site.conf.trustee.auth_type else '[keystone_authtoken]'
     expected = _('The user of %s, who acts for the users of stacks, logs in.') % group
     try:
         session = site.service
     except Exception as error:                  # AuthorizationFailure, or what a plug-in of keystoneauth lacks
-        yield Finding(expected, first_line(error), _(
+        yield DoctorFinding(expected, first_line(error), _(
             'Set auth_type = password, auth_url, username, password and user_domain_id in [trustee].'))
         return
     yield from login_problem(session, expected, group)
 
 
-def trusts(site: Site) -> Iterator[Finding]:
+def trusts(site: Site) -> Iterator[DoctorFinding]:
     session = site.service
     answer = session.get(f'{site.keystone_url}/OS-TRUST/trusts', raise_exc=False, params={
         'trustee_user_id': session.get_user_id()})
     if answer.status_code == 404:
-        yield Finding(_('Keystone has trusts, as [DEFAULT] deferred_auth_method = trusts needs them.'),
-                      _('It answers 404 to /OS-TRUST/trusts.'),
-                      _('Enable trusts ([trust] in keystone.conf), or set deferred_auth_method = password.'))
+        yield DoctorFinding(_('Keystone has trusts, as [DEFAULT] deferred_auth_method = trusts needs them.'),
+                            _('It answers 404 to /OS-TRUST/trusts.'),
+                            _('Enable trusts ([trust] in keystone.conf), or set deferred_auth_method = password.'))
 
 
 def no_trusts(site: Site) -> str:
     return unused(site) or ('' if site.conf.deferred_auth_method == 'trusts' else _('deferred_auth_method is password'))
 
 
-def signatures(site: Site) -> Iterator[Finding]:
+def signatures(site: Site) -> Iterator[DoctorFinding]:
     """Asks Keystone to verify a signature by a key that does not exist: a user without the right gets 403."""
     base = site.conf.ec2authtoken.auth_uri or site.keystone_url
     url = f'{_VERSION.sub("", base.rstrip("/"))}/v3/ec2tokens'
@@ -191,13 +192,13 @@ def signatures(site: Site) -> Iterator[Finding]:
         'access': 'heatlite-doctor', 'signature': 'none', 'host': 'localhost', 'verb': 'GET', 'path': '/',
         'params': {}}})
     if answer.status_code == 403:
-        yield Finding(
+        yield DoctorFinding(
             _('The user of [keystone_authtoken] may let Keystone verify signatures, for wait conditions and the '
               'CloudFormation API.'), _('Keystone refuses: it needs the role "service".'),
             _('openstack role add --user USER --project PROJECT service; %s') % SETUP)
 
 
-def clock(site: Site) -> Iterator[Finding]:
+def clock(site: Site) -> Iterator[DoctorFinding]:
     """By the time at which Keystone says that it has issued a new token, in whole seconds."""
     site.authtoken.invalidate()
     before = site.now()
@@ -210,14 +211,14 @@ def clock(site: Site) -> Iterator[Finding]:
 DOMAIN_OPTIONS = ('stack_domain_admin', 'stack_domain_admin_password')
 
 
-def domain(site: Site) -> Iterator[Finding]:
+def domain(site: Site) -> Iterator[DoctorFinding]:
     conf = site.conf
     expected = _('The administrator of the domain of users inside stacks logs in, to that domain.')
     missing = [name for name in DOMAIN_OPTIONS if not conf[name]]
     if not (conf.stack_user_domain_id or conf.stack_user_domain_name):
         missing.insert(0, 'stack_user_domain_name')
     if missing:
-        yield Finding(
+        yield DoctorFinding(
             expected, _('Not set: %s. Users inside stacks are made in the project of the user, who must be an '
                         'administrator then.') % ', '.join(missing),
             _('Set these options of [DEFAULT]; heatlite-manage setup keystone makes the domain and prints them.'),
@@ -234,14 +235,14 @@ def no_domain(site: Site) -> str:
         '' if named and all(conf[name] for name in DOMAIN_OPTIONS) else _('no domain is configured'))
 
 
-def domain_rights(site: Site) -> Iterator[Finding]:
+def domain_rights(site: Site) -> Iterator[DoctorFinding]:
     """Asks to create the user again that asks: Keystone checks the right first, and finds then that it exists."""
     session = site.domain_admin
     access = access_of(session)
     answer = session.post(f'{site.keystone_url}/users', raise_exc=False, json={'user': {
         'name': site.conf.stack_domain_admin, 'domain_id': access.domain_id}})
     if answer.status_code in (401, 403):
-        yield Finding(
+        yield DoctorFinding(
             _('The administrator of the domain of users inside stacks may create users and projects there.'),
             _roles(access.role_names),
             _('openstack role add --user %(user)s --domain %(domain)s admin; %(setup)s')
@@ -253,19 +254,20 @@ def role_exists(site: Site, name: str) -> bool:
     return len(answer.json()['roles']) == 1
 
 
-def stack_role(site: Site) -> Iterator[Finding]:
+def stack_role(site: Site) -> Iterator[DoctorFinding]:
     name = site.conf.heat_stack_user_role
     if not role_exists(site, name):
-        yield Finding(_('Keystone has the role of [DEFAULT] heat_stack_user_role.'), _('There is no role "%s".') % name,
-                      _('openstack role create %(name)s; %(setup)s') % {'name': name, 'setup': SETUP})
+        yield DoctorFinding(_('Keystone has the role of [DEFAULT] heat_stack_user_role.'),
+                            _('There is no role "%s".') % name,
+                            _('openstack role create %(name)s; %(setup)s') % {'name': name, 'setup': SETUP})
 
 
-def delegated_roles(site: Site) -> Iterator[Finding]:
+def delegated_roles(site: Site) -> Iterator[DoctorFinding]:
     for name in site.conf.trusts_delegated_roles:
         if not role_exists(site, name):
-            yield Finding(_('Keystone has all roles of [DEFAULT] trusts_delegated_roles.'),
-                          _('There is no role "%s".') % name,
-                          _('Correct trusts_delegated_roles, or: openstack role create %s') % name)
+            yield DoctorFinding(_('Keystone has all roles of [DEFAULT] trusts_delegated_roles.'),
+                                _('There is no role "%s".') % name,
+                                _('Correct trusts_delegated_roles, or: openstack role create %s') % name)
 
 
 def no_delegated_roles(site: Site) -> str:

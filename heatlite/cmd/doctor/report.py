@@ -11,7 +11,7 @@ from typing import TextIO
 
 from oslo_config import cfg
 
-from heatlite.cmd.doctor.checks import FAILED, STATUSES, Outcome
+from heatlite.cmd.doctor.checks import FAILED, STATUSES, CheckOutcome
 from heatlite.common import settings
 from heatlite.common.i18n import _
 
@@ -56,12 +56,12 @@ def _passwords(text: str) -> Iterator[str]:
                 yield from (password, urllib.parse.unquote(password))
 
 
-def totals(outcomes: Sequence[Outcome]) -> Mapping[str, int]:
+def totals(outcomes: Sequence[CheckOutcome]) -> Mapping[str, int]:
     count = Counter(each.status for each in outcomes)
     return {status: count[status] for status in STATUSES}
 
 
-def text(outcomes: Sequence[Outcome], hide: Hide, stream: TextIO) -> None:
+def text(outcomes: Sequence[CheckOutcome], hide: Hide, stream: TextIO) -> None:
     """One line for each check; below it what was found."""
     width = max((len(each.check.name) for each in outcomes), default=0)
     for each in outcomes:
@@ -74,7 +74,7 @@ def text(outcomes: Sequence[Outcome], hide: Hide, stream: TextIO) -> None:
     print(', '.join(f'{status}: {number}' for status, number in totals(outcomes).items()), file=stream)
 
 
-def document(outcomes: Sequence[Outcome], hide: Hide, stream: TextIO) -> None:
+def document(outcomes: Sequence[CheckOutcome], hide: Hide, stream: TextIO) -> None:
     """JSON: `checks`, each with `name`, `tests`, `status`, `reason`, `findings`; `totals` by status; `is_ok`."""
     found = [{'name': each.check.name, 'tests': each.check.tests, 'status': each.status, 'reason': each.reason,
               'findings': [{'level': finding.level, 'expected': finding.expected, 'found': hide(finding.found),
@@ -84,4 +84,4 @@ def document(outcomes: Sequence[Outcome], hide: Hide, stream: TextIO) -> None:
     print(file=stream)
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Outcome], Hide, TextIO], None]] = {'text': text, 'json': document}
+FORMATS: Mapping[str, Callable[[Sequence[CheckOutcome], Hide, TextIO], None]] = {'text': text, 'json': document}

@@ -6,12 +6,12 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 
-from heatlite.cmd.doctor.checks import FAILED, LEFT_OUT, NOT_USED, Check, Finding, Outcome, status
+from heatlite.cmd.doctor.checks import FAILED, LEFT_OUT, NOT_USED, Check, CheckOutcome, DoctorFinding, status
 from heatlite.cmd.doctor.site import Site
 from heatlite.common.i18n import _
 
 
-def run(groups: Sequence[Sequence[Check]], site: Site, within: float) -> list[Outcome]:
+def run(groups: Sequence[Sequence[Check]], site: Site, within: float) -> list[CheckOutcome]:
     """Returns the outcomes in the order of the checks. `within`: seconds; what has not ended by then has failed.
 
     The first group, of checks that load code of this host, has half of the time for itself: Python 3.11 cannot parse
@@ -19,7 +19,7 @@ def run(groups: Sequence[Sequence[Check]], site: Site, within: float) -> list[Ou
     Needs that are not among the checks are ignored: the operator has left them out.
     """
     checks = [check for group in groups for check in group]
-    found: dict[str, Outcome] = {}
+    found: dict[str, CheckOutcome] = {}
     ended = {check.name: threading.Event() for check in checks}
     deadline = time.monotonic() + within
 
@@ -41,32 +41,33 @@ def run(groups: Sequence[Sequence[Check]], site: Site, within: float) -> list[Ou
     return [found.setdefault(check.name, late) for group in groups for check, late in _late(group, within, ended)]
 
 
-def _outcome(check: Check, site: Site, found: Mapping[str, Outcome]) -> Outcome:
+def _outcome(check: Check, site: Site, found: Mapping[str, CheckOutcome]) -> CheckOutcome:
     try:
         why = check.unused(site)
         if why:
-            return Outcome(check, NOT_USED, reason=why)
+            return CheckOutcome(check, NOT_USED, reason=why)
         for name in check.needs:
             if name in found and found[name].status in (FAILED, LEFT_OUT):
-                return Outcome(check, LEFT_OUT, reason=_('needs %s') % name)
+                return CheckOutcome(check, LEFT_OUT, reason=_('needs %s') % name)
         findings = tuple(check.run(site))
     except (Exception, SystemExit) as error:    # whatever a library raises; SystemExit is of functions of ours
         text = ' '.join(str(error).split())
-        return Outcome(check, FAILED, (Finding(
+        return CheckOutcome(check, FAILED, (DoctorFinding(
             _('This can be tested: %s.') % check.tests, f'{type(error).__name__}: {text[:500]}',
             _('Correct what the message names; without an idea, report it with this output.')),))
-    return Outcome(check, status(findings), findings)
+    return CheckOutcome(check, status(findings), findings)
 
 
-def _late(group: Sequence[Check], within: float, ended: Mapping[str, threading.Event]) -> list[tuple[Check, Outcome]]:
+def _late(group: Sequence[Check], within: float,
+          ended: Mapping[str, threading.Event]) -> list[tuple[Check, CheckOutcome]]:
     """For each check of a group the outcome that it has if it has not ended: the first one did not answer."""
     found, waiting_for = [], ''
     for check in group:
         waits = waiting_for or next((name for name in check.needs if name in ended and not ended[name].is_set()), '')
         if waits:
-            outcome = Outcome(check, LEFT_OUT, reason=_('no time was left after %s') % waits)
+            outcome = CheckOutcome(check, LEFT_OUT, reason=_('no time was left after %s') % waits)
         else:
-            outcome = Outcome(check, FAILED, (Finding(
+            outcome = CheckOutcome(check, FAILED, (DoctorFinding(
                 _('An answer within %d seconds.') % within, _('There was none.'),
                 _('Look for a service, a name server or a file system that hangs, or give --time more seconds.')),))
         if not waiting_for and not ended[check.name].is_set():

@@ -15,7 +15,7 @@ from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
 
 from heatlite.cmd.doctor import identity
-from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, Finding
+from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
 from heatlite.common import config, health
 from heatlite.common.i18n import _
@@ -63,7 +63,7 @@ EXAMPLES = {ORCHESTRATION: 'http://HOST:8004/v1/%(project_id)s', CLOUDFORMATION:
             CLOUDWATCH: 'http://HOST:8003/v1'}
 
 
-def entry(site: Site, service_type: str) -> Iterator[Finding]:
+def entry(site: Site, service_type: str) -> Iterator[DoctorFinding]:
     region = site.conf.region_name_for_services
     expected = _('The catalogue has an endpoint of the service "%(type)s" like %(example)s%(where)s.') % {
         'type': service_type, 'example': EXAMPLES[service_type],
@@ -72,11 +72,11 @@ def entry(site: Site, service_type: str) -> Iterator[Finding]:
             '[DEFAULT] region_name_for_services names the region.')
     url = endpoint(site, service_type)
     if url is None:
-        yield Finding(expected, _('There is none.'), fix, WARNING if service_type == CLOUDWATCH else FAILED)
+        yield DoctorFinding(expected, _('There is none.'), fix, WARNING if service_type == CLOUDWATCH else FAILED)
         return
     problem = path_problem(service_type, url, str(site.authtoken.get_project_id()))
     if problem:
-        yield Finding(expected, problem, fix)
+        yield DoctorFinding(expected, problem, fix)
 
 
 def cloudformation_unused(site: Site) -> str:
@@ -92,18 +92,18 @@ def cloudwatch_unused(site: Site) -> str:
     return identity.unused(site)
 
 
-def identity_entry(site: Site) -> Iterator[Finding]:
+def identity_entry(site: Site) -> Iterator[DoctorFinding]:
     """Clients of all services begin with the entry of Keystone itself."""
     region = site.conf.region_name_for_services
     kind = str(site.conf.clients_keystone.endpoint_type or site.conf.clients.endpoint_type).removesuffix('URL')
     if endpoint(site, 'identity', kind) is None:
-        yield Finding(_('The catalogue has the service "identity", with the interface "%(kind)s"%(where)s.')
-                      % {'kind': kind, 'where': _(' in the region %s') % region if region else ''},
-                      _('There is none.'), _('Correct [DEFAULT] region_name_for_services or [clients_keystone] '
-                                             'endpoint_type, or add the endpoint.'))
+        yield DoctorFinding(_('The catalogue has the service "identity", with the interface "%(kind)s"%(where)s.')
+                            % {'kind': kind, 'where': _(' in the region %s') % region if region else ''},
+                            _('There is none.'), _('Correct [DEFAULT] region_name_for_services or [clients_keystone] '
+                                                   'endpoint_type, or add the endpoint.'))
 
 
-def used_services(site: Site) -> Iterator[Finding]:
+def used_services(site: Site) -> Iterator[DoctorFinding]:
     """The services of the types that the newest stacks use."""
     from heatlite.common.context import RequestContext
     from heatlite.engine import clients
@@ -123,10 +123,11 @@ def used_services(site: Site) -> Iterator[Finding]:
         if wanted and not any(endpoint(site, kind) for kind in wanted):
             missing.setdefault(' / '.join(wanted), []).append(name)
     for service, used_by in missing.items():
-        yield Finding(_('The catalogue has the services of all resource types in use.'),
-                      _('"%(service)s" is missing; it is used by %(types)s.')
-                      % {'service': service, 'types': ', '.join(used_by[:5])},
-                      _('Add the service to the catalogue, or correct [DEFAULT] region_name_for_services.'), WARNING)
+        yield DoctorFinding(_('The catalogue has the services of all resource types in use.'),
+                            _('"%(service)s" is missing; it is used by %(types)s.')
+                            % {'service': service, 'types': ', '.join(used_by[:5])},
+                            _('Add the service to the catalogue, or correct [DEFAULT] region_name_for_services.'),
+                            WARNING)
 
 
 # --- the APIs as clients reach them -------------------------------------------------------------------------
@@ -139,7 +140,7 @@ def base(url: str) -> str:
     return re.split(r'/v1(?:/|$)', url.rstrip('/'), maxsplit=1)[0]
 
 
-def answers(site: Site, service_type: str) -> Iterator[Finding]:
+def answers(site: Site, service_type: str) -> Iterator[DoctorFinding]:
     url = address(site, service_type)
     if url is None:
         return                                  # reported by the check of the catalogue
@@ -151,26 +152,26 @@ def answers(site: Site, service_type: str) -> Iterator[Finding]:
         answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
         found = answer.json()['checks']
     except (ValueError, KeyError, TypeError):   # before OSError: that of a body which is no JSON is both
-        yield Finding(expected, _('%(url)s answers %(status)d, and not as heatlite does.')
-                      % {'url': place, 'status': answer.status_code}, start)
+        yield DoctorFinding(expected, _('%(url)s answers %(status)d, and not as heatlite does.')
+                            % {'url': place, 'status': answer.status_code}, start)
     except (exceptions.ClientException, OSError) as error:
-        yield Finding(expected, identity.first_line(error), start)
+        yield DoctorFinding(expected, identity.first_line(error), start)
     else:
         failing = [name for name, result in found.items() if result != health.OK]
         if failing:
-            yield Finding(expected, _('Its checks fail: %s.') % ', '.join(failing),
-                          _('Look at the log of %s, and at the other checks here.') % PROGRAMS[service_type])
+            yield DoctorFinding(expected, _('Its checks fail: %s.') % ', '.join(failing),
+                                _('Look at the log of %s, and at the other checks here.') % PROGRAMS[service_type])
 
 
 # --- engines ----------------------------------------------------------------------------------------------
 
-def running_engines(site: Site) -> Iterator[Finding]:
+def running_engines(site: Site) -> Iterator[DoctorFinding]:
     with site.database.reader() as tx:
         found = engines.page(tx)
     if not any(each.is_up for each in found):
-        yield Finding(_('An engine is alive: its row in the database is renewed.'),
-                      _('%d engines have registered and were not stopped, and none is alive.') % len(found),
-                      _('Start heatlite-engine, and look at its log.'))
+        yield DoctorFinding(_('An engine is alive: its row in the database is renewed.'),
+                            _('%d engines have registered and were not stopped, and none is alive.') % len(found),
+                            _('Start heatlite-engine, and look at its log.'))
 
 
 # --- others -----------------------------------------------------------------------------------------------
@@ -188,7 +189,7 @@ def no_caches(site: Site) -> str:
     return '' if caches(site.conf) else _('no memcached is configured')
 
 
-def memcached(site: Site) -> Iterator[Finding]:
+def memcached(site: Site) -> Iterator[DoctorFinding]:
     for option, server in caches(site.conf):
         host, _colon, port = server.removeprefix('inet6:').rpartition(':') if ':' in server else (server, '', '')
         host, number = host.strip('[]') or server, int(port) if port.isdigit() else MEMCACHED_PORT
@@ -197,23 +198,23 @@ def memcached(site: Site) -> Iterator[Finding]:
             with closing(socket.create_connection((host, number), timeout=site.timeout)) as connection:
                 connection.sendall(b'version\r\n')
                 if not connection.recv(64).startswith(b'VERSION'):
-                    yield Finding(expected, _('Something else answers at %s.') % server, fix, WARNING)
+                    yield DoctorFinding(expected, _('Something else answers at %s.') % server, fix, WARNING)
         except OSError as error:
-            yield Finding(expected, f'{server}: {error.strerror or error}', fix, WARNING)
+            yield DoctorFinding(expected, f'{server}: {error.strerror or error}', fix, WARNING)
 
 
 def no_policy_servers(site: Site) -> str:
     return '' if site.conf.plan_policies.servers else _('[plan_policies] servers is not set')
 
 
-def policy_servers(site: Site) -> Iterator[Finding]:
+def policy_servers(site: Site) -> Iterator[DoctorFinding]:
     for url in site.conf.plan_policies.servers:
         place = urllib.parse.urlsplit(url)
         problem = site.connect(place.hostname or '', place.port or (443 if place.scheme == 'https' else 80))
         if problem:
-            yield Finding(_('Each server of [plan_policies] servers accepts connections.'), problem,
-                          _('Start it, or correct [plan_policies] servers.'),
-                          WARNING if site.conf.plan_policies.fail_open else FAILED)
+            yield DoctorFinding(_('Each server of [plan_policies] servers accepts connections.'), problem,
+                                _('Start it, or correct [plan_policies] servers.'),
+                                WARNING if site.conf.plan_policies.fail_open else FAILED)
 
 
 USER = ('keystone-user',)

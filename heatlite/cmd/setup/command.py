@@ -48,11 +48,13 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
                                  '%%(project_id)s. May be repeated.'))
     keystone.add_argument('--without', metavar='TYPE', action='append', default=[], choices=tuple(identity.SERVICES),
                           help=_('No endpoint of this type of service, such as cloudwatch.'))
-    keystone.add_argument('--user', default=identity.Wanted.user, help=_('Of the service. Default: %(default)s.'))
-    keystone.add_argument('--project', default=identity.Wanted.project, help=_('Of this user. Default: %(default)s.'))
-    keystone.add_argument('--domain', default=identity.Wanted.stack_domain,
+    keystone.add_argument('--user', default=identity.WantedIdentity.user,
+                          help=_('Of the service. Default: %(default)s.'))
+    keystone.add_argument('--project', default=identity.WantedIdentity.project,
+                          help=_('Of this user. Default: %(default)s.'))
+    keystone.add_argument('--domain', default=identity.WantedIdentity.stack_domain,
                           help=_('For users inside stacks. Default: %(default)s.'))
-    keystone.add_argument('--domain-admin', metavar='USER', default=identity.Wanted.domain_admin,
+    keystone.add_argument('--domain-admin', metavar='USER', default=identity.WantedIdentity.domain_admin,
                           help=_('Its administrator. Default: %(default)s.'))
     keystone.add_argument('--ask', action='store_true', help=_('Ask for passwords instead of generating them.'))
     keystone.add_argument('--output', metavar='FILE', type=Path, help=_(
@@ -87,7 +89,7 @@ def run(conf: ConfigOpts) -> int:
         _check_new(command.output)
     try:
         keystone = Keystone(cloud)
-        wanted = identity.Wanted(
+        wanted = identity.WantedIdentity(
             region, None, None, endpoints, command.user, command.project, stack_domain=command.domain,
             domain_admin=command.domain_admin, stack_user_role=_of(conf, 'heat_stack_user_role') or 'heat_stack_user')
         wanted = _with_passwords(conf, wanted, keystone)
@@ -167,7 +169,7 @@ def _endpoints(conf: ConfigOpts) -> dict[str, dict[str, str]]:
     return {kind: urls for kind, urls in found.items() if kind not in command.without}
 
 
-def _with_passwords(conf: ConfigOpts, wanted: identity.Wanted, keystone: Keystone) -> identity.Wanted:
+def _with_passwords(conf: ConfigOpts, wanted: identity.WantedIdentity, keystone: Keystone) -> identity.WantedIdentity:
     """From the environment, the configuration, the terminal; else generated for a user that is to be made."""
     from dataclasses import replace
 

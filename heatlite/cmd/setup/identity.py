@@ -31,7 +31,7 @@ SERVICES: Mapping[str, tuple[str, str, int, str]] = {
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedIdentity:
     """`password`, `domain_admin_password`: of the two users; None: that of an existing user is left alone.
 
     `endpoints`: type of service -> interface -> URL. `service_domain`: id of the domain of the service user and of its
@@ -58,7 +58,7 @@ def urls(scheme: str, host: str, ports: Mapping[str, int]) -> dict[str, str]:
             for kind, (_name, _description, port, path) in SERVICES.items()}
 
 
-def sections(wanted: Wanted, url: str, hidden: str = '') -> Sections:
+def sections(wanted: WantedIdentity, url: str, hidden: str = '') -> Sections:
     """The options with which the service uses what was made. `url`: of Keystone. `hidden`: in the place of a password
     that is not known."""
     password = hidden if wanted.password is None else wanted.password
@@ -94,7 +94,7 @@ class Setup:
     dry_run: bool = False
     done: list[tuple[str, str]] = field(default_factory=list)
 
-    def run(self, wanted: Wanted) -> None:
+    def run(self, wanted: WantedIdentity) -> None:
         roles = {name: self.one('role', name=name)
                  for name in dict.fromkeys((*ROLES, *wanted.roles, wanted.stack_user_role))}
         project = self.one('project', name=wanted.project, domain_id=wanted.service_domain)

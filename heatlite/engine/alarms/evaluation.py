@@ -22,14 +22,14 @@ from heatlite.db.leases import Lease
 from heatlite.engine.alarms import transitions
 from heatlite.engine.alarms.transitions import Followed, Transition
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.planning.alarms import Rule, Statistics, Verdict, evaluate, last_period, next_period, repeats
+from heatlite.planning.alarms import AlarmRule, AlarmVerdict, Statistics, evaluate, last_period, next_period, repeats
 
 CLOCK_TOLERANCE = 300.0                     # seconds by which the clock may be set back and is waited for
 MADE_UP: Final = 300.0                      # seconds for which periods that no engine evaluated are evaluated later
 
 
 @dataclass(frozen=True)
-class Batch:
+class EvaluatedBatch:
     """The result of one transaction. `looked_at`: how many alarms were due; `evaluated`: how many of them."""
 
     looked_at: int
@@ -37,7 +37,7 @@ class Batch:
     followed: Followed
 
 
-def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
+def run(tx: Connection, lease: Lease, delay: float, most: int) -> EvaluatedBatch:
     """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late. Raises LeaseLost.
 
     Each complete period is evaluated, the oldest first. After an outage of more than MADE_UP seconds, or if the clock
@@ -70,7 +70,7 @@ def run(tx: Connection, lease: Lease, delay: float, most: int) -> Batch:
         alarms.advance(tx, [each.alarm], each.alarm.evaluated, _due_at(each.alarm.evaluated, each.alarm.rule, delay))
     for (_evaluated, end, _period), same in unchanged.items():
         alarms.advance(tx, same, end, _due_at(end, same[0].rule, delay))
-    return Batch(len(found), len(ready), transitions.store(tx, followed, now, at))
+    return EvaluatedBatch(len(found), len(ready), transitions.store(tx, followed, now, at))
 
 
 def held(tx: Connection, lease: Lease) -> int:
@@ -107,13 +107,13 @@ def restart_clock(tx: Connection, lease: Lease, delay: float, most: int) -> int:
     return len(found)
 
 
-def first_due(rule: Rule, now: float, delay: float) -> tuple[int, float]:
+def first_due(rule: AlarmRule, now: float, delay: float) -> tuple[int, float]:
     """`evaluated` and `due_at` of an alarm that begins now: its first period is the one that runs."""
     end = last_period(now, rule.period, 0.0)
     return end, _due_at(end, rule, delay)
 
 
-def _due_at(evaluated: int, rule: Rule, delay: float) -> float:
+def _due_at(evaluated: int, rule: AlarmRule, delay: float) -> float:
     return evaluated + rule.period + delay
 
 
@@ -152,5 +152,5 @@ def _read(tx: Connection, due: Iterable[_Due]) -> dict[tuple[int | None, int, in
     return found
 
 
-def _with_times(verdict: Verdict, due: _Due, at: datetime) -> dict[str, object]:
+def _with_times(verdict: AlarmVerdict, due: _Due, at: datetime) -> dict[str, object]:
     return {**verdict.reason_data, 'queryDate': isotime(at), 'startDate': isotime(metrics.moment(due.begin))}

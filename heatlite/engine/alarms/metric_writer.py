@@ -16,7 +16,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import metrics, presence
 from heatlite.db.connection import Database
-from heatlite.db.metrics import Place
+from heatlite.db.metrics import MetricPlace
 from heatlite.engine.alarms import evaluation
 from heatlite.planning.alarms import Datapoint, Metric, Statistics
 
@@ -26,7 +26,7 @@ REMEMBERED = 100_000                        # metrics whose places are remembere
 REMEMBERED_SECONDS = 300.0                  # a metric may get an alarm with a short period meanwhile
 
 
-class Places:
+class MetricPlaces:
     """Remembers the places of metrics, by project and digest, for a limited time.
 
     Only texts and numbers are held: the collector of the interpreter would take a long time to walk 100 000 objects.
@@ -38,13 +38,13 @@ class Places:
         self._old: dict[str, int] = {}
         self._since = runtime.monotonic()   # of the newer half
 
-    def get(self, project_id: str, digest: str) -> Place | None:
+    def get(self, project_id: str, digest: str) -> MetricPlace | None:
         number = self._new.get(project_id + digest) or self._old.get(project_id + digest)
         if number is None:
             return None
-        return Place(abs(number), metrics.COARSE if number > 0 else metrics.FINE)
+        return MetricPlace(abs(number), metrics.COARSE if number > 0 else metrics.FINE)
 
-    def put(self, project_id: str, digest: str, place: Place) -> None:
+    def put(self, project_id: str, digest: str, place: MetricPlace) -> None:
         if len(self._new) >= REMEMBERED / 2:
             self._drop()
         self._new[project_id + digest] = place.id if place.length == metrics.COARSE else -place.id
@@ -69,8 +69,8 @@ class _Request:
     done: Flag
     error: Exception | None = None
     is_begun: bool = False                                      # with an error: it may be stored nevertheless
-    known: dict[str, Place] = field(default_factory=dict)       # places that were remembered, by digest
-    found: dict[str, Place] = field(default_factory=dict)       # those read or made in the transaction
+    known: dict[str, MetricPlace] = field(default_factory=dict)       # places that were remembered, by digest
+    found: dict[str, MetricPlace] = field(default_factory=dict)       # those read or made in the transaction
 
 
 class MetricWriter:
@@ -79,7 +79,7 @@ class MetricWriter:
         self._runtime = runtime
         self._database = database
         self._max_metrics = max_metrics
-        self._places = Places(runtime)
+        self._places = MetricPlaces(runtime)
         self._waiting: list[_Request] = []
         self._size = 0                      # datapoints of the requests that wait
         self._is_writing = False
@@ -142,8 +142,8 @@ class MetricWriter:
                     self._places.put(request.project_id, digest, place)
             request.done.set()
 
-    def _remembered(self, request: _Request) -> dict[str, Place]:
-        found: dict[str, Place] = {}
+    def _remembered(self, request: _Request) -> dict[str, MetricPlace]:
+        found: dict[str, MetricPlace] = {}
         for point in request.points:
             turns.spend()
             place = self._places.get(request.project_id, point.metric.digest)
@@ -175,5 +175,6 @@ class MetricWriter:
                 merged[key] = found if known is None else known.plus(found)
         metrics.add(tx, merged)
 
-    def _identify(self, tx: Connection, project_id: str, new: Mapping[str, Metric], now: float) -> dict[str, Place]:
+    def _identify(self, tx: Connection, project_id: str, new: Mapping[str, Metric],
+                  now: float) -> dict[str, MetricPlace]:
         return metrics.identify(tx, project_id, new, now, self._max_metrics) if new else {}

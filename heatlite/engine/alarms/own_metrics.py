@@ -17,7 +17,7 @@ from heatlite.common import exception
 from heatlite.db import alarms, metrics, resources, stacks
 from heatlite.db.leases import Lease
 from heatlite.db.metrics import moment
-from heatlite.db.resources import Count
+from heatlite.db.resources import ResourceCount
 from heatlite.engine.alarms import evaluation
 from heatlite.planning.alarms import MINUTE, Datapoint, Metric
 
@@ -28,18 +28,18 @@ DEPLOYMENTS: Final = ('OS::Heat::SoftwareDeployment', 'OS::Heat::StructuredDeplo
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredStack:
     """One stack. `counts`: of its own resources."""
 
     since: datetime                         # its last update, or its creation
-    counts: tuple[Count, ...]
+    counts: tuple[ResourceCount, ...]
 
-    def total(self, wanted: Callable[[Count], bool]) -> float:
+    def total(self, wanted: Callable[[ResourceCount], bool]) -> float:
         return float(sum(each.number for each in self.counts if wanted(each)))
 
 
 # Name of the metric -> (unit, its value at a time)
-METRICS: Final[Mapping[str, tuple[str, Callable[[Measured, datetime], float]]]] = {
+METRICS: Final[Mapping[str, tuple[str, Callable[[MeasuredStack, datetime], float]]]] = {
     'Members': ('Count', lambda stack, at: stack.total(
         lambda each: each.action != 'DELETE' and each.status != 'FAILED')),
     'PendingResources': ('Count', lambda stack, at: stack.total(lambda each: each.status == 'IN_PROGRESS')),
@@ -87,7 +87,7 @@ def collect(tx: Connection, shard: int, now: float) -> dict[str, list[Datapoint]
 
 
 def _points(tx: Connection, project_id: str, watched: Iterable[Metric], now: float) -> list[Datapoint]:
-    known: dict[tuple[tuple[str, str], ...], Measured | None] = {}
+    known: dict[tuple[tuple[str, str], ...], MeasuredStack | None] = {}
     found = []
     for metric in watched:
         if metric.name not in METRICS:
@@ -102,14 +102,14 @@ def _points(tx: Connection, project_id: str, watched: Iterable[Metric], now: flo
     return found
 
 
-def measured(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> Measured | None:
+def measured(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> MeasuredStack | None:
     """None if the project has no such stack, or the dimensions name none."""
     row = _stack(tx, project_id, dimensions)
     if row is not None and RESOURCE_NAME in dimensions:
         row = stacks.child(tx, row.id, dimensions[RESOURCE_NAME])
     if row is None:
         return None
-    return Measured(stacks.changed_at(tx, row.id), tuple(resources.counts(tx, row.id)))
+    return MeasuredStack(stacks.changed_at(tx, row.id), tuple(resources.counts(tx, row.id)))
 
 
 def _stack(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> stacks.Identity | None:

@@ -16,7 +16,7 @@ DAY: Final = 86_400
 
 
 @dataclass(frozen=True)
-class Settings:
+class AlarmSettings:
     """Seconds, unless a field says otherwise."""
 
     tick: float = 1.0                       # between two looks of a shard, at most
@@ -29,7 +29,7 @@ class Settings:
     webhook_timeout: float = 10.0
 
     @classmethod
-    def of(cls, conf: ConfigOpts) -> Settings:
+    def of(cls, conf: ConfigOpts) -> AlarmSettings:
         found = conf.alarms
         return cls(tick=found.tick, delay=found.delay, batch=found.batch_size,
                    max_metrics=found.max_metrics_per_project, max_alarms=found.max_alarms_per_project,

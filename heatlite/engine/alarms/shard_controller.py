@@ -16,7 +16,7 @@ from heatlite.common.runtime import Flag, Runtime, Thread
 from heatlite.db import leases, shards
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.shard_runner import ShardRunner
 from heatlite.engine.alarms.transitions import Followed
 from heatlite.engine.alarms.upkeep import Upkeep
@@ -38,7 +38,7 @@ class Work(Protocol):
 
 
 class ShardController:
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, settings: Settings, post: Post,
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, settings: AlarmSettings, post: Post,
                  may_act: Callable[[Lease], None], wake: Callable[[str, str | None], None]) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, which may be this one, or any (None)."""
         self.webhooks = Webhooks(runtime, database, post, may_act)

@@ -17,7 +17,7 @@ from heatlite.db import alarms, leases
 from heatlite.db.connection import Database, clock
 from heatlite.db.leases import Lease
 from heatlite.engine.alarms import evaluation, own_metrics, webhooks
-from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.transitions import Followed
 from heatlite.engine.alarms.webhooks import Webhooks
 
@@ -39,7 +39,7 @@ class _State:
 
 
 class ShardRunner:
-    def __init__(self, runtime: Runtime, database: Database, lease: Lease, settings: Settings, sender: Webhooks,
+    def __init__(self, runtime: Runtime, database: Database, lease: Lease, settings: AlarmSettings, sender: Webhooks,
                  tell: Callable[[Followed], None]) -> None:
         """`tell(followed)`: after each commit with signals; wakes up the engines that drive those stacks."""
         self.lease = lease
@@ -94,7 +94,7 @@ class ShardRunner:
             if self._runtime.monotonic() > end:
                 return False
 
-    def _batch(self, size: int) -> evaluation.Batch | None:
+    def _batch(self, size: int) -> evaluation.EvaluatedBatch | None:
         """One transaction. None if it failed for one of the alarms: that one is searched for, and put off."""
         try:
             batch = self._database.retry(lambda tx: evaluation.run(tx, self.lease, self._settings.delay, size))

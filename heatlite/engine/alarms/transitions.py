@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import alarms, resources, signals, stacks
-from heatlite.db.alarms import Alarm, Entry, Webhook
+from heatlite.db.alarms import Alarm, HistoryEntry, Webhook
 from heatlite.engine.alarms import actions
 from heatlite.engine.alarms.actions import OUTSIDE, ToResource, ToURL
 from heatlite.planning.states import Action, ResourceState
@@ -78,7 +78,7 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
     return found
 
 
-def _signal(tx: Connection, row: stacks.Stack | None, each: Transition, target: ToResource,
+def _signal(tx: Connection, row: stacks.StoredStack | None, each: Transition, target: ToResource,
             at: datetime) -> str | None:
     """Stores a signal to a resource of that stack. Returns why it was not stored, or None.
 
@@ -99,7 +99,7 @@ def _signal(tx: Connection, row: stacks.Stack | None, each: Transition, target: 
     return None
 
 
-def _resource(tx: Connection, row: stacks.Stack, target: ToResource) -> ResourceState | None:
+def _resource(tx: Connection, row: stacks.StoredStack, target: ToResource) -> ResourceState | None:
     """The resource that is meant, if there is one."""
     rows = {state.id: state for state in resources.named(tx, row.id, target.name)}
     number = current_rows_of(row, rows.values()).get(target.name)
@@ -110,9 +110,9 @@ def _resource(tx: Connection, row: stacks.Stack, target: ToResource) -> Resource
     return None if number is None else rows[number]
 
 
-def state_entry(each: Transition, at: datetime) -> Entry:
+def state_entry(each: Transition, at: datetime) -> HistoryEntry:
     before, after = each.before, each.after
-    return Entry(
+    return HistoryEntry(
         after.id, after.project_id, after.name, alarms.STATE,
         _('Alarm updated from %(before)s to %(after)s') % {'before': shown(before), 'after': shown(after)}, {
             'version': '1.0',
@@ -126,7 +126,8 @@ def shown(alarm: Alarm) -> str:
     return OUTSIDE.get(alarm.state, alarm.state)
 
 
-def action_entry(alarm: Alarm | Webhook, outcome: str, summary: str, at: datetime) -> Entry:
+def action_entry(alarm: Alarm | Webhook, outcome: str, summary: str, at: datetime) -> HistoryEntry:
     state = {'stateValue': OUTSIDE.get(alarm.state), 'evaluated': alarm.evaluated} if isinstance(alarm, Alarm) else {}
     identity = alarm.id if isinstance(alarm, Alarm) else alarm.alarm_id
-    return Entry(identity, alarm.project_id, alarm.name, alarms.ACTION, summary, {'actionState': outcome, **state}, at)
+    return HistoryEntry(identity, alarm.project_id, alarm.name, alarms.ACTION, summary,
+                        {'actionState': outcome, **state}, at)

@@ -14,7 +14,7 @@ from heatlite.db import alarms, leases, metrics, retention, shards
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.alarms import evaluation
-from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.durability.journal import LeaseLost
 
 INTERVAL: Final = 60.0                      # seconds between two rounds
@@ -22,7 +22,7 @@ SHARE: Final = 1.0                          # pause after each slice, as a multi
 
 
 class Upkeep:
-    def __init__(self, runtime: Runtime, database: Database, lease: Lease, settings: Settings) -> None:
+    def __init__(self, runtime: Runtime, database: Database, lease: Lease, settings: AlarmSettings) -> None:
         self.lease = lease
         self._runtime = runtime
         self._database = database

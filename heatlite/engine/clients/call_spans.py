@@ -8,7 +8,7 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 from heatlite.common import tracing
-from heatlite.common.tracing import Kind, Tracer
+from heatlite.common.tracing import SpanKind, Tracer
 
 T = TypeVar('T')
 IDENTITY = 'identity'
@@ -37,7 +37,7 @@ def sent(tracer: Tracer, url: str, method: str, kwargs: Mapping[str, object],
         return send({})
     service = service_of(kwargs)
     path = shown_path(service, url, tracing.mask())
-    with tracer.span(f'{method} {service}', Kind.CLIENT, parent) as span:
+    with tracer.span(f'{method} {service}', SpanKind.CLIENT, parent) as span:
         span.note(http__request__method=method, openstack__service=service, url__path=path,
                   url__template=_ID.sub('{id}', path))
         try:

@@ -36,7 +36,7 @@ MOST_ANSWERS = 1000                 # that are remembered
 
 
 @dataclass(frozen=True)
-class Collection:
+class ListedCollection:
     """A collection whose list has each object as it is shown alone, but for fields that no type compares.
 
     `path`: of one object, without its id.
@@ -49,17 +49,17 @@ class Collection:
     by_project: bool = False        # administrators list the objects of all projects, unless they name one
 
 
-def _of_network(plural: str, one: str) -> Collection:
-    return Collection(f'/{plural}', f'/{plural}', plural.replace('-', '_'), one, by_project=True)
+def _of_network(plural: str, one: str) -> ListedCollection:
+    return ListedCollection(f'/{plural}', f'/{plural}', plural.replace('-', '_'), one, by_project=True)
 
 
-COLLECTIONS: Mapping[str, tuple[Collection, ...]] = {               # type of service -> collections
+COLLECTIONS: Mapping[str, tuple[ListedCollection, ...]] = {               # type of service -> collections
     'network': (
         _of_network('networks', 'network'), _of_network('subnets', 'subnet'), _of_network('ports', 'port'),
         _of_network('routers', 'router'), _of_network('floatingips', 'floatingip'),
         _of_network('security-groups', 'security_group')),
-    'compute': (Collection('/servers', '/servers/detail', 'servers', 'server'),),
-    'block-storage': (Collection('/volumes', '/volumes/detail', 'volumes', 'volume'),),
+    'compute': (ListedCollection('/servers', '/servers/detail', 'servers', 'server'),),
+    'block-storage': (ListedCollection('/volumes', '/volumes/detail', 'volumes', 'volume'),),
 }
 
 
@@ -83,7 +83,7 @@ class Pace:
             self._runtime.sleep(-left / self._rate)
 
 
-class Listed(TypedDict):
+class ListedEntity(TypedDict):
     """What is used of an object in a list."""
 
     id: str
@@ -96,7 +96,7 @@ class Look:
         self.pace = pace
         self.sent: Counter[str] = Counter()                 # service -> requests
         self._runtime = runtime
-        self._asked: Counter[Collection] = Counter()        # objects that were asked for alone
+        self._asked: Counter[ListedCollection] = Counter()        # objects that were asked for alone
         self._lists: dict[object, tuple[float, Mapping[str, object]]] = {}
         self._answers: dict[object, tuple[float, Response]] = {}
 
@@ -128,7 +128,7 @@ class Look:
             self._answers[key] = now, answer
         return answer
 
-    def _list(self, adapter: Adapter, collection: Collection, microversion: object,
+    def _list(self, adapter: Adapter, collection: ListedCollection, microversion: object,
               ask: Callable[[str, Mapping[str, object]], Response]) -> Mapping[str, object]:
         """Return id -> object of a collection; empty if the service does not list it."""
         key = _caller(adapter), str(adapter.service_type), collection, microversion
@@ -146,8 +146,8 @@ class Look:
             self._lists[key] = now, found
         return found
 
-    def _pages(self, adapter: Adapter, collection: Collection,
-               ask: Callable[[str, Mapping[str, object]], Response]) -> Iterator[list[Listed]]:
+    def _pages(self, adapter: Adapter, collection: ListedCollection,
+               ask: Callable[[str, Mapping[str, object]], Response]) -> Iterator[list[ListedEntity]]:
         params: dict[str, object] = {'limit': PAGE}
         if collection.by_project:
             params['project_id'] = adapter.get_project_id()
@@ -185,7 +185,7 @@ def _caller(adapter: Adapter) -> object:
     return (*who, adapter.get_endpoint()) if all(who) else adapter.session
 
 
-def _place(service: str, url: str) -> tuple[Collection | None, str]:
+def _place(service: str, url: str) -> tuple[ListedCollection | None, str]:
     """Return the collection of the object at `url`, and the object's id."""
     path, _slash, ident = url.rpartition('/')
     return next((each for each in COLLECTIONS.get(service, ()) if each.path == path and '?' not in ident), None), ident

@@ -177,23 +177,23 @@ MODULES = {f'{FOLDER}.{module}': classes for module, classes in CLASSES.items()}
 PACKAGES = frozenset(module.rpartition('.')[0] for module in MODULES)
 
 
-class Described(Protocol):
+class DescribedType(Protocol):
     """What constants are made from: the schemas of a class of a type."""
 
     properties_schema: Mapping[str, object]
     attributes_schema: Mapping[str, object]
 
 
-def class_of(type_name: str) -> type[Described]:
+def class_of(type_name: str) -> type[DescribedType]:
     """Return the class of a built-in type. It has the constants by which plug-ins name its properties."""
-    kind: type[Described] = pkgutil.resolve_name(BUILT_IN)(type_name)
+    kind: type[DescribedType] = pkgutil.resolve_name(BUILT_IN)(type_name)
     for name, value in constants(kind, type_name).items():
         if not hasattr(kind, name):         # CREATE, STATUS and others are words of every resource
             setattr(kind, name, value)
     return kind
 
 
-def constants(kind: type[Described], type_name: str) -> dict[str, object]:
+def constants(kind: type[DescribedType], type_name: str) -> dict[str, object]:
     """Return the constants of a class: PROPERTIES, ATTRIBUTES, and one for each property."""
     properties, attributes = tuple(kind.properties_schema), tuple(kind.attributes_schema)
     return {'PROPERTIES': properties, 'ATTRIBUTES': attributes, **{_capitals(name): name for name in properties},

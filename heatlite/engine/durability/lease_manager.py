@@ -32,7 +32,7 @@ class ClockWasSet(Exception):
     """The database's clock was set during a sweep."""
 
 
-class Described(TypedDict):
+class EngineDescription(TypedDict):
     """The fields of an engine's own row that do not change. `report_interval`: seconds, for clients only."""
 
     host: str
@@ -47,7 +47,7 @@ class LeaseManager:
     FIRST_BATCH, LARGEST_BATCH = 10, 200            # the most stacks that one sweep takes over
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], Described],
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
                  *, ttl: float, sweep_interval: float, room: Callable[[], int],
                  acquire: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.

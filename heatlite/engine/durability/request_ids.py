@@ -14,7 +14,7 @@ from oslo_context import context as contexts
 from heatlite.common import tracing
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.common.tracing import SpanContext
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 
 NAMES: Final = ('request_id', 'global_request_id')
 PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.planned`
@@ -56,7 +56,7 @@ def of_signal(context: RequestContext, ids: Mapping[str, object] | None) -> Requ
     return context.of_request(str(ids['request_id']), None if of_whole is None else str(of_whole), trace)
 
 
-def of(row: Stack) -> Ids:
+def of(row: StoredStack) -> Ids:
     """Return the ids of the stack's last request, as keywords for its context; {} if an older release stored none."""
     found: Ids = {}
     for name in NAMES:
@@ -65,34 +65,34 @@ def of(row: Stack) -> Ids:
     return found
 
 
-def of_action(row: Stack) -> Ids:
+def of_action(row: StoredStack) -> Ids:
     """Return the ids of the stack's last request and the span of its action, as keywords for its context."""
     return of(row) if tracing.tracer is None else {**of(row), 'trace': span_of(row)}
 
 
-def subject(row: Stack, resource: str | None = None, path: str | None = None) -> Subject:
+def subject(row: StoredStack, resource: str | None = None, path: str | None = None) -> Subject:
     """Return what log lines say that they are about: the stack, the plan of its last request, and a resource; `path`:
     the way from the root to a nested stack."""
     plan: Mapping[str, object] | None = row.request.get(PLAN) if row.request else None
     return Subject(row.id, row.name, None if plan is None else str(plan['id']), resource, path)
 
 
-def bind_to(row: Stack) -> None:
+def bind_to(row: StoredStack) -> None:
     """Make log lines of this thread carry the ids of the stack and of its last request, until its context is known."""
     bind(RequestContext(project_id=row.project_id, overwrite=False, **of_action(row)), subject(row))
 
 
-def asked_by(row: Stack) -> SpanContext | None:
+def asked_by(row: StoredStack) -> SpanContext | None:
     """Return the span that asked for the stack's last action, as it is stored."""
     return tracing.parsed((row.request or {}).get(TRACE))
 
 
-def span_of(row: Stack) -> SpanContext | None:
+def span_of(row: StoredStack) -> SpanContext | None:
     """Return the span of the stack's last action: the same in each engine. None while traces are off."""
     return tracing.derived(asked_by(row), row.id, row.generation)
 
 
-def following(context: RequestContext, row: Stack) -> RequestContext:
+def following(context: RequestContext, row: StoredStack) -> RequestContext:
     """Return the stack's context with the ids of the request in its row."""
     ids = of_action(row)
     return context.of_request(**ids) if 'request_id' in ids else context

@@ -4,8 +4,8 @@ user has asked for it, an alarm, or nothing but drift."""
 from __future__ import annotations
 
 from heatlite.common import audit
-from heatlite.common.audit import Change, Initiator, Trail
-from heatlite.db.stacks import Stack
+from heatlite.common.audit import AuditedChange, Initiator, Trail
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.notifications import Notify, Scaling
 
@@ -20,7 +20,7 @@ def recorded(notify: Notify, trail: Trail | None) -> Notify:
     if trail is None:
         return notify
 
-    def both(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+    def both(stack: StoredStack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
         notify(stack, action, status, reason, scaling)
         found = change(stack, action, status, scaling)
         if found is not None:
@@ -29,7 +29,7 @@ def recorded(notify: Notify, trail: Trail | None) -> Notify:
     return both
 
 
-def change(stack: Stack, action: str, status: str, scaling: Scaling | None) -> Change | None:
+def change(stack: StoredStack, action: str, status: str, scaling: Scaling | None) -> AuditedChange | None:
     """Return the event of an end; None at a begin. The reason of a failure is left out: it may quote anything."""
     code = status if scaling is None else scaling.phase
     outcome = ENDS.get(code)
@@ -40,7 +40,9 @@ def change(stack: Stack, action: str, status: str, scaling: Scaling | None) -> C
     tags = {'request_id': ids.get('request_id'), 'global_request_id': ids.get('global_request_id'),
             'plan_id': plan.get('id'), 'project_id': stack.project_id, 'owner': stack.username}
     if scaling is not None:
-        return Change(f'scale {scaling.adjustment_type} {scaling.adjustment}', 'update/scale', outcome, ENGINE, GROUPS,
-                      stack.id, f'{stack.name}/{scaling.groupname}', code, tags)
-    return Change(f'{action} stack', ACTIONS.get(action, f'update/{action.lower()}'), outcome, ENGINE, STACKS, stack.id,
-                  stack.name, code, tags)
+        return AuditedChange(f'scale {scaling.adjustment_type} {scaling.adjustment}', 'update/scale', outcome, ENGINE,
+                             GROUPS,
+                             stack.id, f'{stack.name}/{scaling.groupname}', code, tags)
+    return AuditedChange(f'{action} stack', ACTIONS.get(action, f'update/{action.lower()}'), outcome, ENGINE, STACKS,
+                         stack.id,
+                         stack.name, code, tags)

@@ -19,7 +19,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.event_sink_types import Sink
@@ -36,7 +36,7 @@ TIME = '%Y-%m-%dT%H:%M:%S'
 class FollowedStack(Protocol):
     """The interface to a stack that this engine drives or has loaded."""
 
-    row: Stack
+    row: StoredStack
     definition: StackDefinition
     context: RequestContext
 
@@ -98,7 +98,7 @@ class EventSinks:
         outlet = self._outlets.get(stack_id)
         return outlet is not None and outlet.is_behind
 
-    def add(self, tx: Connection, row: Stack, new: Event) -> Callable[[], None]:
+    def add(self, tx: Connection, row: StoredStack, new: Event) -> Callable[[], None]:
         """Add an event to a stack that another process may drive. Call the returned function after the commit.
 
         Three statements, and one for the environment if no engine drives the stack.
@@ -210,7 +210,7 @@ class Outlet:
             return None
 
 
-def payload(event: events.Shown) -> dict[str, object]:
+def payload(event: events.ShownEvent) -> dict[str, object]:
     """Return the message for consumers, in Heat's format."""
     return {
         'timestamp': event.created_at.strftime(TIME), 'version': VERSION, 'type': 'os.heat.event', 'id': event.uuid,

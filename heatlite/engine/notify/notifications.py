@@ -14,7 +14,7 @@ from oslo_config import cfg
 
 from heatlite.common import messaging, repeats, timeutils
 from heatlite.common.runtime import Runtime
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 
 LOG = logging.getLogger(__name__)
@@ -33,11 +33,12 @@ class Scaling:
 
 
 class Notify(Protocol):
-    def __call__(self, stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+    def __call__(self, stack: StoredStack, action: str, status: str, reason: str,
+                 scaling: Scaling | None = None) -> None:
         """Send a notification of a stack's change; with `scaling`, of a group's change instead."""
 
 
-def silent(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+def silent(stack: StoredStack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
     """Send no notification."""
 
 
@@ -52,7 +53,7 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
         return silent
     level = str(conf.default_notification_level).lower()
 
-    waiting: deque[tuple[Context, str, dict[str, object], str]] = deque()
+    waiting: deque[tuple[NotificationContext, str, dict[str, object], str]] = deque()
     sending = False
 
     def send() -> None:
@@ -67,7 +68,7 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
                             event_type, error, extra={'context': context})
         sending = False
 
-    def notify(stack: Stack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
+    def notify(stack: StoredStack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:
         nonlocal sending
         body = payload(stack, action, status, reason)
         if scaling is None:
@@ -86,19 +87,19 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
     return notify
 
 
-class Context(dict[str, object]):
+class NotificationContext(dict[str, object]):
     """The part of the request context that consumers receive. A class, as oslo.messaging sends no plain dictionary as a
     context: it might have a token in it."""
 
-    def redacted_copy(self) -> Context:
+    def redacted_copy(self) -> NotificationContext:
         return self
 
 
-def context_of(stack: Stack) -> Context:
-    return Context(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
+def context_of(stack: StoredStack) -> NotificationContext:
+    return NotificationContext(request_ids.of(stack), project_id=stack.project_id, user_name=stack.username)
 
 
-def payload(stack: Stack, action: str, status: str, reason: str) -> dict[str, object]:
+def payload(stack: StoredStack, action: str, status: str, reason: str) -> dict[str, object]:
     """Return the payload in Heat's format. `user_id` is the user's name: old consumers expect it there."""
     return {
         'tenant_id': stack.project_id,

@@ -14,7 +14,7 @@ from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import NOTHING, Mask
 from heatlite.planning import drift
-from heatlite.planning.drift import Finding, Policy, PropertyDrift, ResourceDrift
+from heatlite.planning.drift import DriftFinding, DriftPolicy, PropertyDrift, ResourceDrift
 from heatlite.planning.states import Action, Status
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 WITHOUT_OBJECT = (Action.INIT, Action.DELETE)
-RESTRICTED = {Policy.REPAIR: diff.UPDATE, Policy.REPLACE: diff.REPLACE}
+RESTRICTED = {DriftPolicy.REPAIR: diff.UPDATE, DriftPolicy.REPLACE: diff.REPLACE}
 LONGEST_REASON = 500                # characters
 
 
@@ -41,39 +41,39 @@ def look(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] =
         try:
             resource = stack[name]
         except exception.StackValidationFailed as error:        # its type is gone
-            yield ResourceDrift(place, stack.defn.resources[name].type, Finding.UNREADABLE,
+            yield ResourceDrift(place, stack.defn.resources[name].type, DriftFinding.UNREADABLE,
                                 reason=mask.text(str(error))[:LONGEST_REASON])
             continue
         if not isinstance(resource, StackResource):
             yield _resource(stack, resource, place, mask)
             continue
-        yield _of(resource, place, Finding.UNCOMPARED)
+        yield _of(resource, place, DriftFinding.UNCOMPARED)
         nested = resource.nested() if resource.resource_id is not None else None
         if nested is not None:
             yield from look(nested, may_go_on, place, mask)
 
 
 def _resource(stack: OwnStack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:
-    policy = Policy(stack.env.drift_policy(resource.name, resource.type()))
-    if policy is Policy.IGNORE:
-        return _of(resource, path, Finding.IGNORED, policy=policy)
+    policy = DriftPolicy(stack.env.drift_policy(resource.name, resource.type()))
+    if policy is DriftPolicy.IGNORE:
+        return _of(resource, path, DriftFinding.IGNORED, policy=policy)
     if resource.resource_id is None or resource.action in WITHOUT_OBJECT or resource.status == Status.IN_PROGRESS:
-        return _of(resource, path, Finding.UNCOMPARED, policy=policy)
+        return _of(resource, path, DriftFinding.UNCOMPARED, policy=policy)
     restricted = stack.env.restricted_actions(resource.name)
     try:
         is_read, properties = _compared(resource, mask)
     except exception.DatabaseUnavailable:
         raise
     except exception.EntityNotFound:
-        return _of(resource, path, Finding.GONE, policy=policy, reason=_why_not(resource, [], policy, restricted))
+        return _of(resource, path, DriftFinding.GONE, policy=policy, reason=_why_not(resource, [], policy, restricted))
     except Exception as error:
         repeats.log(LOG, logging.INFO, type(error).__name__, '%s cannot be compared with its definition: %s', resource,
                     mask.text(str(error)))
-        return _of(resource, path, Finding.UNREADABLE, policy=policy,
+        return _of(resource, path, DriftFinding.UNREADABLE, policy=policy,
                    reason=mask.text(str(error) or type(error).__name__)[:LONGEST_REASON])
     if not is_read or not properties:
-        return _of(resource, path, Finding.UNCOMPARED if not is_read else Finding.SAME, policy=policy)
-    return _of(resource, path, Finding.CHANGED, policy=policy, properties=tuple(properties),
+        return _of(resource, path, DriftFinding.UNCOMPARED if not is_read else DriftFinding.SAME, policy=policy)
+    return _of(resource, path, DriftFinding.CHANGED, policy=policy, properties=tuple(properties),
                reason=_why_not(resource, properties, policy, restricted))
 
 
@@ -99,17 +99,17 @@ def _masked(found: PropertyDrift, mask: Mask) -> PropertyDrift:
     return PropertyDrift(found.path, expected, HIDDEN_TEXT if is_hidden else mask(found.actual))
 
 
-def _why_not(resource: Resource, properties: list[PropertyDrift], policy: Policy, restricted: list[str]) -> str:
+def _why_not(resource: Resource, properties: list[PropertyDrift], policy: DriftPolicy, restricted: list[str]) -> str:
     """Return why an update would not bring the object back; '' if it would."""
     if resource.external_id is not None:
         return _('The object does not belong to the stack.')
     action = RESTRICTED.get(policy)
-    if action is not None and not properties and policy is Policy.REPAIR:
+    if action is not None and not properties and policy is DriftPolicy.REPAIR:
         action = diff.REPLACE                       # what is gone is replaced
     return _('%s is restricted.') % action if action in restricted else ''
 
 
-def _of(resource: Resource, path: tuple[str, ...], finding: Finding, policy: Policy = Policy.REPORT,
+def _of(resource: Resource, path: tuple[str, ...], finding: DriftFinding, policy: DriftPolicy = DriftPolicy.REPORT,
         properties: tuple[PropertyDrift, ...] = (), reason: str = '') -> ResourceDrift:
     return ResourceDrift(path, resource.type(), finding, policy, resource.resource_id, properties, reason,
                          place=(resource.stack.id, int(resource.id or 0)))

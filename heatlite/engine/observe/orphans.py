@@ -14,7 +14,7 @@ from heatlite.engine.clients import OpenStackClients
 from heatlite.engine.observe import project
 from heatlite.engine.observe.project import LISTS, Listing
 from heatlite.engine.resources.existing import CLOCKS_APART, made_at
-from heatlite.planning.project_template import Found
+from heatlite.planning.project_template import FoundObject
 
 OWN_NAME = re.compile('(?P<rest>.+-.+)-[a-z2-7]{12}')           # engine.resource_state.physical_name
 BORROWERS = frozenset({             # types whose physical id is the id of an object that they do not own
@@ -65,7 +65,7 @@ def find(listing: Listing, owners: Owners, since: datetime | None) -> list[Orpha
     return sorted(found, key=lambda each: (each.type, each.name, each.id))
 
 
-def free(objects: Iterable[Found], listing: Listing, owners: Owners) -> Iterator[Found]:
+def free(objects: Iterable[FoundObject], listing: Listing, owners: Owners) -> Iterator[FoundObject]:
     """Yield the objects that no stack has. Ports of a server that a stack has belong to the server."""
     every = list(objects)
     devices = {port['id']: port.get('device_id') or '' for port in listing.of('ports')}
@@ -76,6 +76,6 @@ def free(objects: Iterable[Found], listing: Listing, owners: Owners) -> Iterator
             yield each
 
 
-def _is_owned(found: Found, types: Collection[str]) -> bool:
+def _is_owned(found: FoundObject, types: Collection[str]) -> bool:
     """Whether a resource of one of these types, with the object's id, is the object's."""
     return found.type in types or (found.type not in BORROWERS and bool(set(types) - BORROWERS))

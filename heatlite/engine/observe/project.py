@@ -11,7 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine.clients.inventory import ONCE
 from heatlite.engine.clients.os.collection import Fields, next_page
 from heatlite.planning import project_objects as objects
-from heatlite.planning.project_template import Found, Ref
+from heatlite.planning.project_template import FoundObject, ObjectReference
 
 if TYPE_CHECKING:
     from heatlite.engine.clients import OpenStackClients
@@ -131,7 +131,7 @@ class Listing:
     def of(self, name: str) -> list[Entry]:
         return self.lists.get(name, [])
 
-    def objects(self) -> Iterator[Found]:
+    def objects(self) -> Iterator[FoundObject]:
         """Yield the objects of the project, without those that services make for themselves."""
         yield from self._network()
         yield from self._compute()
@@ -155,14 +155,14 @@ class Listing:
             raise exception.EntityNotFound(entity='Network', name=missing[0])
         return set().union(*(known[name] for name in names))
 
-    def label(self, ref: Ref) -> str:
+    def label(self, ref: ObjectReference) -> str:
         """Return the name of the object of a parameter if it is the only one with it, else its id."""
         entries = self.of(NAMED[ref.kind]) if ref.kind in NAMED else []
         name = next((entry.get('name') for entry in entries if entry['id'] == ref.id), None)
         is_clear = name and sum(entry.get('name') == name for entry in entries) == 1
         return str(name) if is_clear else ref.id
 
-    def _network(self) -> Iterator[Found]:
+    def _network(self) -> Iterator[FoundObject]:
         external = {entry['id'] for entry in self.of('external networks')}
         networks = [entry for entry in self.of('networks') if entry['id'] not in external]
         yield from map(objects.network, networks)
@@ -186,7 +186,7 @@ class Listing:
             inside = places.get(address.get('port_id') or '')
             yield objects.floating_ip(address, [inside] if inside else [])
 
-    def _compute(self) -> Iterator[Found]:
+    def _compute(self) -> Iterator[FoundObject]:
         ports: dict[str, list[Entry]] = {}
         for port in self.of('ports'):
             ports.setdefault(port.get('device_id') or '', []).append(port)
@@ -213,7 +213,7 @@ def _is_balancers(port: Entry) -> bool:
     return str(port.get('device_owner') or '').lower() in ('octavia', 'neutron:loadbalancerv2')
 
 
-SIMPLE: Mapping[str, Callable[[Entry], Found]] = {
+SIMPLE: Mapping[str, Callable[[Entry], FoundObject]] = {
     'server groups': objects.server_group, 'load balancers': objects.load_balancer, 'pools': objects.pool,
     'listeners': objects.listener, 'monitors': objects.monitor, 'zones': objects.zone,
     'share networks': objects.share_network, 'shares': objects.share}

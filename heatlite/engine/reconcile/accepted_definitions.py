@@ -15,7 +15,7 @@ class AcceptedDefinitions:
     def put(self, stack_id: str, generation: int, definition: StackDefinition) -> None:
         self._found[stack_id, generation] = definition
 
-    def take(self, row: stacks.Stack) -> StackDefinition | None:
+    def take(self, row: stacks.StoredStack) -> StackDefinition | None:
         """Return the definition of the row's generation, which is not kept any longer; or None."""
         return self._found.pop((row.id, row.generation), None)
 

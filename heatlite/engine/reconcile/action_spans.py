@@ -8,8 +8,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from heatlite.common import tracing
-from heatlite.common.tracing import Kind
-from heatlite.db.stacks import Stack
+from heatlite.common.tracing import SpanKind
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning.states import Status
@@ -17,7 +17,7 @@ from heatlite.planning.states import Status
 SUPERSEDED = 'SUPERSEDED'               # a newer request was accepted
 
 
-def begin_of(row: Stack) -> datetime:
+def begin_of(row: StoredStack) -> datetime:
     """When the last action of a stack began."""
     found: datetime = row.started_at or row.updated_at or row.created_at
     return found
@@ -30,12 +30,12 @@ def ended(leased: LeasedStack, outcome: str, reason: str = '') -> None:
         send(leased.row, outcome, reason, taken_over=leased.lease.former is not None)
 
 
-def send(row: Stack, outcome: str, reason: str, taken_over: bool = False) -> None:
+def send(row: StoredStack, outcome: str, reason: str, taken_over: bool = False) -> None:
     """Send the span of the action in the row of a stack. `taken_over`: another engine drove the stack before."""
     tracer = tracing.tracer
     if tracer is None:
         return
-    span = tracer.begin(f'{row.action} stack', Kind.INTERNAL, request_ids.asked_by(row), request_ids.span_of(row))
+    span = tracer.begin(f'{row.action} stack', SpanKind.INTERNAL, request_ids.asked_by(row), request_ids.span_of(row))
     span.began = tracing.nanoseconds(begin_of(row))
     if outcome == Status.FAILED:
         span.error = reason[:tracing.LONGEST] or outcome

@@ -23,7 +23,7 @@ from heatlite.db.credentials import Credentials
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
 from heatlite.engine.reconcile.revisions import encoded
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 
 LOG = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ NAMED = re.compile(rf'(?:{"|".join(sorted(ACTING_BY_TOKEN))}|TemplateURL)(?![\w:
 
 
 class Authority:
-    def __init__(self, runtime: Runtime, registry: Registry) -> None:
+    def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._registry = registry
 

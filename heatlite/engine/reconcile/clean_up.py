@@ -14,7 +14,7 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 
 LOG = logging.getLogger(__name__)
 
@@ -22,7 +22,7 @@ EVENTS_OF_RESOURCE = 5                  # about as many events are stored for ea
 
 
 class CleanUp:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, recorder: Recorder,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, recorder: Recorder,
                  use_cases: Provider, most_events: int) -> None:
         """`most_events`: in the history of one stack; 0: no limit."""
         self._database = database

@@ -28,7 +28,7 @@ from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.timeouts import Timeouts
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, Change, Status
 
@@ -45,7 +45,7 @@ class StackController:
     Requests, the sweep and the runners call it from their own green threads.
     """
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: Registry, journal: Journal,
+    def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
                  pool: Pool, timers: Timers, settings: ReconcileSettings, sinks: EventSinks, runners: Runners,
                  definitions: AcceptedDefinitions, executors: Executors, timeouts: Timeouts,
                  lifecycle: StackLifecycle) -> None:
@@ -223,7 +223,7 @@ class StackController:
         # before it stored the outputs that changed.
         self.adopt(leased, taken_over=True)
 
-    def _known(self, row: stacks.Stack) -> StackDefinition | None:
+    def _known(self, row: stacks.StoredStack) -> StackDefinition | None:
         """Return the definition of a row that was just read, if a request has just built it, else None."""
         request_ids.bind_to(row)
         return self._definitions.take(row)

@@ -32,12 +32,12 @@ from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, Change, ResourceState
-from heatlite.planning.steps import Kind, Step
+from heatlite.planning.steps import Step, StepKind
 
 LOG = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ AWAY_TURNS = 5                      # poll intervals until a check is repeated w
 
 
 class StepExecutor:
-    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: Registry,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
                  facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
                  observe: bool = False, saved: Callable[[], Mapping[str, object]] = dict,
                  interval: float = 1.0) -> None:
@@ -164,7 +164,7 @@ class StepExecutor:
 
     # --- calling handlers -------------------------------------------------------------------------------
 
-    def call(self, command: commands.Call) -> commands.Event:
+    def call(self, command: commands.CallHandler) -> commands.Event:
         """Call handle_<action>, then the first check. Raises DatabaseUnavailable, as do `check`, `recover`, `preempt`.
 
         Like them it is called behind the fence (Runner.fenced)."""
@@ -182,7 +182,7 @@ class StepExecutor:
                 return commands.HandlerReturned(step, None, done=True, unsupported=action is Action.CHECK,
                                                 fingerprint=work.fingerprint)
             work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
-                                                  self.records.holders, step.kind is Kind.APPLY)
+                                                  self.records.holders, step.kind is StepKind.APPLY)
                            if action is Action.CREATE else handler(*arguments))
             self._is_back(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
@@ -193,14 +193,14 @@ class StepExecutor:
             return commands.HandlerReturned(step, None, done=True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
-        except unknown_creates.ReplacedSince:
+        except unknown_creates.RowReplaced:
             return commands.ReplacedSince(step)
         except Exception as error:
             if self._may_wait(step, row, action, error):
                 return self._away(step, row, error, action)
             return self._failure(step, row, self._prepared(step, error), action)
 
-    def _handler(self, resource: Resource, command: commands.Call,
+    def _handler(self, resource: Resource, command: commands.CallHandler,
                  work: StepContext) -> tuple[Callable[..., object] | None, tuple[object, ...]]:
         """Return the handler of the command with its arguments; None if there is nothing to call."""
         action = command.action

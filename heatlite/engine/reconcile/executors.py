@@ -12,18 +12,18 @@ from heatlite.engine import clients
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.notify.notifications import Notify, Scaling
 from heatlite.engine.reconcile.executor import StepExecutor
-from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 
 
 class Executors:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, journal: Journal,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, journal: Journal,
                  may_act: Callable[[Lease], None], notify: Notify, use_cases: Provider, observe: bool,
                  interval: float) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `observe`: every update compares with the state
@@ -51,9 +51,9 @@ class Executors:
             row = leased.row
             self._notify(row, row.action, row.status, row.reason, scaling)
 
-        def facade(objects: ResourceObjects) -> Facade:
+        def facade(objects: ResourceObjects) -> Stack:
             use_cases = self._use_cases()
-            return Facade(leased, objects.by_name, clients.of, self._runtime, scope=objects.scope,
+            return Stack(leased, objects.by_name, clients.of, self._runtime, scope=objects.scope,
                           nesting=use_cases.nest(leased), software=use_cases.software, alarms=use_cases.alarms,
                           project=lambda make, unmake: self._projects.of(leased, make, unmake),
                           tell_scaling=tell_scaling)

@@ -33,7 +33,7 @@ def document(tx: Connection, stack_id: str) -> dict[str, object]:
         'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
 
 
-def _resources(tx: Connection, row: stacks.Stack) -> dict[str, object]:
+def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:
     rows = {state.id: state for state in resources.light(tx, row.id)}
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)
@@ -61,6 +61,6 @@ def restored(saved: Mapping[str, object], name: str) -> Mapping[str, object]:
 ABANDONING = {'abandon': True}
 
 
-def is_abandoned(row: stacks.Stack) -> bool:
+def is_abandoned(row: stacks.StoredStack) -> bool:
     """Whether the stack is deleted without deleting the objects of its resources."""
     return row.action == Action.DELETE and bool((row.request or {}).get('abandon'))

@@ -16,13 +16,13 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
-from heatlite.db.stacks import Stack as StackRow
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import Alarms, SoftwareConfigs
+from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language.definition import StackDefinition
 from heatlite.language.environment import Environment
@@ -40,7 +40,7 @@ USABLE = frozenset({('INIT', 'COMPLETE'), ('CHECK', 'COMPLETE'),
                       for status in ('IN_PROGRESS', 'COMPLETE'))})
 
 
-def was_begun_before(row: StackRow) -> bool:
+def was_begun_before(row: StoredStack) -> bool:
     """Whether the present action of a stack began before the backup was taken that the stack was restored from."""
     return row.restored_from is not None and (row.started_at or row.created_at) <= row.restored_from
 
@@ -53,7 +53,7 @@ class Clients(Protocol):
     def client_plugin(self, name: str) -> Any: ...
 
 
-class Nested(Protocol):
+class NestedAccess(Protocol):
     """The part of `engine.reconcile.nesting.Nesting` that this facade and the executor use."""
 
     def check_room(self, resource: Resource, count: int) -> None: ...
@@ -77,7 +77,7 @@ class Stack(Mapping[str, Resource]):
 
     def __init__(self, leased: LeasedStack, make: Callable[[str], Resource],
                  clients: Callable[[RequestContext], Clients], runtime: Runtime, *,
-                 scope: StackScope, nesting: Nested, software: SoftwareConfigs, alarms: Alarms,
+                 scope: StackScope, nesting: NestedAccess, software: SoftwareConfigs, alarms: AlarmUseCases,
                  project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
         """`make(name)`: the object for a resource of that name; `scope`: the values of its resources for the template

@@ -14,7 +14,7 @@ from heatlite.common.context import RequestContext
 from heatlite.engine.clients import OpenStackClients
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import catalog, registry
-from heatlite.engine.types.draft import Draft
+from heatlite.engine.types.draft import DraftStack
 from heatlite.language.definition import StackDefinition
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def complete(definition: StackDefinition) -> StackDefinition:
     return definition
 
 
-class _OfflineDraft(Draft):
+class _OfflineDraft(DraftStack):
     """A draft that cannot call services."""
 
     @property
@@ -62,7 +62,7 @@ class _NoClients:
         raise exception.ClientNotAvailable(client_name=name)
 
 
-def _kinds(definition: StackDefinition, types: registry.Registry) -> dict[str, type[Resource]]:
+def _kinds(definition: StackDefinition, types: registry.TypeRegistry) -> dict[str, type[Resource]]:
     """Return resource name -> class, without those that change no requirements, and those whose type is unknown."""
     found: dict[str, type[Resource]] = {}
     for type_name, names in definition.names_by_type.items():

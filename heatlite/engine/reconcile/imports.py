@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db.resources import Holder
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import diff
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
@@ -81,19 +81,19 @@ def differences(resource: Resource) -> dict[str, diff.PropertyChange]:
     return {name: each for name, each in changed.items() if each.new is not None}
 
 
-def is_undone(resource: Resource, row: Stack) -> bool:
+def is_undone(resource: Resource, row: StoredStack) -> bool:
     """Whether a rollback deletes a resource that was imported: the object existed before, and stays."""
     return IMPORTED in resource.data() and _is_undoing(row)
 
 
-def following(request: Mapping[str, object], parent: Stack) -> dict[str, object]:
+def following(request: Mapping[str, object], parent: StoredStack) -> dict[str, object]:
     """Return the request of a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
     """
     kept = {name: value for name, value in request.items() if name not in UNDOING}
     return {**kept, **UNDOING} if _is_undoing(parent) else kept
 
 
-def _is_undoing(row: Stack) -> bool:
+def _is_undoing(row: StoredStack) -> bool:
     return row.action == Action.ROLLBACK or UNDOING.items() <= (row.request or {}).items()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
 from heatlite.engine.reconcile.unread_rows import UnreadRows
@@ -19,7 +19,7 @@ from heatlite.planning.traversal import Traversal
 class LeasedStack:
     """The state in memory of one leased stack. Mutable. `row`: the newest row of the stack itself that was read."""
 
-    def __init__(self, row: Stack, lease: Lease, definition: StackDefinition, context: RequestContext,
+    def __init__(self, row: StoredStack, lease: Lease, definition: StackDefinition, context: RequestContext,
                  traversal: Traversal, path: Sequence[str] = ()) -> None:
         """`path`: names of the root stack and of the resources that lead to a nested one."""
         self.row = row

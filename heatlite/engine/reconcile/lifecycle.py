@@ -28,7 +28,7 @@ from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settled import settled, tolerance
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -42,7 +42,7 @@ LOG = logging.getLogger(__name__)
 class StackLifecycle:
     """The host of the runners: called in the thread of the runner whose stack changes."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, journal: Journal, runners: Runners,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, journal: Journal, runners: Runners,
                  definitions: AcceptedDefinitions, timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks,
                  recorder: Recorder, notify: Notify, use_cases: Provider, plugins: LifecyclePlugins) -> None:
         self._runtime = runtime
@@ -98,7 +98,8 @@ class StackLifecycle:
             return leased.traversal.stop()
         return self._follow(runner, row)
 
-    def _follow(self, runner: Runner, row: stacks.Stack, definition: StackDefinition | None = None) -> list[c.Command]:
+    def _follow(self, runner: Runner, row: stacks.StoredStack,
+                definition: StackDefinition | None = None) -> list[c.Command]:
         """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
         if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
@@ -118,17 +119,17 @@ class StackLifecycle:
             abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited(),
             uuid=loading.new_uuid(row))
 
-    def _permissions(self, row: stacks.Stack) -> Permissions:
+    def _permissions(self, row: stacks.StoredStack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
 
-    def _take_row(self, leased: LeasedStack, row: stacks.Stack) -> None:
+    def _take_row(self, leased: LeasedStack, row: stacks.StoredStack) -> None:
         """Make the stack follow the request in `row`."""
         if leased.row.status == Status.IN_PROGRESS:
             action_spans.ended(leased, action_spans.SUPERSEDED)
         leased.row, leased.context = row, request_ids.following(leased.context, row)
         leased.bind()
 
-    def _definition(self, row: stacks.Stack) -> StackDefinition:
+    def _definition(self, row: stacks.StoredStack) -> StackDefinition:
         accepted = self._definitions.take(row)
         if accepted is not None:
             return accepted
@@ -177,7 +178,7 @@ class StackLifecycle:
         return self._follow(runner, after, definition)
 
     def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
-        def find(tx: Connection) -> tuple[str, templates.Template]:
+        def find(tx: Connection) -> tuple[str, templates.StoredTemplate]:
             target_id = rollbacks.target(tx, leased.row, self._runtime.uuid(), now)
             return target_id, templates.get(tx, target_id)
 
@@ -240,7 +241,7 @@ class StackLifecycle:
             leased, StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True),
             self._event(leased, leased.row.action, Status.FAILED, reason)))
 
-    def announce_given_up(self, row: stacks.Stack) -> None:
+    def announce_given_up(self, row: stacks.StoredStack) -> None:
         """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
         if row.action == Action.SNAPSHOT:
             self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
@@ -250,7 +251,7 @@ class StackLifecycle:
         self._notify(row, row.action, Status.FAILED, row.reason)
         self._runners.poll_parent(row)
 
-    def _measure(self, row: stacks.Stack, action: str, status: str) -> None:
+    def _measure(self, row: stacks.StoredStack, action: str, status: str) -> None:
         metrics.stacks.labels(action, status).inc()
         metrics.stack_seconds.labels(action, status).observe(
             (self._runtime.now() - action_spans.begin_of(row)).total_seconds())

@@ -37,7 +37,7 @@ ANY = 1 << 62
 NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
 
 
-def definition(stored: templates.Template, row: stacks.Stack, operator: Registry) -> StackDefinition:
+def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operator: Registry) -> StackDefinition:
     """Build the definition of a stack from a stored template. It was accepted before, so no limits apply."""
     return definitions.build(language_template.Template(dict(stored.document)),
                              Environment(stored.environment, operator),
@@ -45,13 +45,13 @@ def definition(stored: templates.Template, row: stacks.Stack, operator: Registry
                              facade=facade(row))
 
 
-def facade(row: stacks.Stack) -> StoredFacade | None:
+def facade(row: stacks.StoredStack) -> StoredFacade | None:
     """Return the facade of a nested stack's parent resource, as stored with its request, or None."""
     parts = (row.request or {}).get('facade')
     return StoredFacade(parts) if parts is not None else None
 
 
-def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows: list[ResourceState],
+def traversal(runtime: Runtime, row: stacks.StoredStack, target: StackDefinition, rows: list[ResourceState],
               retry_limit: int, held: Mapping[int, str] | None = None,
               permissions: Permissions = EVERYTHING, unread: UnreadRows | None = None) -> Traversal:
     """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `permissions`:
@@ -64,7 +64,7 @@ def traversal(runtime: Runtime, row: stacks.Stack, target: StackDefinition, rows
                      is_restored=row.restored_from is not None, read_all=unread.all if unread is not None else None)
 
 
-def new_uuid(row: stacks.Stack) -> NewUuid:
+def new_uuid(row: stacks.StoredStack) -> NewUuid:
     """Return a function: (resource name, row that it takes over from, attempt) -> the id of its new row.
 
     The ids are those of the request in the stack's row."""
@@ -79,14 +79,14 @@ def hooks(target: StackDefinition) -> Hooks:
     return lambda name: [hook for hook in HOOK_TYPES if environment.hooks(name, hook)]
 
 
-def as_updated(row: stacks.Stack) -> stacks.Stack:
+def as_updated(row: stacks.StoredStack) -> stacks.StoredStack:
     """Return the row as it would be after an update is accepted, for a preview."""
     return replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, generation=row.generation + 1,
                    template_id='preview')
 
 
 def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,
-         known: Callable[[stacks.Stack], StackDefinition | None] = lambda row: None) -> LeasedStack | None:
+         known: Callable[[stacks.StoredStack], StackDefinition | None] = lambda row: None) -> LeasedStack | None:
     """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already."""
     with database.reader() as tx:
         row = stacks.get(tx, lease.stack_id)
@@ -108,14 +108,14 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
     return leased
 
 
-def _held(database: Database, row: stacks.Stack, target: StackDefinition) -> dict[int, str]:
+def _held(database: Database, row: stacks.StoredStack, target: StackDefinition) -> dict[int, str]:
     if not target.environment.has_hooks():
         return {}
     with database.reader() as tx:
         return resources.held(tx, row.id, HOOK_TYPES)
 
 
-def stored_context(tx: Connection, row: stacks.Stack) -> RequestContext:
+def stored_context(tx: Connection, row: stacks.StoredStack) -> RequestContext:
     """Return the context of a stack: its stored credentials, with the ids of its last request."""
     found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
     if found is None:

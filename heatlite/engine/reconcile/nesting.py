@@ -29,7 +29,7 @@ from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.planning.states import Action, ResourceState, Status
 
-Found = TypeVar('Found', stacks.Stack, stacks.Identity)
+Found = TypeVar('Found', stacks.StoredStack, stacks.Identity)
 
 
 class ChildRequests(Protocol):
@@ -39,17 +39,18 @@ class ChildRequests(Protocol):
 
     def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, object], *,
-                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.Stack: ...
+                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.StoredStack: ...
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.Stack: ...
+                     request: Mapping[str, object], *, timeout_mins: int | None,
+                     converge: bool) -> stacks.StoredStack: ...
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
-                     abandon: bool = False) -> stacks.Stack: ...
+                     abandon: bool = False) -> stacks.StoredStack: ...
 
     def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool: ...
 
-    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack: ...
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.StoredStack: ...
 
 
 class Children:
@@ -216,7 +217,7 @@ class Nesting:
             found = stacks.child(tx, self._parent.id, resource.name)
         return found if found is not None and found.name == resource.physical_resource_name() else None
 
-    def row(self, resource: Resource) -> stacks.Stack | None:
+    def row(self, resource: Resource) -> stacks.StoredStack | None:
         """Return the row of the live nested stack: parameters, outputs, state. None if there is none."""
         if resource.resource_id is None:
             return None
@@ -346,5 +347,5 @@ def _id_of(resource: Resource) -> str:
     return resource.resource_id
 
 
-def _cookie(row: stacks.Stack) -> Cookie:
+def _cookie(row: stacks.StoredStack) -> Cookie:
     return {'stack': row.id, 'generation': row.generation, 'action': row.action}

@@ -13,7 +13,7 @@ from typing import TypedDict
 from sqlalchemy import Connection
 
 from heatlite.db import plans
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability.request_ids import PLAN
 from heatlite.engine.reconcile import protected
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -21,7 +21,7 @@ from heatlite.planning.plan import EVERYTHING, Path, Permissions
 from heatlite.planning.states import Action, Status
 
 
-class Reference(TypedDict):
+class PlanReference(TypedDict):
     """The plan of an action, as stored with its request. `path`: of the stack, in the plan."""
 
     id: str
@@ -30,17 +30,17 @@ class Reference(TypedDict):
     is_rolled_back: bool
 
 
-def reference(plan_id: str, path: Path = (), *, is_open: bool = False, is_rolled_back: bool = False) -> Reference:
+def reference(plan_id: str, path: Path = (), *, is_open: bool = False, is_rolled_back: bool = False) -> PlanReference:
     return {'id': plan_id, 'path': list(path), 'is_open': is_open, 'is_rolled_back': is_rolled_back}
 
 
-def of(row: Stack) -> Reference | None:
+def of(row: StoredStack) -> PlanReference | None:
     """Return the plan to which the action in progress is held, or None."""
-    found: Reference | None = (row.request or {}).get(PLAN) if row.status == Status.IN_PROGRESS else None
+    found: PlanReference | None = (row.request or {}).get(PLAN) if row.status == Status.IN_PROGRESS else None
     return found
 
 
-def below(parent: LeasedStack, resource_name: str) -> Reference | None:
+def below(parent: LeasedStack, resource_name: str) -> PlanReference | None:
     """Return the reference for the nested stack of a resource, or None."""
     found = of(parent.row)
     if found is None:
@@ -50,12 +50,12 @@ def below(parent: LeasedStack, resource_name: str) -> Reference | None:
                      is_rolled_back=found['is_rolled_back'] or parent.row.action == Action.ROLLBACK)
 
 
-def permissions(tx: Connection, row: Stack) -> Permissions:
+def permissions(tx: Connection, row: StoredStack) -> Permissions:
     """Return what may be done in a stack: what its plan allows, and no protection denies."""
     return replace(of_plan(tx, row), guard=protected.guard(tx, row))
 
 
-def of_plan(tx: Connection, row: Stack) -> Permissions:
+def of_plan(tx: Connection, row: StoredStack) -> Permissions:
     """Return what the plan allows in a stack: everything without one. Nothing can be protected in a new stack."""
     found = of(row)
     if found is None or found['is_open']:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from sqlalchemy import Connection
 
 from heatlite.db import guards, resources, stacks
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.planning import protection
 from heatlite.planning.protection import UNGUARDED, Guard, Path
 
 DEEPEST = 1000                          # levels: more than any tree has
 
 
-def guard(tx: Connection, row: Stack) -> Guard:
+def guard(tx: Connection, row: StoredStack) -> Guard:
     """Return what is denied in a stack. One statement by primary key, a few more if the tree has protections."""
     protections = guards.of(tx, row.root_id).protections
     if not protections:
@@ -22,7 +22,7 @@ def guard(tx: Connection, row: Stack) -> Guard:
     return protection.guard(path, protections, inside)
 
 
-def inner_paths(tx: Connection, row: Stack, path: Path) -> list[Path]:
+def inner_paths(tx: Connection, row: StoredStack, path: Path) -> list[Path]:
     """Return the paths of all resources in nested stacks below a stack. `path`: its own."""
     below = stacks.descendants(tx, row.root_id, row.id, DEEPEST)
     names = resources.names(tx, [each.id for each in below])

@@ -21,7 +21,7 @@ from heatlite.engine.reconcile.step_context import StepContext, definition_of, s
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import ResourceWriter, StoredResource
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.environment import Environment
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning.states import ResourceState
@@ -32,7 +32,7 @@ T = TypeVar('T')
 class ResourceObjects:
     """May be used by several threads of the pool: each makes objects of its own."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: Registry,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
                  records: StoredResourceCache, facade: FacadeMaker, foreseen: Foreseen) -> None:
         """`records`: the stored resources; `facade(objects)`: makes `self.stack` of the types."""
         self._runtime = runtime
@@ -46,7 +46,7 @@ class ResourceObjects:
         self.scope = StackScope(leased.current, self._kept, self._ask, foreseen.is_future, self._early_reference)
         self.facade = facade(self)                  # types have only a weak reference to it
 
-    def use_types(self, registry: Registry) -> None:
+    def use_types(self, registry: TypeRegistry) -> None:
         """Use `registry` from the next object on."""
         self._registry = registry
         self._kinds.clear()

@@ -12,11 +12,11 @@ from heatlite.common import crypt
 from heatlite.common.context import RequestContext
 from heatlite.db import codec, revisions
 from heatlite.db.codec import Encoded
-from heatlite.db.stacks import Stack
-from heatlite.db.templates import Template
+from heatlite.db.stacks import StoredStack
+from heatlite.db.templates import StoredTemplate
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition
-from heatlite.language.template import Template as LanguageTemplate
+from heatlite.language.template import Template
 from heatlite.planning.revisions import DEFINING, followed
 from heatlite.planning.states import Revision, Status
 
@@ -34,7 +34,7 @@ class Content:
         return cls(Encoded(encoded(definition.template)), definition.environment.document(), definition.files)
 
     @classmethod
-    def of_template(cls, stored: Template) -> Self:
+    def of_template(cls, stored: StoredTemplate) -> Self:
         return cls(Encoded(codec.encode(stored.document)), stored.environment, stored.files)
 
     def digest(self, stack_id: str, key: str) -> str:
@@ -44,7 +44,7 @@ class Content:
                              *(text for item in sorted(self.files.items()) for text in item)), key)
 
 
-def encoded(template: LanguageTemplate) -> str:
+def encoded(template: Template) -> str:
     """Return the document of a template as it is stored."""
     return codec.encode(template.document) if template.encoded is None else template.encoded
 
@@ -55,13 +55,13 @@ class Recorder:
         self._keep = keep
         self.key = key or ''
 
-    def is_present(self, tx: Connection, row: Stack, content: Content) -> bool:
+    def is_present(self, tx: Connection, row: StoredStack, content: Content) -> bool:
         """Whether the stack `row` has this content already, so that there is no new revision. One statement."""
         if row.revision is None or not self._keep:
             return False
         return revisions.digest(tx, row.id, row.revision) == content.digest(row.id, self.key)
 
-    def record(self, tx: Connection, before: Stack | None, accepted: Stack, content: Content,
+    def record(self, tx: Connection, before: StoredStack | None, accepted: StoredStack, content: Content,
                author: RequestContext | None, plan_id: str | None = None) -> None:
         """Store the revision of the definition that the row `accepted` brings in, unless it kept its revision.
         `before`: the row until now; None: a new stack."""
@@ -73,7 +73,7 @@ class Recorder:
         if before is not None and before.status == Status.IN_PROGRESS:
             self.remove_old(tx, accepted)
 
-    def of(self, before: Stack | None, accepted: Stack, content: Content, author: RequestContext | None,
+    def of(self, before: StoredStack | None, accepted: StoredStack, content: Content, author: RequestContext | None,
            plan_id: str | None = None) -> tuple[Revision, ...]:
         """Return the revisions to be stored: one, and before it the present definition of a stack without any.
 
@@ -89,7 +89,7 @@ class Recorder:
             accepted.updated_at or accepted.created_at)
         return (new,) if before is None or before.revision is not None else (_present(before), new)
 
-    def remove_old(self, tx: Connection, row: Stack) -> None:
+    def remove_old(self, tx: Connection, row: StoredStack) -> None:
         """Remove revisions of a stack until `keep` are left. No statement if there are not more."""
         if row.revision is not None and row.revision > self._keep:
             revisions.remove_until(tx, row.id, row.revision - self._keep)
@@ -101,7 +101,7 @@ def _canonical(environment: Mapping[str, object]) -> dict[str, object]:
             section for name, section in sorted(environment.items()) if section and name != masking.VALUES}
 
 
-def _present(row: Stack) -> Revision:
+def _present(row: StoredStack) -> Revision:
     """Return the present definition of a stack that got it before revisions were recorded."""
     return Revision(row.id, 1, row.action if row.action in DEFINING else None, None, None, None, None, row.template_id,
                     None, row.parameters, row.updated_at or row.created_at)

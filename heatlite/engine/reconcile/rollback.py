@@ -11,7 +11,7 @@ from heatlite.language import template as language_template
 from heatlite.planning.states import Action, Status
 
 
-def target(tx: Connection, row: stacks.Stack, new_id: str, now: datetime) -> str:
+def target(tx: Connection, row: stacks.StoredStack, new_id: str, now: datetime) -> str:
     """Return the id of the template to go back to. `new_id`: the id of an empty template, stored if needed."""
     if row.previous_template_id is not None:
         return row.previous_template_id
@@ -20,7 +20,7 @@ def target(tx: Connection, row: stacks.Stack, new_id: str, now: datetime) -> str
                             current.environment, None, now, stack_id=row.id, is_nested=row.owner_id is not None)
 
 
-def last_good(row: stacks.Stack) -> str | None:
+def last_good(row: stacks.StoredStack) -> str | None:
     """Return the id of the template that a failed update goes back to: the last one reached, not requested."""
     if row.status == Status.COMPLETE or row.action == Action.ROLLBACK:
         return row.template_id

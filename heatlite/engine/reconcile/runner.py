@@ -165,7 +165,7 @@ class Runner:
             match command:
                 case c.Persist():
                     waiting.extend(store.persist(command))
-                case c.Call():
+                case c.CallHandler():
                     calls.call(command)
                 case c.Poll():
                     calls.poll(command)

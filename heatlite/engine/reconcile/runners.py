@@ -46,7 +46,7 @@ class Runners:
         metrics.stacks_owned.set(len(self._runners))
         return is_current
 
-    def poll_parent(self, row: stacks.Stack) -> None:
+    def poll_parent(self, row: stacks.StoredStack) -> None:
         """Make the parent of a nested stack poll now, not at its next interval, if this engine drives it."""
         parent = self._runners.get(row.owner_id or '')
         if parent is not None and row.parent_resource is not None:

@@ -77,12 +77,12 @@ def without_inputs(request: Mapping[str, object]) -> dict[str, object]:
     return {name: value for name, value in request.items() if name != INPUTS}
 
 
-def is_waiting(row: stacks.Stack, name: str) -> bool:
+def is_waiting(row: stacks.StoredStack, name: str) -> bool:
     """Whether a member of the stack of a group is to stay as it is until its batch."""
     return name in (row.request or {}).get(WAITING, {})
 
 
-def tolerance(row: stacks.Stack) -> int:
+def tolerance(row: stacks.StoredStack) -> int:
     """Return how many resources of the stack may fail while the others go on."""
     return int((row.request or {}).get(TOLERANCE, 0))
 

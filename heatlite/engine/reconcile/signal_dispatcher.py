@@ -18,7 +18,7 @@ from heatlite.common import defects, exception, outages, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.runtime import Runtime
-from heatlite.common.tracing import Kind
+from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
@@ -150,7 +150,7 @@ class SignalDispatcher:
         if tracer is None:
             self._handle(signal)
             return
-        with tracer.span('SIGNAL', Kind.INTERNAL, tracing.current()) as span:
+        with tracer.span('SIGNAL', SpanKind.INTERNAL, tracing.current()) as span:
             span.note(heatlite__stack__id=self._leased.id, heatlite__resource__name=signal.resource_name,
                       heatlite__resource__path=f'{self._leased.row.name}/{signal.resource_name}')
             with tracing.within(span.context, self._leased.definition.mask.text):

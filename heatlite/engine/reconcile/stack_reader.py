@@ -13,18 +13,18 @@ from heatlite.db import leases, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, outputs
 from heatlite.engine.reconcile.executors import Executors
-from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.resource import Resource
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 
 T = TypeVar('T')
 
 
 class StackReader:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, runners: Runners,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, runners: Runners,
                  executors: Executors) -> None:
         self._runtime = runtime
         self._database = database
@@ -36,7 +36,7 @@ class StackReader:
         """Load a stack from its rows without a lease, or None if it is gone."""
         return loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
 
-    def read(self, stack_id: str) -> Facade | None:
+    def read(self, stack_id: str) -> Stack | None:
         """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all."""
         runner = self._runner(stack_id)
         if runner is not None:
@@ -77,7 +77,7 @@ class StackReader:
         executor.attributes.forget_live()
         return outputs.resolve(leased.definition, executor.scope)
 
-    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Facade], T]) -> T:
+    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Stack], T]) -> T:
         """Return `ask(stack)` for the caller. Raises EntityNotFound, and StackGivenUp if the stack is given up for
         ending engines."""
         with self._guarded(stack_id, context):

@@ -86,7 +86,7 @@ class StepCalls:
         definition = self._leased.definition
         self._call(step, row, lambda: self._executor.inspect(step, row, definition))
 
-    def call(self, command: c.Call) -> None:
+    def call(self, command: c.CallHandler) -> None:
         if tracing.tracer is not None:
             self._spans.begin(tracing.tracer, command.step, command.row, command.action)
         self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)

@@ -12,7 +12,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.resource_state import physical_name
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import Action, ResourceState
-from heatlite.planning.steps import Kind, Step
+from heatlite.planning.steps import Step, StepKind
 
 
 class StepContexts:
@@ -42,7 +42,7 @@ class StepContexts:
         work = self._contexts.get(step)
         if work is not None:
             return work
-        if step.kind is Kind.CONCLUDE:
+        if step.kind is StepKind.CONCLUDE:
             return self._as_stored(step)
         return self._as_wanted(step)
 

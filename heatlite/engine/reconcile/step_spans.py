@@ -9,7 +9,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 
 from heatlite.common import tracing
-from heatlite.common.tracing import Kind, Span, SpanContext, Tracer
+from heatlite.common.tracing import Span, SpanContext, SpanKind, Tracer
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning import commands as c
 from heatlite.planning.states import Action, ResourceState
@@ -37,7 +37,7 @@ class StepSpans:
         if parent is None:
             return
         attempt = 1 + self._failures.get((row.name, action), 0)
-        span = tracer.begin(f'{action} {row.type}', Kind.INTERNAL, parent,
+        span = tracer.begin(f'{action} {row.type}', SpanKind.INTERNAL, parent,
                             tracing.derived(parent, row.uuid, action, attempt))
         stack = self._leased.row
         span.note(heatlite__resource__path=f'{stack.name}/{row.name}', heatlite__resource__name=row.name,

@@ -24,7 +24,7 @@ LOG = logging.getLogger(__name__)
 
 
 def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease,
-            announce: Callable[[stacks.Stack], None]) -> bool:
+            announce: Callable[[stacks.StoredStack], None]) -> bool:
     """Set the stack of `lease` to FAILED and release the lease, if it has too many strikes. Returns whether it did.
 
     Resources IN_PROGRESS become FAILED with the same reason; pending signals are dropped. `announce(row)`: called

@@ -18,7 +18,7 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 
 
-class ReplacedSince(Exception):
+class RowReplaced(Exception):
     """The former site of a restored stack had replaced the row of the resource after the backup."""
 
 
@@ -39,7 +39,7 @@ def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object
                 resource.resource_id_set(str(found))
                 return None
         return handler()
-    except (exception.DatabaseUnavailable, ReplacedSince):
+    except (exception.DatabaseUnavailable, RowReplaced):
         raise
     except Exception as error:
         if is_away(error):
@@ -74,7 +74,7 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_targ
         return False
     if is_resumed and is_target and _is_replaced(leased, resource, resource.find_existing, found):
         LOG.info('%s of stack %s was replaced after the backup', resource.name, leased.id)
-        raise ReplacedSince(resource.name)
+        raise RowReplaced(resource.name)
     if found is None or any(
             holder.type == resource.type() and (holder.stack_id, holder.id) != (leased.id, resource.id)
             for holder in holders(str(found))):

@@ -23,7 +23,7 @@ class UnreadRows:
         self._stack_id = stack_id
         self._known: set[int] = set()               # rows that were read, whose cached values may have changed since
 
-    def kinds(self) -> list[resources.Kind]:
+    def kinds(self) -> list[resources.AppliedType]:
         """Return the kinds of all rows. One SELECT."""
         return self._read(lambda tx: resources.kinds(tx, self._stack_id))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 
 from heatlite.common import exception
-from heatlite.db.resources import Kind
+from heatlite.db.resources import AppliedType
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.unread_rows import UnreadRows
@@ -36,7 +36,7 @@ def of_update(leased: LeasedStack, objects: ResourceObjects) -> frozenset[str]:
     return _find(leased.definition, objects, examples.values(), rows) or NONE
 
 
-def _are_as_applied(kinds: Iterable[Kind], definition: StackDefinition) -> bool:
+def _are_as_applied(kinds: Iterable[AppliedType], definition: StackDefinition) -> bool:
     """Whether each resource that was applied has one row, and there are no other rows.
 
     Each of a settled stack has one that is COMPLETE, so that equal numbers suffice. Disabled ones have none."""
@@ -48,7 +48,7 @@ def _are_as_applied(kinds: Iterable[Kind], definition: StackDefinition) -> bool:
 
 
 def _of_unread(leased: LeasedStack, objects: ResourceObjects, unread: UnreadRows,
-               kinds: Iterable[Kind]) -> frozenset[str]:
+               kinds: Iterable[AppliedType]) -> frozenset[str]:
     definition, shared = leased.definition, leased.definition.as_applied
     examples = [ResourceState(0, '', '', kind.type, template_id=kind.template_id) for kind in kinds]
     rows = unread.unlike_applied({each.type for each in examples if not _stays(each, objects)})

@@ -13,14 +13,14 @@ from typing import Protocol
 from heatlite.db import snapshots, stacks
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Nesting
-from heatlite.engine.resource_services import Alarms, SoftwareConfigs
+from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
 from heatlite.planning.states import Status
 
 
 class SnapshotStore(Protocol):
     """The use cases of snapshots (`engine.requests.snapshots.Snapshots`) that follow from the end of an action."""
 
-    def finished(self, row: stacks.Stack, status: Status, reason: str) -> None: ...
+    def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None: ...
 
     def forget(self, stack_id: str, found: snapshots.Snapshot) -> None: ...
 
@@ -31,7 +31,7 @@ class UseCases:
 
     snapshots: SnapshotStore
     software: SoftwareConfigs
-    alarms: Alarms
+    alarms: AlarmUseCases
     nest: Callable[[LeasedStack], Nesting]
 
 

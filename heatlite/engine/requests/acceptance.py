@@ -25,7 +25,7 @@ from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import events, implicit_dependencies, loading, planned
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
@@ -43,7 +43,7 @@ class Applying(Protocol):
     """A plan that a request applies."""
 
     @property
-    def reference(self) -> Reference: ...
+    def reference(self) -> PlanReference: ...
 
     def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:
         """Mark the plan as applied, in the transaction of the request. `generation`: of the stack; None: a new one.
@@ -92,8 +92,8 @@ class Acceptance:
         else:
             self._wake(stack_id, owner)
 
-    def commit(self, accept: Callable[[Connection], tuple[StackOwner, stacks.Stack]],
-               definition: StackDefinition | None = None) -> stacks.Stack:
+    def commit(self, accept: Callable[[Connection], tuple[StackOwner, stacks.StoredStack]],
+               definition: StackDefinition | None = None) -> stacks.StoredStack:
         """Commit a request, then announce it and wake up the owner of the stack. Return the stack's row.
 
         `accept(tx)`: stores the request; returns the owner, from `claim`, and the row. `definition`: the accepted one,
@@ -106,7 +106,7 @@ class Acceptance:
         self.hand_over(accepted.id, owner)
         return accepted
 
-    def commit_new(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+    def commit_new(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                    rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
                    plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None) -> None:
         """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
@@ -157,11 +157,11 @@ class Acceptance:
                               template_id=template_id, created_at=now)
                 for name, resource in turns.paced(definition.resources.items(), STEPS)]
 
-    def event_of(self, row: stacks.Stack) -> Event:
+    def event_of(self, row: stacks.StoredStack) -> Event:
         """Make the event of the stack's present state."""
         return events.of_stack(self._runtime, row.id, row.name, row.action, row.status, row.reason)
 
-    def _announce(self, row: stacks.Stack) -> None:
+    def _announce(self, row: stacks.StoredStack) -> None:
         """Send the notification, after the commit."""
         self._notify(row, row.action, row.status, row.reason)
 

@@ -20,13 +20,13 @@ from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, leases, metrics, resources, shards, stacks
-from heatlite.db.alarms import Alarm, Entry
+from heatlite.db.alarms import Alarm, HistoryEntry
 from heatlite.db.connection import Database
 from heatlite.db.metrics import moment
 from heatlite.engine.alarms import actions, evaluation, own_metrics, transitions
 from heatlite.engine.alarms.matching import Matching
 from heatlite.engine.alarms.metric_writer import MetricWriter
-from heatlite.engine.alarms.settings import Settings
+from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.transitions import Followed, Transition
 from heatlite.planning.alarms import (
     MINUTE,
@@ -36,8 +36,8 @@ from heatlite.planning.alarms import (
     NODATA,
     STATES,
     SUSPENDED,
+    AlarmRule,
     Datapoint,
-    Rule,
 )
 from heatlite.rpc import messages
 
@@ -52,7 +52,7 @@ AfterCommit = Callable[[], None]                   # to be called after the comm
 
 
 class Alarms:
-    def __init__(self, runtime: Runtime, database: Database, settings: Settings, tell: Callable[[Followed], None],
+    def __init__(self, runtime: Runtime, database: Database, settings: AlarmSettings, tell: Callable[[Followed], None],
                  wake: Callable[[str, str | None], None]) -> None:
         """`tell(followed)`: wakes up the owners of stacks with new signals; `wake(lease_id, engine_id)`: that of a
         shard with new requests."""
@@ -88,7 +88,7 @@ class Alarms:
     def put_alarm(self, context: RequestContext, message: messages.PutAlarm) -> None:
         """Create an alarm of a user, or change its rule. Raises HTTPBadRequest, LimitExceeded, and
         InvalidRestrictedAction for an alarm of a stack."""
-        rule = Rule.from_json(message.rule)
+        rule = AlarmRule.from_json(message.rule)
         self._put(context, message.name, rule, None, None, message.actions_enabled)
 
     def delete_alarms(self, context: RequestContext, message: messages.DeleteAlarms) -> None:
@@ -149,7 +149,7 @@ class Alarms:
 
     # --- types --------------------------------------------------------------------------------------------
 
-    def put(self, context: RequestContext, name: str, rule: Rule, *, stack_id: str, resource_name: str,
+    def put(self, context: RequestContext, name: str, rule: AlarmRule, *, stack_id: str, resource_name: str,
             actions_enabled: bool = True) -> None:
         """Store the alarm of a resource. Idempotent. Raises HTTPBadRequest, LimitExceeded, and Conflict if the name
         belongs to another stack or to a user."""
@@ -193,7 +193,7 @@ class Alarms:
             self._projects.put(given, found)
         return found
 
-    def _put(self, context: RequestContext, name: str, rule: Rule, stack_id: str | None, resource_name: str | None,
+    def _put(self, context: RequestContext, name: str, rule: AlarmRule, stack_id: str | None, resource_name: str | None,
              actions_enabled: bool | None) -> None:
         project_id = context.owning_project()
         _check_name(name)
@@ -228,7 +228,7 @@ class Alarms:
         self._writer.forget(project_id, rule.metric)
         self._matching.forget(project_id)
 
-    def _new(self, tx: Connection, project_id: str, name: str, rule: Rule, stack_id: str | None,
+    def _new(self, tx: Connection, project_id: str, name: str, rule: AlarmRule, stack_id: str | None,
              resource_name: str | None, actions_enabled: bool | None, now: float) -> Alarm:
         most = self._settings.max_alarms
         if 0 <= most <= alarms.count(tx, project_id):
@@ -241,7 +241,7 @@ class Alarms:
             self._runtime.uuid(), project_id, name, stack_id, resource_name, rule, actions_enabled is not False, NODATA,
             _('The alarm was not evaluated yet.'), None, at, at, 1, evaluated, due_at)
 
-    def _changed(self, known: Alarm, rule: Rule, actions_enabled: bool | None, now: float) -> Alarm:
+    def _changed(self, known: Alarm, rule: AlarmRule, actions_enabled: bool | None, now: float) -> Alarm:
         """The alarm with another rule: its state remains until the next evaluation. `known` itself if nothing changes.
         """
         enabled = known.actions_enabled if actions_enabled is None else actions_enabled
@@ -349,9 +349,9 @@ def _check_length(what: str, text: object, most: int) -> None:
                                        % {'what': what, 'most': most})
 
 
-def _configured(alarm: Alarm, summary: str, kind: str, at: datetime) -> Entry:
+def _configured(alarm: Alarm, summary: str, kind: str, at: datetime) -> HistoryEntry:
     """An entry of the history for a change of the rule. `kind`: Create, Update or Delete."""
     rule: Mapping[str, object] = {name: value for name, value in alarm.rule.to_json().items()
                                if not name.endswith('_actions')}
-    return Entry(alarm.id, alarm.project_id, alarm.name, alarms.CONFIGURATION, summary,
-                 {'version': '1.0', 'type': kind, 'rule': rule}, at)
+    return HistoryEntry(alarm.id, alarm.project_id, alarm.name, alarms.CONFIGURATION, summary,
+                        {'version': '1.0', 'type': kind, 'rule': rule}, at)

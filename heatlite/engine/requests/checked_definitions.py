@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import cachetools
 
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import registry as language_registry
 from heatlite.language.definition import StackDefinition
 
@@ -14,7 +14,7 @@ MOST = 10_000                   # definitions; of each only ids are kept
 class CheckedDefinitions:
     """What counts is the present state of this engine: other types, loaded since, may find other errors."""
 
-    def __init__(self, registry: Registry) -> None:
+    def __init__(self, registry: TypeRegistry) -> None:
         self._registry = registry
         self._known: cachetools.LRUCache[str, language_registry.Registry] = cachetools.LRUCache(MOST)   # types then
 

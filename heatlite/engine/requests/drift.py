@@ -32,7 +32,7 @@ from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning import drift, protection
-from heatlite.planning.drift import Policy, Report, ResourceDrift
+from heatlite.planning.drift import DriftPolicy, DriftReport, ResourceDrift
 from heatlite.planning.protection import Denial
 from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import DIRTY, Action, Event, ResourceState, Status
@@ -47,7 +47,7 @@ REPLACED = 'The object has drifted and is replaced.'
 
 
 @dataclass(frozen=True)
-class Settings:
+class DriftSettings:
     """`repair_interval`: least seconds between two repairs of one stack. `plans_required`: there are no updates without
     a plan, and so no repairs."""
 
@@ -57,7 +57,7 @@ class Settings:
 
 class Drift:
     def __init__(self, runtime: Runtime, database: Database, reader: StackReader, updates: StackUpdates,
-                 sinks: EventSinks, settings: Settings) -> None:
+                 sinks: EventSinks, settings: DriftSettings) -> None:
         self._runtime = runtime
         self._database = database
         self._reader = reader
@@ -102,14 +102,14 @@ class Drift:
 
     # --- helpers ------------------------------------------------------------------------------------------
 
-    def _looked(self, context: RequestContext, row: stacks.Stack, by: str,
-                may_go_on: Callable[[], None]) -> tuple[Report, frozenset[tuple[str, ...]]]:
+    def _looked(self, context: RequestContext, row: stacks.StoredStack, by: str,
+                may_go_on: Callable[[], None]) -> tuple[DriftReport, frozenset[tuple[str, ...]]]:
         """Look, store the report, add events, and mark what is to be repaired. Returns the report and the paths of
         what was marked."""
         at = self._runtime.now()
         found = self._reader.asked(row.id, context, lambda stack: list(observe.look(stack, may_go_on)))
 
-        def store(tx: Connection) -> tuple[Report, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
+        def store(tx: Connection) -> tuple[DriftReport, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
             leases.lock(tx, row.id)                 # before the stack, as everywhere
             may_go_on()
             current = self._row(tx, context, row.id, for_update=True)
@@ -138,7 +138,7 @@ class Drift:
             metrics.drift_resources.labels(finding).inc(count)
         return report, marked
 
-    def _refusals(self, tx: Connection, row: stacks.Stack, found: Sequence[ResourceDrift], report: Report,
+    def _refusals(self, tx: Connection, row: stacks.StoredStack, found: Sequence[ResourceDrift], report: DriftReport,
                   now: datetime) -> Iterable[tuple[tuple[str, ...], str]]:
         """Yield (path, why it is not repaired)."""
         guarded = guards.of(tx, row.root_id)
@@ -177,11 +177,11 @@ class Drift:
         return notices
 
     def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, found: ResourceDrift) -> None:
-        is_gone = found.finding is drift.Finding.GONE
+        is_gone = found.finding is drift.DriftFinding.GONE
         at = found.noticed_at or isotime(self._runtime.now())
         mark = (ReplacementCause(Reason.GONE, found.physical_id or '', at=at) if is_gone
                 else ReplacementCause(Reason.DRIFT, str(found), at=at))
-        if found.policy is Policy.REPLACE:
+        if found.policy is DriftPolicy.REPLACE:
             resources.set_state(tx, stack_id, state._replace(
                 action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()), mark)
         else:
@@ -197,7 +197,8 @@ class Drift:
             self._runtime.uuid(), self._runtime.now(), found.path[-1], found.type, found.physical_id, Action.CHECK,
             Status.FAILED if failed else Status.COMPLETE, reason, resource_id=_row_of(found)))
 
-    def _row(self, tx: Connection, context: RequestContext, stack_id: str, for_update: bool = False) -> stacks.Stack:
+    def _row(self, tx: Connection, context: RequestContext, stack_id: str,
+             for_update: bool = False) -> stacks.StoredStack:
         row = stacks.get(tx, stack_id, for_update=for_update)
         if row is None or not context.may_see(row.project_id, row.user_project_id):
             raise exception.EntityNotFound(entity='Stack', name=stack_id)

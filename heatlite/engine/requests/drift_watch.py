@@ -32,7 +32,7 @@ MOST_IDLE: Final = 30.0             # seconds between two searches for stacks th
 
 
 @dataclass(frozen=True)
-class Settings:
+class DriftWatchSettings:
     """`interval`: seconds between two looks at one stack; 0: none. `requests_per_minute`: to each service, of one
     engine. `repairs_per_hour`: updates that this engine begins."""
 
@@ -41,13 +41,13 @@ class Settings:
     repairs_per_hour: float = 60.0
 
     @classmethod
-    def of(cls, conf: ConfigOpts) -> Settings:
+    def of(cls, conf: ConfigOpts) -> DriftWatchSettings:
         found = conf.drift
         return cls(found.interval, found.requests_per_minute, found.repairs_per_hour)
 
 
 class DriftWatch:
-    def __init__(self, runtime: Runtime, database: Database, settings: Settings,
+    def __init__(self, runtime: Runtime, database: Database, settings: DriftWatchSettings,
                  watch: Callable[[str, Look], bool]) -> None:
         """`watch(stack_id, look)`: looks at a stack; returns whether a repair of it began."""
         self._runtime = runtime

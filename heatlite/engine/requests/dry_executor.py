@@ -15,7 +15,7 @@ from heatlite.engine.reconcile.step_context import StepContext, stored_definitio
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.decide import Verdict
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import ResourceState
@@ -25,7 +25,7 @@ from heatlite.planning.steps import Step
 class DryExecutor(StepExecutor):
     """Notes what the inspections have found, by the name of the resource."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, registry: Registry, facade: FacadeMaker,
+    def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
                  records: StoredResourceCache, observe: bool) -> None:
         super().__init__(runtime, leased, NothingStored(), registry, facade, records, lambda lease: None,
                          observe=observe)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.diff import PropertyChange
@@ -24,7 +24,7 @@ from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
 from heatlite.planning import commands as c
 from heatlite.planning.consumption import measured
-from heatlite.planning.plan import Measured
+from heatlite.planning.plan import MeasuredResource
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
@@ -34,7 +34,7 @@ DONE = ('added', 'updated', 'replaced', 'deleted')
 
 
 @dataclass
-class Change:
+class PreviewedChange:
     """The previewed change of one resource. `properties`: those that differ; `why`: reason of a replacement, or why
     the change is unknown."""
 
@@ -44,7 +44,7 @@ class Change:
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
-    nested: Stack | None = None         # the row of the nested stack
+    nested: StoredStack | None = None         # the row of the nested stack
     given: Mapping[str, object] = field(default_factory=dict)      # properties of a resource that would be made
     stored: Mapping[str, object] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
     cause: ReplacementCause | None = None
@@ -63,16 +63,16 @@ class DryRun:
         self.leased = leased
         self.executor = executor
         self._inside = inside
-        self.changes: dict[str, Change] = {}
+        self.changes: dict[str, PreviewedChange] = {}
         self.failures: dict[str, str] = {}
         self._reached: set[str] = set()
         self._stored: Resource | None = None
         self.not_imported: dict[str, exception.HeatException] = {}      # resources that cannot be imported, and why
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
         self.released: set[str] = set()             # resources that are deleted, but not their objects
-        self.measured: dict[str, tuple[Measured | None, Measured | None]] = {}     # what counts before and after
+        self.measured: dict[str, tuple[MeasuredResource | None, MeasuredResource | None]] = {}      # before and after
 
-    def run(self) -> dict[str, Change]:
+    def run(self) -> dict[str, PreviewedChange]:
         leased = self.leased
         before = {row.name: row for row in leased.rows.values() if row.replaced_by is None}
         busy = {row.name: row for row in leased.rows.values() if row.in_progress}
@@ -92,7 +92,7 @@ class DryRun:
             self.changes[name].kind = 'unchanged'
         for name in leased.traversal.wanted:
             if name in self._reached:
-                self.changes.setdefault(name, Change(name, 'unchanged', before.get(name)))
+                self.changes.setdefault(name, PreviewedChange(name, 'unchanged', before.get(name)))
             else:                                   # the update ends before this resource, or takes another course
                 self._undecided(name, before.get(name), self._why_not())
         for name, row in before.items():
@@ -120,8 +120,8 @@ class DryRun:
     def _undecided(self, name: str, row: ResourceState | None, why: str) -> None:
         known = self.changes.get(name)
         properties = known.properties if known is not None else {}
-        self.changes[name] = Change(name, 'unknown', row, properties, why,
-                                    inside=why, nested=known.nested if known is not None else None)
+        self.changes[name] = PreviewedChange(name, 'unknown', row, properties, why,
+                                             inside=why, nested=known.nested if known is not None else None)
 
     def _why_not(self) -> str:
         failed = next(iter(self.failures.items()), None)
@@ -137,7 +137,7 @@ class DryRun:
                 return c.Persisted(step)
             case c.Inspect(step, row):
                 return self._inspected(step, row)
-            case c.Call(step, row, verb):
+            case c.CallHandler(step, row, verb):
                 return self._called(step, row, verb)
             case c.Poll(step) | c.Recover(step):
                 return c.CheckReturned(step, True)
@@ -233,7 +233,7 @@ class DryRun:
             before, _after = self.measured.get(name, (None, None))
             self.measured[name] = before, _measured(lambda: self.executor.objects.wanted_type(name), work.definition)
 
-    def _measured_row(self, row: ResourceState, definition: rsrc_defn.ResourceDefinition) -> Measured | None:
+    def _measured_row(self, row: ResourceState, definition: rsrc_defn.ResourceDefinition) -> MeasuredResource | None:
         if row.physical_id is None:
             return None
         return _measured(lambda: self.executor.objects.type_of(row), definition)
@@ -262,16 +262,16 @@ class DryRun:
         except Exception:                           # raised by the type: then nothing is known
             return False
 
-    def _change(self, name: str, kind: str, row: ResourceState | None) -> Change:
+    def _change(self, name: str, kind: str, row: ResourceState | None) -> PreviewedChange:
         known = self.changes.get(name)
         if known is None:
-            known = self.changes[name] = Change(name, kind, row)
+            known = self.changes[name] = PreviewedChange(name, kind, row)
         elif known.kind == 'updated' and kind == 'replaced':
             known.kind = kind
         return known
 
 
-def _measured(kind: Callable[[], str], definition: rsrc_defn.ResourceDefinition) -> Measured | None:
+def _measured(kind: Callable[[], str], definition: rsrc_defn.ResourceDefinition) -> MeasuredResource | None:
     """Return what counts of a resource of this definition; None if its type is gone or does not count."""
     try:
         return measured(kind(), definition['Properties'])

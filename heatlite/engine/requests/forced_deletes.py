@@ -59,7 +59,7 @@ class ForcedDeletes:
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
         renew = self._actions.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             _check_root(row)
             forced_deletes.begin(tx, row.id, due_at)
             renew(tx, row)
@@ -72,7 +72,7 @@ class ForcedDeletes:
         is in progress: its requests may have been sent."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
 
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             _check_root(row)
             if (row.action, row.status) == (Action.DELETE, Status.IN_PROGRESS):
                 raise exception.ActionInProgress(stack_name=row.name, action=row.action)
@@ -105,7 +105,7 @@ class ForcedDeletes:
 
     def _leave(self, stack_id: str) -> None:
         """Delete a stack without its objects."""
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             known = forced_deletes.show(tx, row.id)
             if known is None or row.action != Action.DELETE:
                 raise exception.EntityNotFound(entity='Forced delete', name=row.id)
@@ -119,12 +119,12 @@ class ForcedDeletes:
             return                      # it has ended by itself
 
 
-def _check_root(row: stacks.Stack) -> None:
+def _check_root(row: stacks.StoredStack) -> None:
     if row.owner_id is not None:
         raise exception.HTTPBadRequest(_('Only a root stack can be deleted by force or released: %s.') % row.root_id)
 
 
-def _left(tx: Connection, root: stacks.Stack) -> Iterator[Left]:
+def _left(tx: Connection, root: stacks.StoredStack) -> Iterator[Left]:
     """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, three with objects."""
     below = stacks.descendants(tx, root.root_id, root.id, DEEPEST)
     paths: dict[str, tuple[str, ...]] = {root.id: ()}

@@ -11,12 +11,12 @@ from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.requests import importing, preview_create
 from heatlite.engine.requests.preview_update import Preview, Previewed
 from heatlite.engine.requests.stored_rows import StoredRows
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 
 
 class Foresight:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, use_cases: Provider,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, use_cases: Provider,
                  resources_per_stack: int, observe: bool) -> None:
         """`resources_per_stack`: the quota; `observe`: updates compare with the state that services report."""
         self._runtime = runtime
@@ -26,13 +26,13 @@ class Foresight:
         self._resources_per_stack = resources_per_stack
         self._observe = observe
 
-    def of_create(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
+    def of_create(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Previewed:
         """Raises what `importing.check` raises, as does `of_update`."""
         found = self._preview(context).of_create(row, definition)
         importing.check(found, context, self._registry)
         return found
 
-    def of_update(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+    def of_update(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                   before: StackDefinition, converge: bool, with_causes: bool) -> Previewed:
         """`with_causes`: with the present definitions, also of nested stacks, from which the causes of changes
         follow."""
@@ -41,7 +41,7 @@ class Foresight:
         importing.check(found, context, self._registry)
         return found
 
-    def of_moves(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+    def of_moves(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                  before: StackDefinition | None, stored: StoredRows) -> Previewed:
         """Return what an update with this definition would do if the resources were as `stored` says. Asks no service:
         what cannot be known without that is unknown."""
@@ -51,7 +51,7 @@ class Foresight:
         mask = definition.mask if before is None else definition.mask | before.mask
         return fence.without_requests(lambda: preview.of_update(row, definition, mask, converge=False, before=before))
 
-    def of_delete(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition) -> Previewed:
+    def of_delete(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Previewed:
         return self._preview(context).of_delete(row, definition)
 
     def _preview(self, context: RequestContext) -> Preview:

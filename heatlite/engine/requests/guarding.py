@@ -11,15 +11,15 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import guards, resources
-from heatlite.db.guards import Guards
-from heatlite.db.stacks import Stack
+from heatlite.db.guards import TreeGuards
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import protected
-from heatlite.planning.protection import UNGUARDED, Blocked, Denial, Guard, denying
+from heatlite.planning.protection import UNGUARDED, Denial, DeniedAction, Guard, denying
 
 MOST_NAMED = 20                         # paths that a refusal names
 
 
-def check_lock(tx: Connection, row: Stack) -> Guards:
+def check_lock(tx: Connection, row: StoredStack) -> TreeGuards:
     """Raise StackLocked if the tree of a stack is locked; return what guards it. One statement, by primary key."""
     found = guards.of(tx, row.root_id)
     if found.lock is not None:
@@ -28,7 +28,7 @@ def check_lock(tx: Connection, row: Stack) -> Guards:
     return found
 
 
-def refuse(row: Stack, blocked: Iterable[Blocked]) -> None:
+def refuse(row: StoredStack, blocked: Iterable[DeniedAction]) -> None:
     """Raise StackProtected, naming what is denied, unless nothing is."""
     found = list(islice(blocked, MOST_NAMED + 1))
     if found:
@@ -41,7 +41,7 @@ class Protected:
     """A stack with what protections deny in it. Checks come after the transaction that has read it: they take a while
     in a large tree, and let others run."""
 
-    row: Stack
+    row: StoredStack
     guard: Guard
     names: Sequence[str]                # of its resources
 
@@ -53,10 +53,10 @@ class Protected:
         """Raise StackProtected if the stack must not be updated, or a resource deleted that is not `wanted`."""
         refuse(self.row, self._blocked(Denial.UPDATE, wanted))
 
-    def _blocked(self, of_stack: Denial, wanted: Collection[str]) -> Iterator[Blocked]:
+    def _blocked(self, of_stack: Denial, wanted: Collection[str]) -> Iterator[DeniedAction]:
         whole = denying(self.guard.protections, self.guard.path, of_stack)
         if whole is not None:
-            yield Blocked(self.guard.path, of_stack, whole)
+            yield DeniedAction(self.guard.path, of_stack, whole)
             return
         for name in self.names:
             found = self.guard.blocks(name, Denial.DELETE) if name not in wanted else None
@@ -64,7 +64,7 @@ class Protected:
                 yield found
 
 
-def read(tx: Connection, row: Stack) -> Protected:
+def read(tx: Connection, row: StoredStack) -> Protected:
     """Read what protections deny in a stack. One statement, by primary key, if its tree has none."""
     found = protected.guard(tx, row)
     return Protected(row, found, [] if found is UNGUARDED else resources.names(tx, [row.id]).get(row.id, []))

@@ -82,7 +82,7 @@ class Guards:
     def _is_owner(self, context: RequestContext, lock: Lock | None) -> bool:
         return lock is None or lock.owner_id == context.user_id
 
-    def _root(self, tx: Connection, context: RequestContext, stack_id: str) -> stacks.Stack:
+    def _root(self, tx: Connection, context: RequestContext, stack_id: str) -> stacks.StoredStack:
         leases.lock(tx, stack_id)                   # before the stack, as everywhere
         context.check_in_time(self._runtime.now())
         row = stacks.get(tx, stack_id, for_update=True)

@@ -113,7 +113,8 @@ class Health:
         return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
                               updated_at=self._runtime.now())
 
-    def _find(self, tx: Connection, row: stacks.Stack, rows: Mapping[int, ResourceState], wanted: str) -> ResourceState:
+    def _find(self, tx: Connection, row: stacks.StoredStack, rows: Mapping[int, ResourceState],
+              wanted: str) -> ResourceState:
         """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
         ResourceNotFound."""
         current = current_rows_of(row, rows.values())

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.engine.requests.preview_update import Previewed
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.plan import Path
 
 RULE = 'stacks:import'
 MOST_SHOWN = 50                     # resources that a refusal names
 
 
-def check(found: Previewed, context: RequestContext, registry: Registry) -> None:
+def check(found: Previewed, context: RequestContext, registry: TypeRegistry) -> None:
     """Raise StackValidationFailed, with all imports of a previewed tree that are not possible; Forbidden if the caller
     may not import at all."""
     if not _has_imports(found):

@@ -21,7 +21,7 @@ from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
@@ -32,7 +32,7 @@ MOST_ATTEMPTS = 8                   # of nested stacks of one row of a resource,
 
 
 class NestedStacks:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
         self._runtime = runtime
         self._database = database
@@ -48,7 +48,7 @@ class NestedStacks:
 
     def create_child(self, parent: LeasedStack, resource_name: str, resource_uuid: str, name: str,
                      define: Callable[[StackIdentity], StackDefinition], request: Mapping[str, object], *,
-                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.Stack:
+                     timeout_mins: int | None, adopt: Mapping[str, object] | None) -> stacks.StoredStack:
         """Store the nested stack of a resource and begin to drive it. Returns its row. `request`: stored with it."""
         above = parent.row
         stack_id = self._new_id(resource_uuid)
@@ -56,7 +56,7 @@ class NestedStacks:
         validation.check_child(definition, self._registry, parent.context)
         now = self._runtime.now()
         action = Action.CREATE if adopt is None else Action.ADOPT
-        row = stacks.Stack(
+        row = stacks.StoredStack(
             id=stack_id, name=name, project_id=above.project_id, username=above.username, owner_id=above.id,
             root_id=above.root_id, parent_resource=resource_name, depth=above.depth + 1, action=action,
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
@@ -82,7 +82,7 @@ class NestedStacks:
         return next((each for each in wanted if each not in taken), self._runtime.uuid())
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
-                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.Stack:
+                     request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.StoredStack:
         """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound. `request`: stored with it.
         """
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
@@ -99,7 +99,7 @@ class NestedStacks:
         validation.check_child(definition, self._registry, parent.context)
         now = self._runtime.now()
 
-        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, parent)
             owner = self._acceptance.claim(tx, row.id)
             current = self._stored.current(tx, row.id, None)
@@ -122,7 +122,8 @@ class NestedStacks:
 
         return self._acceptance.commit(accept, definition)
 
-    def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action, abandon: bool = False) -> stacks.Stack:
+    def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
+                     abandon: bool = False) -> stacks.StoredStack:
         """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
         plan = None
         if planned.of(parent.row) is not None:
@@ -145,11 +146,11 @@ class NestedStacks:
             return True
         return True
 
-    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.Stack:
+    def update_again(self, stack: LeasedStack, mark: Callable[[], None]) -> stacks.StoredStack:
         """Begin an update of a stack to its present definition, for a signal to one of its resources. `mark()`: marks
         what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
         unless the stack has changed just now."""
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             guarding.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)

@@ -15,7 +15,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import packed_types
 from heatlite.language import custom_constraints
-from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NotAtHand, TypeFacts
 from heatlite.language.translation import RESOLVE, TranslationRule
@@ -23,7 +23,7 @@ from heatlite.language.translation import RESOLVE, TranslationRule
 if TYPE_CHECKING:
     from heatlite.engine.properties import Properties
     from heatlite.engine.resource import Resource
-    from heatlite.engine.types.draft import Draft
+    from heatlite.engine.types.draft import DraftStack
 
 LOG = logging.getLogger(__name__)
 
@@ -50,7 +50,7 @@ class OfflineTypes(packed_types.PackedTypes):
         self.ask = ask
         self._unread = unread
         self._kinds: dict[type[Resource], type[Resource]] = {}
-        self._drafts: dict[int, tuple[StackDefinition, Draft]] = {}
+        self._drafts: dict[int, tuple[StackDefinition, DraftStack]] = {}
 
     def lookup(self, name: str) -> custom_constraints.PureConstraint | None:
         if self.ask and not self.is_pure(name):
@@ -72,7 +72,7 @@ class OfflineTypes(packed_types.PackedTypes):
         self._facts[name] = replace(found, own_check=lambda definition, values: self._refused(name, definition))
         return self._facts[name]
 
-    def _refused(self, name: str, definition: ResourceDefinition) -> Iterable[exception.HeatException]:
+    def _refused(self, name: str, definition: DefinedResource) -> Iterable[exception.HeatException]:
         from heatlite.engine.resource import Resource
         from heatlite.engine.types import registry
         try:
@@ -106,9 +106,9 @@ class OfflineTypes(packed_types.PackedTypes):
 
     def _draft(self, definition: StackDefinition) -> Any:
         from heatlite.engine.types import registry
-        from heatlite.engine.types.draft import Draft
+        from heatlite.engine.types.draft import DraftStack
         if id(definition) not in self._drafts:
-            draft = Draft(definition, _offline_context(), registry.current())
+            draft = DraftStack(definition, _offline_context(), registry.current())
             self._drafts[id(definition)] = definition, draft
         return self._drafts[id(definition)][1]
 

@@ -18,8 +18,8 @@ from heatlite.engine.requests.questions import Question
 from heatlite.planning import checks, consumption, findings, prices, quotes
 from heatlite.planning.checks import Checked, Hold, Image, Limit
 from heatlite.planning.consumption import COMPUTE, FACTS, SERVICE_OF, Flavor, Flavors, Meter
-from heatlite.planning.findings import Finding, Level
-from heatlite.planning.plan import Measured, Plan
+from heatlite.planning.findings import FindingLevel, PlanFinding
+from heatlite.planning.plan import MeasuredResource, Plan
 from heatlite.planning.prices import Prices
 
 K = TypeVar('K')
@@ -29,7 +29,7 @@ FREE = Decimal(0)
 MOST_ASKED = 100                        # objects of one type, or images, about which one plan asks
 
 
-class Reading:
+class PlanReading:
     """What one plan asks services: at most one question about each subject, whatever the number of resources."""
 
     def __init__(self, context: RequestContext, plan: Plan) -> None:
@@ -50,12 +50,12 @@ class Reading:
     def all(self) -> list[Question[object]]:
         return [*self.flavors, *self.limits, *self.zones.values(), *self.images, *self.holds, *self.rates]
 
-    def _measured(self) -> Iterator[Measured]:
+    def _measured(self) -> Iterator[MeasuredResource]:
         """Yield each present and future object that counts."""
         for change in self._plan.changes:
             yield from (what for what in (change.before, change.after) if what is not None)
 
-    def _chosen(self) -> Iterator[Measured]:
+    def _chosen(self) -> Iterator[MeasuredResource]:
         """Yield the future objects that are made, or of which something that counts is changed."""
         for change in self._plan.changes:
             if change.after is not None and checks.is_chosen(change):
@@ -117,7 +117,7 @@ class PlanChecks:
 
     def of(self, context: RequestContext, plan: Plan) -> Checked:
         """Return the findings, totals and costs of a plan. A service that does not answer makes a warning."""
-        reading = Reading(context, plan)
+        reading = PlanReading(context, plan)
         if self._seconds:
             questions.ask(self._runtime, context, reading.all, self._seconds)
         flavors: Flavors = _merged(reading.flavors)
@@ -129,7 +129,7 @@ class PlanChecks:
         found = findings.bounded(self._findings(plan, reading, totals, flavors, images, limits))
         return Checked(found, totals, self._cost(plan, reading, flavors))
 
-    def _cost(self, plan: Plan, reading: Reading, flavors: Flavors) -> dict[str, object] | None:
+    def _cost(self, plan: Plan, reading: PlanReading, flavors: Flavors) -> dict[str, object] | None:
         if self._prices is not None:
             return prices.cost(plan.changes, flavors, self._prices)
         quoted = [each.answer(FREE) for each in reading.rates if not each.failure]
@@ -138,8 +138,8 @@ class PlanChecks:
         before, after = (each or FREE for each in quoted)
         return prices.shown(self._rating or '', before, after)
 
-    def _findings(self, plan: Plan, reading: Reading, totals: consumption.Totals, flavors: Flavors,
-                  images: Mapping[str, Image], limits: Mapping[Meter, Limit]) -> Iterator[Finding]:
+    def _findings(self, plan: Plan, reading: PlanReading, totals: consumption.Totals, flavors: Flavors,
+                  images: Mapping[str, Image], limits: Mapping[Meter, Limit]) -> Iterator[PlanFinding]:
         zones: dict[str, Collection[str]] = {service: found for service, asked in reading.zones.items()
                                              if (found := asked.answer(None)) is not None}
         yield from checks.dry_run(plan)
@@ -151,7 +151,7 @@ class PlanChecks:
         yield from checks.uncertain(totals)
         failures = {each.what: each.failure for each in reading.all if each.failure}
         for what, why in failures.items():
-            yield Finding(Level.WARNING, _('Not checked: %(what)s; %(why)s.') % {'what': what, 'why': why})
+            yield PlanFinding(FindingLevel.WARNING, _('Not checked: %(what)s; %(why)s.') % {'what': what, 'why': why})
 
 
 def _rates(context: RequestContext, plan: Plan, flavors: Flavors) -> list[Question[Decimal | None]]:

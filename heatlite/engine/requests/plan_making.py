@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes
-from heatlite.engine.requests.dry_run import Change
+from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import Mask
@@ -107,7 +107,7 @@ def _permissions(found: Previewed) -> Permissions:
     return Permissions(actions, frozenset(opened), unnamed=unnamed)
 
 
-def _change(found: Previewed, change: Change, path: Path, causes: Causes,
+def _change(found: Previewed, change: PreviewedChange, path: Path, causes: Causes,
             below: Iterable[PlannedChange]) -> PlannedChange:
     action = _action(found, change)
     values = tuple(_values(change, path[-1], found.mask, causes))
@@ -126,7 +126,7 @@ def _change(found: Previewed, change: Change, path: Path, causes: Causes,
                          is_gone=change.name in found.gone, cause=_cause(change, found, causes))
 
 
-def _cause(change: Change, found: Previewed, causes: Causes) -> Cause | None:
+def _cause(change: PreviewedChange, found: Previewed, causes: Causes) -> Cause | None:
     """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
     was noted of it."""
     noted = change.cause
@@ -136,12 +136,12 @@ def _cause(change: Change, found: Previewed, causes: Causes) -> Cause | None:
     return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
 
 
-def _object(change: Change) -> str | None:
+def _object(change: PreviewedChange) -> str | None:
     """Return the physical id of the present object, or of the one that would be imported."""
     return change.imported or (change.row.physical_id if change.row is not None else None)
 
 
-def _action(found: Previewed, change: Change) -> PlanAction:
+def _action(found: Previewed, change: PreviewedChange) -> PlanAction:
     action = OF_KIND[change.kind]
     if action is PlanAction.DELETE and change.name in found.released:
         return PlanAction.RELEASE
@@ -150,7 +150,7 @@ def _action(found: Previewed, change: Change) -> PlanAction:
     return action
 
 
-def _may(found: Previewed, change: Change) -> tuple[PlanAction, ...]:
+def _may(found: Previewed, change: PreviewedChange) -> tuple[PlanAction, ...]:
     """Return the actions that may come of an unknown one."""
     if change.name not in found.definition.resources or found.row.action == Action.DELETE:
         return (PlanAction.NONE, PlanAction.DELETE)
@@ -159,7 +159,7 @@ def _may(found: Previewed, change: Change) -> tuple[PlanAction, ...]:
     return (PlanAction.NONE, PlanAction.UPDATE, PlanAction.REPLACE)
 
 
-def _values(change: Change, shown: str, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
+def _values(change: PreviewedChange, shown: str, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
     """Yield the values of a resource that differ. `shown`: its name in the plan, which differs from a generated one."""
     if change.cause is not None and not change.properties:      # the new object gets what the old one had
         for name, value in change.given.items():

@@ -18,7 +18,7 @@ from oslo_config import cfg
 from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.engine.requests.policy_rules import Rules
+from heatlite.engine.requests.policy_rules import PlanRules
 from heatlite.planning import ruling
 from heatlite.planning.ruling import Effect, Ruling
 
@@ -30,7 +30,7 @@ MOST_WAITING_OF_PROJECT = 4             # so that no project takes all of them
 
 
 @dataclass(frozen=True)
-class Settings:
+class PolicySettings:
     """`timeout`: seconds that all servers may take together for one plan."""
 
     rules_file: str | None
@@ -39,24 +39,24 @@ class Settings:
     fail_open: bool
 
     @classmethod
-    def of(cls, conf: cfg.ConfigOpts) -> Settings:
+    def of(cls, conf: cfg.ConfigOpts) -> PolicySettings:
         given = conf.plan_policies
         return cls(given.rules_file, given.servers, given.timeout, given.fail_open)
 
 
 class PlanPolicies:
-    def __init__(self, runtime: Runtime, settings: Settings) -> None:
+    def __init__(self, runtime: Runtime, settings: PolicySettings) -> None:
         """Raises Error for a wrong rules file."""
         self._runtime = runtime
         self._settings = settings
-        self._rules: Rules | None = None
+        self._rules: PlanRules | None = None
         self._waiting: Counter[str] = Counter()     # project -> plans that wait for servers
         self.reload()
 
     def reload(self) -> None:
         """Read the rules anew. Raises Error for a wrong file; the former rules hold then."""
         path = self._settings.rules_file
-        self._rules = Rules.load(path) if path else None
+        self._rules = PlanRules.load(path) if path else None
 
     @property
     def are_any(self) -> bool:

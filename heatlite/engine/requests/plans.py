@@ -17,7 +17,7 @@ from heatlite.db import codec, guards, plans, presence, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
 from heatlite.engine.reconcile import planned
-from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
@@ -27,7 +27,7 @@ from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import check_idle
 from heatlite.planning import plan as planning
-from heatlite.planning.findings import Level
+from heatlite.planning.findings import FindingLevel
 from heatlite.planning.protection import Protection
 from heatlite.planning.ruling import Ruling, denials
 from heatlite.planning.states import Action
@@ -39,7 +39,7 @@ MADE, APPROVED, APPLIED, DELETED, EXPIRED = 'made', 'approved', 'applied', 'dele
 
 
 @dataclass(frozen=True)
-class Bounds:
+class PlanBounds:
     """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit.
 
     `refuse_errors`: plans are checked again when they are applied, and refused if that finds errors."""
@@ -52,7 +52,7 @@ class Bounds:
 
 class Plans:
     def __init__(self, runtime: Runtime, database: Database, stacks: Stacks, updates: StackUpdates,
-                 actions: StackActions, bounds: Bounds, checks: PlanChecks, policies: PlanPolicies) -> None:
+                 actions: StackActions, bounds: PlanBounds, checks: PlanChecks, policies: PlanPolicies) -> None:
         self._policies = policies
         self._runtime = runtime
         self._database = database
@@ -193,7 +193,7 @@ class Plans:
     # --- helpers ----------------------------------------------------------------------------------------
 
     def _foresee(self, context: RequestContext,
-                 message: messages.CreatePlan) -> tuple[stacks.Stack | None, Previewed]:
+                 message: messages.CreatePlan) -> tuple[stacks.StoredStack | None, Previewed]:
         """Return the present row of the stack, if there is one, and what would be done."""
         match message.action:
             case messages.CREATE:
@@ -209,7 +209,7 @@ class Plans:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
         return row, found
 
-    def _protections(self, row: stacks.Stack | None) -> Sequence[Protection]:
+    def _protections(self, row: stacks.StoredStack | None) -> Sequence[Protection]:
         if row is None:
             return ()                               # of a new stack
         with self._database.reader() as tx:
@@ -232,7 +232,7 @@ class Plans:
     def _check_findings(self, context: RequestContext, stored: StoredPlan, found: Previewed) -> None:
         """Check the plan again. Raise Conflict for findings of level error."""
         checked = self._checks.of(context, plan_making.made(stored.action, found))
-        errors = [each.text for each in checked.findings if each.level is Level.ERROR]
+        errors = [each.text for each in checked.findings if each.level is FindingLevel.ERROR]
         if errors:
             raise exception.Conflict(plan_making.whole_mask(found).text(' '.join([
                 _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
@@ -310,7 +310,7 @@ class _Applied:
         self._stored = stored
 
     @property
-    def reference(self) -> Reference:
+    def reference(self) -> PlanReference:
         return planned.reference(self._stored.id)
 
     def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:

@@ -30,14 +30,14 @@ class NotEvaluated(Exception):
     """A rule gave no answer. Its text says why."""
 
 
-class Value(Protocol):
+class RuleValue(Protocol):
     def plain_value(self) -> object: ...
 
 
 class Expression(Protocol):
     """A compiled expression of the library."""
 
-    def eval(self, activation: object, /) -> Value: ...
+    def eval(self, activation: object, /) -> RuleValue: ...
 
     def return_type(self) -> object: ...
 
@@ -51,7 +51,7 @@ class Library(Protocol):
 
 
 @dataclass(frozen=True)
-class Rule:
+class PlanRule:
     """`when`: the compiled expression; if it is true of the plan, or of one of its changes, this is the effect."""
 
     name: str
@@ -61,15 +61,15 @@ class Rule:
     reason: str
 
 
-class Rules:
+class PlanRules:
     """The rules of one file."""
 
-    def __init__(self, environment: Library, rules: Sequence[Rule]) -> None:
+    def __init__(self, environment: Library, rules: Sequence[PlanRule]) -> None:
         self._environment = environment
         self._rules = rules
 
     @classmethod
-    def load(cls, path: str) -> Rules:
+    def load(cls, path: str) -> PlanRules:
         """Read and compile the rules. Raises Error, naming what is wrong."""
         try:
             from cel_expr_python import cel
@@ -110,7 +110,7 @@ class Rules:
             self._judge(of_changes, {PLAN: header, CHANGE: json.loads(written)}, where, hits, broken)
         return [_ruling(rule, hits[rule.name], broken.get(rule.name), when_broken) for rule in self._rules]
 
-    def _judge(self, rules: Iterable[Rule], subject: Mapping[str, object], where: str, hits: dict[str, list[str]],
+    def _judge(self, rules: Iterable[PlanRule], subject: Mapping[str, object], where: str, hits: dict[str, list[str]],
                broken: dict[str, str]) -> None:
         activation = self._environment.Activation(subject)
         for rule in rules:
@@ -123,7 +123,7 @@ class Rules:
                 broken.setdefault(rule.name, _('the rule cannot be evaluated: %s') % f'{at}{error}')
 
 
-def _evaluated(rule: Rule, activation: object) -> bool:
+def _evaluated(rule: PlanRule, activation: object) -> bool:
     try:
         found = rule.when.eval(activation).plain_value()
     except RuntimeError as error:
@@ -133,7 +133,7 @@ def _evaluated(rule: Rule, activation: object) -> bool:
     return found
 
 
-def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Effect) -> Ruling:
+def _ruling(rule: PlanRule, hits: Sequence[str], broken: str | None, when_broken: Effect) -> Ruling:
     if hits:
         shown = ', '.join(hit for hit in hits[:MOST_REASONS] if hit)
         more = _(' and %d more') % (len(hits) - MOST_REASONS) if len(hits) > MOST_REASONS else ''
@@ -143,7 +143,7 @@ def _ruling(rule: Rule, hits: Sequence[str], broken: str | None, when_broken: Ef
     return Ruling(rule.name, Effect.ALLOW)
 
 
-def _rule(at: str, given: object, environment: Library, types: Sequence[object]) -> Rule:
+def _rule(at: str, given: object, environment: Library, types: Sequence[object]) -> PlanRule:
     if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
             isinstance(each, str) and each for each in given.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))
@@ -161,7 +161,7 @@ def _rule(at: str, given: object, environment: Library, types: Sequence[object])
         raise _wrong(at, str(error)) from None
     if when.return_type() not in types:
         raise _wrong(at, _('"when" is neither true nor false'))
-    return Rule(given['name'], subject, when, Effect(given['effect']), given['reason'])
+    return PlanRule(given['name'], subject, when, Effect(given['effect']), given['reason'])
 
 
 def _first_line(error: object) -> str:

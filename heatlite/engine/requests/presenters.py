@@ -12,7 +12,7 @@ from datetime import datetime
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.engine.reconcile.diff import PropertyChange
-from heatlite.engine.requests.dry_run import Change
+from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
@@ -48,7 +48,8 @@ def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, obj
     return lists
 
 
-def _change(change: Change, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
+def _change(change: PreviewedChange, definition: StackDefinition,
+            needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     is_stored = change.kind in ('updated', 'deleted') or change.name not in definition.resources
     if is_stored and change.row is not None:
         shown = _stored(change.row, definition, needed_by)

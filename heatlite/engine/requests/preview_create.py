@@ -12,7 +12,7 @@ from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
 from heatlite.engine.types.tree_size import UNLIMITED
 from heatlite.language import lint, nested
-from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.facts import TypeFacts
 from heatlite.language.outputs import OutputDefinition
@@ -74,7 +74,7 @@ class _Tree:
             found.append(raw if parent is None else {**raw, 'parent_resource': parent})
         return found
 
-    def _inside(self, checker: lint.Checker, resource: ResourceDefinition) -> StackDefinition | None:
+    def _inside(self, checker: lint.Checker, resource: DefinedResource) -> StackDefinition | None:
         """Return the definition of a resource's nested stack as its type would make it, or None.
 
         If the number of members is not known yet, or too large to show, one member represents all.

@@ -18,13 +18,13 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
 from heatlite.engine.clients import looking
 from heatlite.engine.clients.looking import Look
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
-from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Nesting, facade_parts
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
@@ -32,21 +32,21 @@ from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_executor import DryExecutor
-from heatlite.engine.requests.dry_run import Change, DryRun
+from heatlite.engine.requests.dry_run import DryRun, PreviewedChange
 from heatlite.engine.requests.stored_rows import AS_STORED, StoredRows
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import Alarms, SoftwareConfigs
-from heatlite.engine.resources.members import Group
+from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
+from heatlite.engine.resources.members import MemberGroup
 from heatlite.engine.resources.scaled import ScaledGroup
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
 from heatlite.language.template import Template
 from heatlite.language.unknown import UNKNOWN, is_known
-from heatlite.planning.plan import Measured
+from heatlite.planning.plan import MeasuredResource
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -58,10 +58,10 @@ class Previewed:
     """One stack of the tree. `changes`: resource name -> change, for all old and new resources, new ones first in the
     order of the template."""
 
-    row: Stack
+    row: StoredStack
     definition: StackDefinition
     mask: Mask
-    changes: Mapping[str, Change] = field(default_factory=dict)
+    changes: Mapping[str, PreviewedChange] = field(default_factory=dict)
     inside: list[Previewed] = field(default_factory=list)
     fails: str = ''                     # why the update of the stack would fail
     begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
@@ -73,7 +73,8 @@ class Previewed:
     is_observed: bool = False           # what services report was read, too
     not_imported: Mapping[str, exception.HeatException] = field(default_factory=dict)   # resource -> why
     gone: frozenset[str] = frozenset()                                  # resources whose objects are gone
-    measured: Mapping[str, tuple[Measured | None, Measured | None]] = field(default_factory=dict)   # before, after
+    # What counts of a resource before and after.
+    measured: Mapping[str, tuple[MeasuredResource | None, MeasuredResource | None]] = field(default_factory=dict)
     references: Mapping[int, object] = field(default_factory=dict)     # of rows that were renamed
     fixed: Mapping[str, str] = field(default_factory=dict)          # resource -> why it cannot be moved
     # What would be stored of the resource of a nested stack (large columns, fingerprint), and with the stack.
@@ -91,7 +92,7 @@ class Ahead:
 
     def __init__(self, nesting: Nesting) -> None:
         self._nesting = nesting
-        self.rows: dict[str, Stack] = {}            # nested stack -> its row after the update
+        self.rows: dict[str, StoredStack] = {}            # nested stack -> its row after the update
         self.find = nesting.find
         self.define = nesting.define
         self.check_depth = nesting.check_depth
@@ -108,7 +109,7 @@ class Ahead:
     def update_parent(self, mark: Callable[[], None]) -> NoReturn:
         raise NotForeseen('')
 
-    def row(self, resource: Resource) -> Stack | None:
+    def row(self, resource: Resource) -> StoredStack | None:
         return self.rows.get(resource.resource_id or '') or self._nesting.row(resource)
 
     def template(self, resource: Resource) -> Template | None:
@@ -117,7 +118,7 @@ class Ahead:
     def members(self, resource: Resource) -> list[ResourceState]:
         return self._as_it_is(resource).members(resource)
 
-    def stack(self, resource: Resource) -> Facade | None:
+    def stack(self, resource: Resource) -> Stack | None:
         return self._as_it_is(resource).stack(resource)
 
     def _as_it_is(self, resource: Resource) -> Nesting:
@@ -129,8 +130,8 @@ class Ahead:
 class Preview:
     """The preview of one update of one tree."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, context: RequestContext,
-                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: Alarms, quota: int,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, context: RequestContext,
+                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: AlarmUseCases, quota: int,
                  most: int, observe: bool = False, stored: StoredRows = AS_STORED) -> None:
         """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed. `observe`: updates
         compare with the state that services report, whether or not they say `converge`. `stored`: the resources from
@@ -146,12 +147,12 @@ class Preview:
         self._alarms = alarms
         self._left = most if quota == tree_size.UNLIMITED else quota
 
-    def of_create(self, row: Stack, wanted: StackDefinition) -> Previewed:
+    def of_create(self, row: StoredStack, wanted: StackDefinition) -> Previewed:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
         with self._looking(wanted):
             return self._of(replace(row, id=NEW), wanted, wanted.mask)
 
-    def of_update(self, row: Stack, wanted: StackDefinition, mask: Mask, converge: bool,
+    def of_update(self, row: StoredStack, wanted: StackDefinition, mask: Mask, converge: bool,
                   before: StackDefinition | None = None) -> Previewed:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
@@ -164,12 +165,12 @@ class Preview:
         reads = is_observed or wanted.environment.has_imports()
         return looking.within(Look(self._runtime)) if reads else nullcontext()
 
-    def of_delete(self, row: Stack, present: StackDefinition) -> Previewed:
+    def of_delete(self, row: StoredStack, present: StackDefinition) -> Previewed:
         """Preview a delete."""
         return self._of(replace(loading.as_updated(row), action=Action.DELETE), present, present.mask, present,
                         row.outputs or ())
 
-    def _of(self, row: Stack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
+    def _of(self, row: StoredStack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
             outputs: Sequence[Mapping[str, object]] = ()) -> Previewed:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
@@ -201,8 +202,8 @@ class Preview:
         return found
 
     def _executor(self, leased: LeasedStack, ahead: Ahead) -> DryExecutor:
-        def facade(objects: ResourceObjects) -> Facade:
-            return Facade(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=ahead,
+        def facade(objects: ResourceObjects) -> Stack:
+            return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=ahead,
                           software=self._software, alarms=self._alarms)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
@@ -271,7 +272,7 @@ class Preview:
         found = self._of(wanted, definition, mask | above.mask, before,
                          stored.outputs or () if stored is not None else ())
         found.generates_names = isinstance(resource, ScaledGroup)
-        found.most_spare = resource.most_spare() if isinstance(resource, Group) else 0
+        found.most_spare = resource.most_spare() if isinstance(resource, MemberGroup) else 0
         work = run.executor.contexts.begin(step)
         found.applied, found.fingerprint, found.facade = work.columns, work.fingerprint, facade_parts(work.wanted())
         above.inside.append(found)
@@ -282,7 +283,7 @@ class Preview:
         return None
 
     def _defined(self, ahead: Ahead, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
-                 stored: Stack | None) -> tuple[StackDefinition, Mask]:
+                 stored: StoredStack | None) -> tuple[StackDefinition, Mask]:
         """Build the definition of a nested stack as `Nesting` would. Raises the errors for which it would be
         refused."""
         above = run.leased.row
@@ -306,7 +307,7 @@ class Preview:
         validation.check_child(definition, self._registry, self._context)
         return definition, mask
 
-    def _wanted_row(self, above: Stack, resource: StackResource, stored: Stack | None) -> Stack:
+    def _wanted_row(self, above: StoredStack, resource: StackResource, stored: StoredStack | None) -> StoredStack:
         if stored is not None:
             return replace(loading.as_updated(stored), converge=above.converge, owner_id=above.id,
                            root_id=above.root_id, parent_resource=resource.name, depth=above.depth + 1)
@@ -315,7 +316,8 @@ class Preview:
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
             outputs=None, request=None, tags=None)
 
-    def _foresee(self, ahead: Ahead, run: DryRun, resource: StackResource, row: ResourceState, after: Stack) -> None:
+    def _foresee(self, ahead: Ahead, run: DryRun, resource: StackResource, row: ResourceState,
+                 after: StoredStack) -> None:
         """Make the parent read the future state of the nested stack."""
         ahead.rows[after.id] = after
         resource.forget_nested()
@@ -325,13 +327,13 @@ class Preview:
         except Exception:                           # raised by the type: the reference is unknown then
             run.leased.kept[row.id] = {REFERENCE: UNKNOWN}
 
-    def _stored(self, stored: Stack) -> tuple[StackDefinition, Mask]:
+    def _stored(self, stored: StoredStack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:
             template = templates.get(tx, stored.template_id)
         definition = loading.definition(template, stored, self._registry.operator)
         return definition, definition.mask
 
-    def _gone(self, above: Previewed, run: DryRun, row: ResourceState, stored: Stack) -> None:
+    def _gone(self, above: Previewed, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
         change = run.changes.get(row.name)
         if change is not None and change.kind == 'deleted':
             change.nested = stored
@@ -339,7 +341,7 @@ class Preview:
         above.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
                                      mask | above.mask))
 
-    def _undecided(self, above: Previewed, stored: Stack | None, why: str) -> None:
+    def _undecided(self, above: Previewed, stored: StoredStack | None, why: str) -> None:
         """Add the nested stack with all its resources as `unknown`."""
         if stored is None:
             return
@@ -348,7 +350,7 @@ class Preview:
             rows = [row for row in self._rows.light(tx, stored.id) if row.replaced_by is None]
         self._take(len(rows))
         found = Previewed(stored, definition, mask | above.mask, {
-            row.name: Change(row.name, 'unknown', row, why=why, inside=why) for row in rows})
+            row.name: PreviewedChange(row.name, 'unknown', row, why=why, inside=why) for row in rows})
         above.inside.append(found)
         self._open(found)
 

@@ -21,7 +21,7 @@ from heatlite.engine.observe.project import CONTAINERS, LISTS, MEMBERS, RECORDS,
 from heatlite.engine.requests import questions
 from heatlite.engine.requests.questions import Question
 from heatlite.planning import project_template
-from heatlite.planning.project_template import Found, Selection
+from heatlite.planning.project_template import FoundObject, Selection
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -83,7 +83,7 @@ class ProjectTemplates:
         return (Listing(lists, members.answer([]), records.answer([]), holding.answer([])),
                 [{'what': each.what, 'reason': each.failure} for each in every if each.failure])
 
-    def _without_owned(self, found: Iterable[Found], listing: Listing) -> list[Found]:
+    def _without_owned(self, found: Iterable[FoundObject], listing: Listing) -> list[FoundObject]:
         """Return the objects that no stack has."""
         with self._database.reader() as tx:
             return list(orphans.free(found, listing, partial(resources.owners, tx)))

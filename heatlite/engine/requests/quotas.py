@@ -12,7 +12,7 @@ from heatlite.db import resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.requests import validation
 from heatlite.engine.types import tree_size
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.engine.types.tree_size import UNLIMITED
 from heatlite.language.definition import StackDefinition
 
@@ -29,7 +29,7 @@ class Quotas:
 
 
 class QuotaChecks:
-    def __init__(self, database: Database, registry: Registry, quotas: Quotas, limits: Limits) -> None:
+    def __init__(self, database: Database, registry: TypeRegistry, quotas: Quotas, limits: Limits) -> None:
         self._database = database
         self._registry = registry
         self.quotas = quotas

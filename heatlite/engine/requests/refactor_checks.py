@@ -10,11 +10,11 @@ from sqlalchemy import Connection
 
 from heatlite.common.i18n import _
 from heatlite.db import resources
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.requests import plan_making
 from heatlite.engine.requests.preview_update import Previewed
-from heatlite.engine.requests.refactor_places import Places
+from heatlite.engine.requests.refactor_places import RefactorPlaces
 from heatlite.language.unknown import is_known
 from heatlite.planning.plan import Path, PlanAction
 from heatlite.planning.protection import Protection
@@ -58,7 +58,7 @@ def unmatched(stack_name: str, found: Iterable[tuple[str, str]]) -> list[Differe
     return [Difference((stack_name, name), action, why[action]) for name, action in found]
 
 
-def of_stack(row: Stack, found: Previewed, inner: Collection[str]) -> Iterator[Difference]:
+def of_stack(row: StoredStack, found: Previewed, inner: Collection[str]) -> Iterator[Difference]:
     """Yield what an update of a tree would do after the moves, and which outputs would have other values.
 
     `inner`: the nested stacks that are redefined with the refactor: what changes in their own resources is no more than
@@ -106,13 +106,13 @@ def inside(found: Previewed, wanted: Collection[str]) -> dict[str, Previewed]:
     return {each.row.id: each for _path, each in _tree(found, ()) if each.row.id in wanted}
 
 
-def not_foreseen(places: Places, found: Collection[str]) -> list[Difference]:
+def not_foreseen(places: RefactorPlaces, found: Collection[str]) -> list[Difference]:
     """Return the nested stacks of which it is not known what would become of them."""
     return [Difference((row.name,), 'unknown', _('what is inside is not known before'))
             for stack_id, row in places.inner.items() if stack_id not in found]
 
 
-def of_protections(places: Places, roots: Mapping[str, Stack],
+def of_protections(places: RefactorPlaces, roots: Mapping[str, StoredStack],
                    protections: Mapping[str, Sequence[Protection]]) -> Iterator[Difference]:
     """Yield the protections that moves would evade. `roots`, `protections`: by the id of the root."""
     for move in places.moves:
@@ -124,7 +124,7 @@ def of_protections(places: Places, roots: Mapping[str, Stack],
                     'actions': ', '.join(map(str, lost))})
 
 
-def of_nested(places: Places, roots: Mapping[str, Stack], most: int) -> Iterator[Difference]:
+def of_nested(places: RefactorPlaces, roots: Mapping[str, StoredStack], most: int) -> Iterator[Difference]:
     """Yield the nested stacks that would be too deep, and those that cannot leave their tree, as its users are in a
     project that is deleted with it. `roots`: by id; `most`: levels."""
     for each in places.nested:

@@ -11,7 +11,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import stacks
 from heatlite.planning.plan import Path
-from heatlite.planning.refactoring import Move, Place
+from heatlite.planning.refactoring import Move, ResourcePlace
 
 SEPARATOR = '/'                         # of the names in the path of a resource
 DEEPEST = 1000                          # levels of nested stacks: all
@@ -27,20 +27,20 @@ class NestedMove:
 
 
 @dataclass
-class Places:
+class RefactorPlaces:
     """What the moves name. `inner`: the nested stacks that resources go into or out of, and those around
     them, by id; `before`, `after`: place of a resource before or after the moves
     -> the root of its tree and its path there."""
 
     moves: list[Move] = field(default_factory=list)
-    inner: dict[str, stacks.Stack] = field(default_factory=dict)
+    inner: dict[str, stacks.StoredStack] = field(default_factory=dict)
     nested: list[NestedMove] = field(default_factory=list)
-    before: dict[Place, tuple[str, Path]] = field(default_factory=dict)
-    after: dict[Place, tuple[str, Path]] = field(default_factory=dict)
+    before: dict[ResourcePlace, tuple[str, Path]] = field(default_factory=dict)
+    after: dict[ResourcePlace, tuple[str, Path]] = field(default_factory=dict)
 
 
 def find(tx: Connection, moves: Sequence[Mapping[str, Mapping[str, str]]], roots: Mapping[str, str],
-         names: Mapping[str, str]) -> Places:
+         names: Mapping[str, str]) -> RefactorPlaces:
     """Return the places of the moves. `roots`: how a move may name a root stack -> its id; `names`: id -> name.
 
     Raises HTTPBadRequest with all stacks that are not part of the request, and all nested stacks that do not exist."""
@@ -63,14 +63,14 @@ class _Finder:
         self._tx = tx
         self._roots = roots
         self._names = names
-        self._found = Places()
+        self._found = RefactorPlaces()
         self._known: dict[str, Mapping[str, stacks.Identity]] = {}
         self._problems: dict[str, None] = {}
-        self._became: dict[Place, Place] = {}       # target -> source, of the moves found so far
+        self._became: dict[ResourcePlace, ResourcePlace] = {}       # target -> source, of the moves found so far
 
-    def find(self, moves: Sequence[Mapping[str, Mapping[str, str]]]) -> Places:
+    def find(self, moves: Sequence[Mapping[str, Mapping[str, str]]]) -> RefactorPlaces:
         sources = [self._place(move['from'], is_target=False) for move in moves]
-        targets: list[Place | None] = [None] * len(moves)
+        targets: list[ResourcePlace | None] = [None] * len(moves)
         # A target may be inside a nested stack whose resource is moved as well: the outer ones come first.
         for number in sorted(range(len(moves)), key=lambda each: moves[each]['to']['resource'].count(SEPARATOR)):
             source, target = sources[number], self._place(moves[number]['to'], is_target=True)
@@ -84,13 +84,13 @@ class _Finder:
         self._found.nested = [nested for move in self._found.moves if (nested := self._nested(move)) is not None]
         return self._found
 
-    def _place(self, given: Mapping[str, str], is_target: bool) -> Place | None:
+    def _place(self, given: Mapping[str, str], is_target: bool) -> ResourcePlace | None:
         root_id = self._roots[given['stack']]
         *around, name = given['resource'].split(SEPARATOR)
         at, path = root_id, list[str]()
         for each in around:
             path.append(each)
-            place = Place(at, each)
+            place = ResourcePlace(at, each)
             if is_target:
                 place = self._became.get(place, place)
             row = self._child(place)
@@ -99,11 +99,11 @@ class _Finder:
                 return None
             self._found.inner.setdefault(row.id, row)
             at = row.id
-        found = Place(at, name)
+        found = ResourcePlace(at, name)
         (self._found.after if is_target else self._found.before)[found] = root_id, (*path, name)
         return found
 
-    def _child(self, place: Place) -> stacks.Stack | None:
+    def _child(self, place: ResourcePlace) -> stacks.StoredStack | None:
         child = self._children(place.stack).get(place.name)
         return None if child is None else stacks.get(self._tx, child.id)
 

@@ -34,13 +34,13 @@ from heatlite.engine.requests import guarding, refactor_checks, refactor_places,
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.refactor_places import DEEPEST, SEPARATOR, Places
+from heatlite.engine.requests.refactor_places import DEEPEST, SEPARATOR, RefactorPlaces
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
 from heatlite.engine.requests.stored_rows import MovedRows
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import renaming
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import REGISTRY
@@ -65,10 +65,10 @@ PATIENCE, PAUSE = 40, 0.25              # times and seconds to wait for the engi
 
 
 @dataclass
-class Concerned:
+class ConcernedStack:
     """A stack of a refactor. `row`: as it is, under its new name; that of a new stack as it will be."""
 
-    row: stacks.Stack
+    row: stacks.StoredStack
     former_name: str
     is_new: bool
     message: messages.UpdateStack | messages.CreateStack
@@ -87,7 +87,7 @@ class Concerned:
 class Stored:
     """What was stored: the rows of the stacks, in progress and ended; what to call after the commit."""
 
-    rows: list[tuple[stacks.Stack, stacks.Stack]]
+    rows: list[tuple[stacks.StoredStack, stacks.StoredStack]]
     announcements: list[Callable[[], None]]
 
 
@@ -96,8 +96,8 @@ class Refactoring:
     """A checked refactor. `stored`: the rows of all stacks concerned, as they were read; `view`: as they will be;
     `inside`: the previews of the nested stacks among them, by id."""
 
-    concerned: dict[str, Concerned]
-    places: Places
+    concerned: dict[str, ConcernedStack]
+    places: RefactorPlaces
     stored: dict[str, list[ResourceState]]
     next_resource: Mapping[str, int]
     view: MovedRows
@@ -116,7 +116,8 @@ class Refactoring:
 
 
 class Refactors:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, engine_id: str, stored: StoredStacks,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
+                 stored: StoredStacks,
                  quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, foresight: Foresight,
                  recorder: Recorder, sinks: EventSinks, most_events: int, max_depth: int, notify: Notify) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
@@ -180,7 +181,7 @@ class Refactors:
         if not 0 < len(message.stacks) <= MOST_REFACTORED or len(message.moves) > MOST_MOVES:
             raise exception.HTTPBadRequest(_('A refactor has 1 to %(stacks)d stacks, and at most %(moves)d moves.') % {
                 'stacks': MOST_REFACTORED, 'moves': MOST_MOVES})
-        concerned: dict[str, Concerned] = {}
+        concerned: dict[str, ConcernedStack] = {}
         for fields in message.stacks:
             if fields.get('stack_id'):
                 each = self._existing(context, fields, refactor_places.renames(
@@ -205,7 +206,8 @@ class Refactors:
         self._check_definitions(context, concerned)
         return self._compared(context, concerned, places, stored)
 
-    def _existing(self, context: RequestContext, fields: Mapping[str, object], renames: Mapping[str, str]) -> Concerned:
+    def _existing(self, context: RequestContext, fields: Mapping[str, object],
+                  renames: Mapping[str, str]) -> ConcernedStack:
         """`renames`: the moves within the root stack; without a new template they are made in the present one."""
         message = messages.UpdateStack.from_arguments(fields)
         with self._database.reader() as tx:
@@ -229,9 +231,9 @@ class Refactors:
         definition = self._updates.redefine(row, stored, message)
         before = self._stored.definition(replace(row, name=former), stored)
         validation.check_immutable(before, definition)
-        return Concerned(row, former, False, message, definition, before, Content.of(definition), protections)
+        return ConcernedStack(row, former, False, message, definition, before, Content.of(definition), protections)
 
-    def _new(self, context: RequestContext, fields: Mapping[str, object], ahead: int) -> Concerned:
+    def _new(self, context: RequestContext, fields: Mapping[str, object], ahead: int) -> ConcernedStack:
         """`ahead`: other new stacks of the refactor."""
         message = messages.CreateStack.from_arguments(fields)
         check_name(message.stack_name)
@@ -241,9 +243,9 @@ class Refactors:
         definition = self._new_stacks.define(message, StackIdentity(message.stack_name, stack_id, project_id))
         row = replace(self._new_stacks.new_row(context, message, definition, stack_id, Action.CREATE, now),
                       status=Status.COMPLETE, reason=text.completed(Action.CREATE), outputs=[])
-        return Concerned(row, row.name, True, message, definition, None, Content.of(definition))
+        return ConcernedStack(row, row.name, True, message, definition, None, Content.of(definition))
 
-    def _check_definitions(self, context: RequestContext, concerned: Mapping[str, Concerned]) -> None:
+    def _check_definitions(self, context: RequestContext, concerned: Mapping[str, ConcernedStack]) -> None:
         """Check the new definitions; texts that any of the stacks hides stay hidden in all."""
         mask = Mask(())
         for each in concerned.values():
@@ -255,7 +257,7 @@ class Refactors:
             validation.check_moved(each.definition, self._registry, context)
             self._quotas.check_sizes(each.definition, context)
 
-    def _compared(self, context: RequestContext, concerned: dict[str, Concerned], places: Places,
+    def _compared(self, context: RequestContext, concerned: dict[str, ConcernedStack], places: RefactorPlaces,
                   stored: dict[str, list[ResourceState]]) -> Refactoring:
         """Compare the definitions with the resources in their new places."""
         found = arranged(stored, places.moves, {
@@ -282,7 +284,8 @@ class Refactors:
             *refactor_checks.of_nested(places, roots, self._max_depth)]
         return wanted
 
-    def _authority_of(self, context: RequestContext, each: Concerned, now: datetime) -> credentials.Credentials | None:
+    def _authority_of(self, context: RequestContext, each: ConcernedStack,
+                      now: datetime) -> credentials.Credentials | None:
         """Return new credentials for a stack that needs some, as for a create or an update of it. No action follows
         that needs the token of the request."""
         if each.is_new:
@@ -328,7 +331,8 @@ class Refactors:
                 event_rows.purge_over(tx, stack_id, self._most_events)
         return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
-    def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring, stack_id: str) -> stacks.Stack:
+    def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring,
+                   stack_id: str) -> stacks.StoredStack:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
         each = wanted.concerned.get(stack_id)
         known = wanted.places.inner[stack_id] if each is None else each.row
@@ -341,8 +345,9 @@ class Refactors:
             raise exception.Conflict(_('Stack %s has changed meanwhile; repeat the request.') % current.name)
         return current
 
-    def _accepted(self, tx: Connection, context: RequestContext, each: Concerned, current: stacks.Stack | None,
-                  authority: credentials.Credentials | None, now: datetime) -> stacks.Stack:
+    def _accepted(self, tx: Connection, context: RequestContext, each: ConcernedStack,
+                  current: stacks.StoredStack | None,
+                  authority: credentials.Credentials | None, now: datetime) -> stacks.StoredStack:
         """Store the new definition of a root stack with the end of its update. Returns its row."""
         if authority is not None:
             credentials.keep(tx, authority)
@@ -372,7 +377,7 @@ class Refactors:
         return row
 
     def _accepted_inside(self, tx: Connection, context: RequestContext, found: Previewed,
-                         now: datetime) -> stacks.Stack:
+                         now: datetime) -> stacks.StoredStack:
         """Store the new definition of a nested stack with the end of its update. Returns its row."""
         template_id, definition = self._runtime.uuid(), found.definition
         templates.insert(tx, template_id, definition.template.document, definition.environment.document(),
@@ -411,7 +416,7 @@ class Refactors:
                                      for move in wanted.places.moves])
 
     @staticmethod
-    def _move_nested(tx: Connection, wanted: Refactoring, ended: Mapping[str, stacks.Stack]) -> None:
+    def _move_nested(tx: Connection, wanted: Refactoring, ended: Mapping[str, stacks.StoredStack]) -> None:
         places = wanted.places
         for each in places.nested:
             present = stacks.identity(tx, each.stack.id)
@@ -427,13 +432,13 @@ class Refactors:
                                       ended[root_id].credentials_id)
 
 
-def _check_ready(row: stacks.Stack) -> None:
+def _check_ready(row: stacks.StoredStack) -> None:
     """Raise ActionInProgress or NotSupported unless the stack may be refactored now."""
     check_updatable(row)
     check_idle(row)
 
 
-def _refuse(found: Sequence[Problem], places: Places, concerned: Mapping[str, Concerned]) -> None:
+def _refuse(found: Sequence[Problem], places: RefactorPlaces, concerned: Mapping[str, ConcernedStack]) -> None:
     """Raise HTTPBadRequest with all problems, unless there are none."""
     shown = []
     for each in found:

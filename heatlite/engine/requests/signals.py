@@ -20,7 +20,7 @@ from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
 from heatlite.planning.states import Event, ResourceState
@@ -44,7 +44,7 @@ class Accepted:
 
 
 class Signals:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  sinks: EventSinks) -> None:
         self._sinks = sinks
         self._runtime = runtime
@@ -92,7 +92,7 @@ class Signals:
         self._acceptance.hand_over(accepted.stack_id, accepted.owner)
         return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
 
-    def _find(self, tx: Connection, row: stacks.Stack, name: str) -> ResourceState:
+    def _find(self, tx: Connection, row: stacks.StoredStack, name: str) -> ResourceState:
         rows = {state.id: state for state in resources.named(tx, row.id, name)}
         number = current_rows_of(row, rows.values()).get(name)
         if number is None:
@@ -109,7 +109,7 @@ class Signals:
         return {entry.key for entry in resources.data(tx, stack_id, number)
                 if entry.key in HOOK_TYPES and entry.clear() == resources.HELD}
 
-    def _check_hook(self, tx: Connection, row: stacks.Stack, resource: ResourceState, hook: object) -> None:
+    def _check_hook(self, tx: Connection, row: stacks.StoredStack, resource: ResourceState, hook: object) -> None:
         """Raise InvalidBreakPointHook for an unknown hook, and for one at which the resource is not held."""
         try:
             kind = self._registry.resolve(resource.type, resource.name).__name__
@@ -138,7 +138,7 @@ class Signals:
         return None
 
     @staticmethod
-    def _check_room(tx: Connection, row: stacks.Stack) -> None:
+    def _check_room(tx: Connection, row: stacks.StoredStack) -> None:
         """Raise RequestLimitExceeded if too many signals wait: the engine that drives the stack reads all of them."""
         count, size = signal_rows.waiting(tx, row.id)
         if size + count * limits.SIGNAL > limits.MOST_SIGNALS:
@@ -147,7 +147,7 @@ class Signals:
                 % {'count': count, 'name': row.name})
 
     @staticmethod
-    def _lock_of(tx: Connection, row: stacks.Stack) -> exception.StackLocked | None:
+    def _lock_of(tx: Connection, row: stacks.StoredStack) -> exception.StackLocked | None:
         try:
             guarding.check_lock(tx, row)
         except exception.StackLocked as error:

@@ -19,7 +19,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, rollback
-from heatlite.engine.reconcile.facade import Stack as Facade
+from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stored_stacks import check_idle
@@ -34,7 +34,7 @@ MOST_NAMED = 20                         # resources that a refusal names
 
 class Snapshots:
     def __init__(self, runtime: Runtime, database: Database, actions: StackActions,
-                 read: Callable[[str], Facade | None], limit: int) -> None:
+                 read: Callable[[str], Stack | None], limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
@@ -47,7 +47,7 @@ class Snapshots:
         snapshot_id = self._runtime.uuid()
         made: list[snapshots.Snapshot] = []
 
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_idle(row)
             if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
                 raise exception.RequestLimitExceeded(
@@ -64,7 +64,7 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
@@ -79,9 +79,9 @@ class Snapshots:
                     'request': {'restore': found.id},
                     'parameters': shown['parameters'], 'description': shown['description']}
 
-        def target(tx: Connection, row: stacks.Stack) -> templates.Template | None:
+        def target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:
             data = self._found(tx, row, message.snapshot_id).data
-            return None if data is None or not data.get('template') else templates.Template(
+            return None if data is None or not data.get('template') else templates.StoredTemplate(
                 '', data['template'], data['environment'], Files.of(data.get('files') or {}))
 
         self._actions.check_target(context, message.stack_id, target)
@@ -110,7 +110,7 @@ class Snapshots:
         if not saved:
             return
         elsewhere = self._moved(stack_id, saved)
-        read: dict[str, Facade | None] = {}
+        read: dict[str, Stack | None] = {}
         for name, entry in saved.items():
             try:
                 at, now = elsewhere.get(name, (stack_id, name))
@@ -132,7 +132,7 @@ class Snapshots:
             return {} if row is None else {name: (holder.stack_id, holder.name) for name, holder in _moved(
                 tx, row, {'resources': saved}).items() if name in saved}
 
-    def finished(self, row: stacks.Stack, status: Status, reason: str) -> None:
+    def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None:
         """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot."""
         snapshot_id = (row.request or {}).get('snapshot')
         if snapshot_id is None:
@@ -143,7 +143,7 @@ class Snapshots:
 
         self._database.retry_until_available(store)
 
-    def _found(self, tx: Connection, row: stacks.Stack, snapshot_id: str) -> snapshots.Snapshot:
+    def _found(self, tx: Connection, row: stacks.StoredStack, snapshot_id: str) -> snapshots.Snapshot:
         found = snapshots.show(tx, snapshot_id)
         if found is None:
             raise exception.NotFound(_('Snapshot with id %(id)s not found'), id=snapshot_id)
@@ -152,7 +152,7 @@ class Snapshots:
         return found
 
 
-def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, object]) -> None:
+def _check_places(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> None:
     """Raise Conflict if a refactor has renamed or moved resources since the snapshot: a restore would delete them."""
     moved = [f'{name} -> {holder.stack_name}/{holder.name}' for name, holder in _moved(tx, row, data).items()]
     if moved:
@@ -160,7 +160,7 @@ def _check_places(tx: Connection, row: stacks.Stack, data: Mapping[str, object])
             [*moved[:MOST_NAMED], *(['...'] if len(moved) > MOST_NAMED else [])]))
 
 
-def _moved(tx: Connection, row: stacks.Stack, data: Mapping[str, object]) -> dict[str, resources.Holder]:
+def _moved(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> dict[str, resources.Holder]:
     """Return the resources of an export whose objects are those of other resources now: name -> which."""
     saved = list(_saved(row.id, data))
     now = resources.placed(tx, row.project_id, {physical_id for _stack, _name, _kind, physical_id in saved})

@@ -279,7 +279,7 @@ class Software:
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
-        def tell(tx: Connection) -> tuple[list[resources.Shown], list[tuple[resources.Shown, object]]]:
+        def tell(tx: Connection) -> tuple[list[resources.ShownResource], list[tuple[resources.ShownResource, object]]]:
             server_id = work(tx)
             rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
             return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
@@ -304,9 +304,9 @@ class Software:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[resources.Shown]) -> list[tuple[resources.Shown, object]]:
+               rows: Sequence[resources.ShownResource]) -> list[tuple[resources.ShownResource, object]]:
         """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
-        pushed: list[tuple[resources.Shown, object]] = []
+        pushed: list[tuple[resources.ShownResource, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
         deployments = [shown_config(each)

@@ -10,7 +10,7 @@ from heatlite.common import exception
 from heatlite.common.documents import mapping
 from heatlite.common.limits import Limits
 from heatlite.db import codec
-from heatlite.db.templates import Template as StoredTemplate
+from heatlite.db.templates import StoredTemplate
 from heatlite.language import definition as definitions
 from heatlite.language import merging
 from heatlite.language import parameters as parameter_definitions

@@ -20,7 +20,7 @@ from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import events, exports, planned, rollback
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.planned import Reference
+from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
@@ -35,7 +35,7 @@ from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
-Renew = Callable[[RequestContext, stacks.Stack, StackDefinition, datetime], Credentials | None]
+Renew = Callable[[RequestContext, stacks.StoredStack, StackDefinition, datetime], Credentials | None]
 PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
 
 
@@ -58,7 +58,7 @@ class StackActions:
         `plan`: the plan that the request applies."""
         renew = self.renewal(context, message.stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
             renew(tx, row)
@@ -67,11 +67,11 @@ class StackActions:
         self.begin(message.stack_id, Action.DELETE, store, context,
                    plan=plan.reference if plan is not None else None)
 
-    def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.Stack], None]:
+    def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.StoredStack], None]:
         """Make what a delete needs to act, and return a function that stores it with the request."""
         renewed = self._renewed(context, stack_id)
 
-        def store(tx: Connection, row: stacks.Stack) -> None:
+        def store(tx: Connection, row: stacks.StoredStack) -> None:
             if renewed is not None and row.credentials_id == renewed.id:
                 credentials.keep(tx, renewed)
         return store
@@ -96,7 +96,7 @@ class StackActions:
             return None
 
     @staticmethod
-    def _acts_by_token(tx: Connection, row: stacks.Stack, context: RequestContext) -> bool:
+    def _acts_by_token(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> bool:
         """Whether the stack is the caller's and needs the token of the request."""
         if not context.auth_token or row.owner_id is not None or row.acts_by_token is False:
             return False
@@ -106,7 +106,7 @@ class StackActions:
         return stored is not None and stored.trust_id is not None and (
             stored.user_id, stored.project_id) == (context.user_id, context.project_id)
 
-    def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.Stack, Previewed]:
+    def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, Previewed]:
         """Return the present row, and what a delete would do."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, stack_id, context)
@@ -133,7 +133,7 @@ class StackActions:
             self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
                               if row.previous_template_id is not None else None)
 
-        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, by)
             owner = self._acceptance.claim(tx, message.stack_id, context)
             row = self._stored.current(tx, message.stack_id, context)
@@ -162,15 +162,15 @@ class StackActions:
 
         self._acceptance.commit(accept)
 
-    def as_shown(self, stored: templates.Template, row: stacks.Stack) -> stacks.Described:
+    def as_shown(self, stored: templates.StoredTemplate, row: stacks.StoredStack) -> stacks.TemplateColumns:
         """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
         definition = self._stored.definition(row, stored)
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
     def begin(self, stack_id: str, action: Action,
-              store: Callable[[Connection, stacks.Stack], stacks.Requested] = lambda tx, row: {},
+              store: Callable[[Connection, stacks.StoredStack], stacks.Requested] = lambda tx, row: {},
               context: RequestContext | None = None, asked_by: RequestContext | None = None,
-              plan: Reference | None = None, by: LeasedStack | None = None) -> stacks.Stack:
+              plan: PlanReference | None = None, by: LeasedStack | None = None) -> stacks.StoredStack:
         """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
         it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
 
@@ -184,7 +184,7 @@ class StackActions:
         if context is not None and action is Action.DELETE:
             self._check_protected(stack_id, context)
 
-        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, by)
             owner = self._acceptance.claim(tx, stack_id, context)
             row = self._stored.current(tx, stack_id, context or asked_by)
@@ -227,7 +227,7 @@ class StackActions:
         found.check_delete()
 
     def check_target(self, context: RequestContext, stack_id: str,
-                     target: Callable[[Connection, stacks.Stack], templates.Template | None]) -> None:
+                     target: Callable[[Connection, stacks.StoredStack], templates.StoredTemplate | None]) -> None:
         """Raise StackProtected if protections deny what would lead a stack to another definition. `target`: reads it;
         None: there is nothing to be checked. A preview, if the stack has protections; what cannot be previewed is
         refused when it comes to it."""
@@ -254,9 +254,9 @@ class Unneeded(Exception):
     """The stack is in the requested state already."""
 
 
-def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.Stack], stacks.Requested]:
+def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.StoredStack], stacks.Requested]:
     """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
-    def check(tx: Connection, row: stacks.Stack) -> stacks.Requested:
+    def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
         if row.action == Action.DELETE:

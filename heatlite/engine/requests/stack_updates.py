@@ -29,7 +29,7 @@ from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identity
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
 from heatlite.engine.requests.unchanged import UnchangedUpdates
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
 from heatlite.planning import text
 from heatlite.planning.states import Action
@@ -37,7 +37,7 @@ from heatlite.rpc import messages
 
 
 class StackUpdates:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
                  recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions) -> None:
         self._runtime = runtime
@@ -68,7 +68,7 @@ class StackUpdates:
         renewed = self.renewed_authority(context, replace(row, acts_by_token=acts_by_token), definition,
                                          self._runtime.now())
 
-        def requested(tx: Connection, current: stacks.Stack,
+        def requested(tx: Connection, current: stacks.StoredStack,
                       renewed: credentials.Credentials | None = renewed) -> stacks.Requested:
             """Check the request again, store what belongs to it, and return the columns that it changes."""
             context.check_in_time(self._runtime.now())
@@ -106,7 +106,7 @@ class StackUpdates:
         if checked:                                 # what is not known before the update is refused when it comes to it
             guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
-        def accept(tx: Connection) -> tuple[StackOwner, stacks.Stack]:
+        def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
             columns, now = requested(tx, current), self._runtime.now()
@@ -139,7 +139,7 @@ class StackUpdates:
         return presenters.changes(found, show_nested=message.show_nested)
 
     def foresee(self, context: RequestContext, message: messages.UpdateStack,
-                with_causes: bool = True) -> tuple[stacks.Stack, Previewed]:
+                with_causes: bool = True) -> tuple[stacks.StoredStack, Previewed]:
         """Return the present row, and what an update would do. Raises what it would be refused with.
 
         `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
@@ -163,7 +163,7 @@ class StackUpdates:
         return replace(message, template=stored.document, environment=stored.environment, files=stored.files,
                        tags=tuple(row.tags or ()) if message.tags is None else message.tags)
 
-    def _checked(self, context: RequestContext, row: stacks.Stack, stored: templates.Template,
+    def _checked(self, context: RequestContext, row: stacks.StoredStack, stored: templates.StoredTemplate,
                  definition: StackDefinition) -> StackDefinition:
         """Check a new definition of a stack, and return the present one."""
         self._quotas.check_size(definition)
@@ -175,7 +175,7 @@ class StackUpdates:
         self._quotas.check_sizes(definition, context)
         return before
 
-    def redefine(self, row: stacks.Stack, stored: templates.Template,
+    def redefine(self, row: stacks.StoredStack, stored: templates.StoredTemplate,
                  message: messages.UpdateStack, is_planned: bool = False) -> StackDefinition:
         """Build the definition that an update brings, without checks. `is_planned`: see `sources.define`."""
         if message.existing:
@@ -185,7 +185,7 @@ class StackUpdates:
         return sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits, is_planned)
 
-    def renewed_authority(self, context: RequestContext, row: stacks.Stack, definition: StackDefinition,
+    def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                           now: datetime) -> credentials.Credentials | None:
         """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None.
 

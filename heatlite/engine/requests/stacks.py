@@ -24,7 +24,7 @@ from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
@@ -34,7 +34,7 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 
 class Stacks:
-    def __init__(self, runtime: Runtime, database: Database, registry: Registry, acceptance: Acceptance,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  quotas: QuotaChecks, limits: Limits, foresight: Foresight, known: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
@@ -89,7 +89,7 @@ class Stacks:
         return validation.described(definition, self._registry, context, message)
 
     def _checked(self, context: RequestContext, message: messages.CreateStack, now: datetime, *,
-                 is_planned: bool = False) -> tuple[stacks.Stack, StackDefinition]:
+                 is_planned: bool = False) -> tuple[stacks.StoredStack, StackDefinition]:
         """Return the row and the definition of a new stack, after all checks of its request."""
         if message.adopt is not None and not self._quotas.quotas.stack_adopt:
             raise exception.NotSupported(feature='Stack Adopt')
@@ -106,9 +106,9 @@ class Stacks:
         return self.new_row(context, message, definition, stack_id, action, now), definition
 
     def new_row(self, context: RequestContext, message: messages.CreateStack, definition: StackDefinition,
-                stack_id: str, action: Action, now: datetime) -> stacks.Stack:
+                stack_id: str, action: Action, now: datetime) -> stacks.StoredStack:
         """Return the row of a new stack whose create begins."""
-        return stacks.Stack(
+        return stacks.StoredStack(
             id=stack_id, name=message.stack_name, project_id=definition.identity.project_id, username=context.username,
             owner_id=None, root_id=stack_id, parent_resource=None, depth=0, action=action,
             status=Status.IN_PROGRESS, reason=text.started(action), description=str(definition.description),
@@ -139,5 +139,5 @@ def check_name(name: str) -> None:
             'and must be 255 characters or less.') % name)
 
 
-def identity(row: stacks.Stack) -> HeatIdentifier:
+def identity(row: stacks.StoredStack) -> HeatIdentifier:
     return HeatIdentifier(row.project_id, row.name, row.id)

@@ -11,18 +11,18 @@ from heatlite.db import resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading
 from heatlite.engine.requests import validation
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, Status
 
 
 class StoredStacks:
-    def __init__(self, database: Database, registry: Registry) -> None:
+    def __init__(self, database: Database, registry: TypeRegistry) -> None:
         self._database = database
         self._registry = registry
 
     def found(self, tx: Connection, stack_id: str, caller: RequestContext | None,
-              for_update: bool = False) -> stacks.Stack:
+              for_update: bool = False) -> stacks.StoredStack:
         """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
 
         The API has looked the stack up within the caller's project, but an id may also come from a template.
@@ -32,17 +32,17 @@ class StoredStacks:
             raise exception.EntityNotFound(entity='Stack', name=stack_id)
         return row
 
-    def current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.Stack:
+    def current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.StoredStack:
         """As `found`, and lock the row until the end of the transaction."""
         return self.found(tx, stack_id, caller, for_update=True)
 
     def with_template(self, tx: Connection, stack_id: str,
-                      caller: RequestContext) -> tuple[stacks.Stack, templates.Template]:
+                      caller: RequestContext) -> tuple[stacks.StoredStack, templates.StoredTemplate]:
         """Return the stack, and its template with a document that is decoded when it is first read."""
         row = self.found(tx, stack_id, caller)
         return row, templates.undecoded(tx, row.template_id)
 
-    def definition(self, row: stacks.Stack, stored: templates.Template) -> StackDefinition:
+    def definition(self, row: stacks.StoredStack, stored: templates.StoredTemplate) -> StackDefinition:
         """Build the definition of a stack from a stored template of it."""
         return loading.definition(stored, row, self._registry.operator)
 
@@ -53,13 +53,13 @@ class StoredStacks:
         validation.check_rights(names, self._registry, context)
 
 
-def check_idle(row: stacks.Stack) -> None:
+def check_idle(row: stacks.StoredStack) -> None:
     """Raise ActionInProgress for a stack whose action has not ended."""
     if row.status == Status.IN_PROGRESS:
         raise exception.ActionInProgress(stack_name=row.name, action=row.action)
 
 
-def check_updatable(row: stacks.Stack) -> None:
+def check_updatable(row: stacks.StoredStack) -> None:
     """Raise NotSupported for a stack that is suspended or being deleted."""
     if row.action == Action.SUSPEND:
         raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))

@@ -41,7 +41,7 @@ class UnchangedUpdates:
         self._most_events = most_events
         self._notify = notify
 
-    def settled(self, row: stacks.Stack, definition: StackDefinition, content: Content) -> str | None:
+    def settled(self, row: stacks.StoredStack, definition: StackDefinition, content: Content) -> str | None:
         """Return the digest of the influences on a stack that an update with this definition would not change; else
         None. At most two statements."""
         if self._is_off or row.owner_id is not None or row.status != Status.COMPLETE:
@@ -53,7 +53,7 @@ class UnchangedUpdates:
         with self._database.reader() as tx:
             return digest if digest is not None and self._is_settled(tx, row, digest) else None
 
-    def as_applied(self, row: stacks.Stack, before: StackDefinition, definition: StackDefinition) -> SharedText:
+    def as_applied(self, row: stacks.StoredStack, before: StackDefinition, definition: StackDefinition) -> SharedText:
         """Return which resources an update with `definition` need not compare: they are defined as in `before`, which
         was applied. It holds while the stack has the generation of `row`. One statement."""
         with self._database.reader() as tx:
@@ -61,14 +61,15 @@ class UnchangedUpdates:
                 return NOTHING_SHARED
         return definition.shared_with(before)
 
-    def accept(self, row: stacks.Stack, digest: str, requested: Callable[[Connection, stacks.Stack], stacks.Requested],
-               ) -> stacks.Stack | None:
+    def accept(self, row: stacks.StoredStack, digest: str,
+               requested: Callable[[Connection, stacks.StoredStack], stacks.Requested],
+               ) -> stacks.StoredStack | None:
         """Accept and end an update of a stack; None if something has happened to it meanwhile, then nothing is stored.
 
         `digest`: from `settled`, for the same row; `requested(tx, row)`: checks the request, and returns the columns
         that it changes; it may store more.
         """
-        def end(tx: Connection) -> tuple[stacks.Stack, stacks.Stack] | None:
+        def end(tx: Connection) -> tuple[stacks.StoredStack, stacks.StoredStack] | None:
             if not leases.is_idle(tx, row.id):
                 return None
             current = stacks.get(tx, row.id, for_update=True)
@@ -100,5 +101,5 @@ class UnchangedUpdates:
         return ended
 
     @staticmethod
-    def _is_settled(tx: Connection, row: stacks.Stack, digest: str) -> bool:
+    def _is_settled(tx: Connection, row: stacks.StoredStack, digest: str) -> bool:
         return stacks.settled_below(tx, row.id, -1).get(row.id) == digest

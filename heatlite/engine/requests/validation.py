@@ -11,14 +11,14 @@ from heatlite.engine.clients import constraint_cache
 from heatlite.engine.durability import fence
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
-from heatlite.engine.types.draft import Draft
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.draft import DraftStack
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import describe, lint, plain
 from heatlite.language.definition import StackDefinition
 from heatlite.rpc import messages
 
 
-def check_child(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:
+def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
     """As `check_request`, for a nested stack that is about to be created or updated.
 
     Stacks inside it were checked with the request for the whole tree, and will be again before they are created.
@@ -27,7 +27,7 @@ def check_child(definition: StackDefinition, registry: Registry, context: Reques
         lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
 
 
-def check_request(definition: StackDefinition, registry: Registry, context: RequestContext, *,
+def check_request(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, *,
                   updating: bool = False, same: frozenset[str] = frozenset()) -> None:
     """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
     caller may not use a type, also in nested stacks.
@@ -59,7 +59,7 @@ def _right(definition: StackDefinition, catalog: Catalog, same: frozenset[str]) 
     return frozenset() if catalog.forbidden is not None else found
 
 
-def check_moved(definition: StackDefinition, registry: Registry, context: RequestContext) -> None:
+def check_moved(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
     """As `check_request`, for a definition whose values are those of resources that exist: asks no service. Raises the
     first error, and Forbidden."""
     with without_hidden_values(definition):
@@ -89,7 +89,7 @@ def without_hidden_values(definition: StackDefinition) -> Iterator[None]:
         raise
 
 
-def check_sizes(definition: StackDefinition, registry: Registry, context: RequestContext, quota: int,
+def check_sizes(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, quota: int,
                 most: int) -> None:
     """Check the resources of a stack, with the members of groups whose size is known, against the limits.
 
@@ -110,7 +110,7 @@ def check_sizes(definition: StackDefinition, registry: Registry, context: Reques
     tree_size.check(total, quota)
 
 
-def check_rights(type_names: Iterable[str], registry: Registry, context: RequestContext) -> None:
+def check_rights(type_names: Iterable[str], registry: TypeRegistry, context: RequestContext) -> None:
     """Raise Forbidden unless the caller may use all these types of an existing stack."""
     for name in type_names:
         if not registry.allows(context, name):
@@ -128,13 +128,14 @@ def check_immutable(old: StackDefinition, new: StackDefinition) -> None:
         raise exception.ImmutableParameterModified(*changed)
 
 
-def checker(definition: StackDefinition, registry: Registry, context: RequestContext) -> tuple[lint.Checker, Catalog]:
+def checker(definition: StackDefinition, registry: TypeRegistry,
+            context: RequestContext) -> tuple[lint.Checker, Catalog]:
     """Return a new checker of the definition, and the catalog of types that it uses."""
     types = _catalog(definition, registry, context)
     return lint.Checker(definition, types, values=False, look_inside=False), types
 
 
-def described(definition: StackDefinition, registry: Registry, context: RequestContext,
+def described(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
               message: messages.ValidateTemplate) -> dict[str, object]:
     """Return the answer of POST /validate. Parameter values may be missing and are not checked.
 
@@ -145,6 +146,6 @@ def described(definition: StackDefinition, registry: Registry, context: RequestC
                                       ignored=frozenset(message.ignore_errors))
 
 
-def _catalog(definition: StackDefinition, registry: Registry, context: RequestContext) -> Catalog:
-    draft = Draft(definition, context, registry)
+def _catalog(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> Catalog:
+    draft = DraftStack(definition, context, registry)
     return Catalog(registry, context, draft.make)

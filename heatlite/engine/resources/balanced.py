@@ -20,7 +20,7 @@ POSTPONED = 'postponed'                 # key of a cookie: the update that waits
 
 
 @runtime_checkable
-class LoadBalancer(Protocol):
+class MemberBalancer(Protocol):
     def serve(self, group: str, instances: Sequence[str]) -> bool: ...
 
 
@@ -31,7 +31,7 @@ class BalancedGroup(scaled.ScaledGroup):
 
     LOAD_BALANCER_NAMES = 'LoadBalancerNames'
 
-    def _load_balancers(self) -> list[LoadBalancer]:
+    def _load_balancers(self) -> list[MemberBalancer]:
         """Raises Error for a name that is no load balancer of this stack."""
         found = []
         names = self.properties[self.LOAD_BALANCER_NAMES] if self.LOAD_BALANCER_NAMES in self.properties_schema else ()
@@ -93,7 +93,7 @@ class BalancedGroup(scaled.ScaledGroup):
             cookie.update(begun)
 
 
-def _balancer(other: object, name: str) -> LoadBalancer:
-    if not isinstance(other, LoadBalancer):
+def _balancer(other: object, name: str) -> MemberBalancer:
+    if not isinstance(other, MemberBalancer):
         raise exception.Error(_("Unsupported resource '%s' in LoadBalancerNames") % name)
     return other

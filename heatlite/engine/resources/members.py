@@ -25,7 +25,7 @@ VERSION = ('heat_template_version', '2015-04-30')
 Member = Mapping[str, object]              # as the template has it
 
 
-class Group(StackResource):
+class MemberGroup(StackResource):
     """A nested stack of members. Attributes: MAPPED gives {member: value}, LISTED a list, of what the path names."""
 
     MAPPED: tuple[str, ...] = ()
@@ -116,7 +116,7 @@ class Group(StackResource):
             return references[member]
         return grouputils.get_nested_attrs(self, key, self.members_by_age, *path)
 
-    def _members_in_order(self) -> list[grouputils.Member]:
+    def _members_in_order(self) -> list[grouputils.GroupMember]:
         return grouputils.get_members(self)
 
     def _references(self) -> dict[str, object]:

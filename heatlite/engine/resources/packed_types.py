@@ -17,7 +17,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import packed
 from heatlite.language import custom_constraints
-from heatlite.language.definition import ResourceDefinition
+from heatlite.language.definition import DefinedResource
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, Nested, OwnCheck, TypeFacts
 from heatlite.language.registry import Registry
@@ -121,7 +121,7 @@ def _rules(packed_rules: Iterable[packed.RuleFacts]) -> Callable[..., list[Trans
     return (lambda resource, given: rules) if rules else None
 
 
-def check_random_string(resource: ResourceDefinition, values: Values) -> Iterator[exception.HeatException]:
+def check_random_string(resource: DefinedResource, values: Values) -> Iterator[exception.HeatException]:
     parts = [*(values.get('character_classes') or ()), *(values.get('character_sequences') or ())]
     smallest = [part.get('min') for part in parts]
     length = values.get('length')
@@ -132,7 +132,7 @@ def check_random_string(resource: ResourceDefinition, values: Values) -> Iterato
             'Length property cannot be smaller than combined character class and character sequence minimums'))
 
 
-def check_value(resource: ResourceDefinition, values: Mapping[str, object]) -> Iterator[exception.HeatException]:
+def check_value(resource: DefinedResource, values: Mapping[str, object]) -> Iterator[exception.HeatException]:
     wanted = VALUE_TYPES.get(str(values.get('type')))
     if wanted is None or 'value' in resource.referring:
         return
@@ -141,7 +141,7 @@ def check_value(resource: ResourceDefinition, values: Mapping[str, object]) -> I
     yield from errors
 
 
-def group_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
+def group_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
     """A ResourceGroup's members, of which the first stands for all."""
     snippet, variable = values.get('resource_def'), values.get('index_var') or '%index%'
     if not isinstance(snippet, Mapping):
@@ -153,7 +153,7 @@ def group_members(resource: ResourceDefinition, values: Mapping[str, object]) ->
     return _members({'0': member}, resource)
 
 
-def chain_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
+def chain_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
     """A ResourceChain's members, each after the one before it."""
     types = values.get('resources')
     if not isinstance(types, list):
@@ -167,7 +167,7 @@ def chain_members(resource: ResourceDefinition, values: Mapping[str, object]) ->
     return _members(members, resource)
 
 
-def scaled_members(resource: ResourceDefinition, values: Mapping[str, object]) -> dict[str, object] | None:
+def scaled_members(resource: DefinedResource, values: Mapping[str, object]) -> dict[str, object] | None:
     """An AutoScalingGroup's members, of which one stands for all."""
     snippet = values.get('resource')
     if not isinstance(snippet, Mapping):
@@ -179,7 +179,7 @@ OF_GROUPS = frozenset({'refs', 'refs_map', 'removed_rsrc_list', 'current_size', 
 OF_MEMBERS = frozenset({'attributes', 'outputs', 'outputs_list'})
 
 
-def _members(members: dict[str, object], resource: ResourceDefinition) -> dict[str, object]:
+def _members(members: dict[str, object], resource: DefinedResource) -> dict[str, object]:
     """The template of the members, with an output for each of their attributes that somebody asks for."""
     asked: set[tuple[object, ...]] = set()
     with contextlib.suppress(exception.HeatException):      # what is wrong elsewhere is said elsewhere

@@ -40,7 +40,7 @@ class Adjustment(TypedDict):
     asked_by: Signalled | None
 
 
-class ScaledGroup(members.Group):
+class ScaledGroup(members.MemberGroup):
     """Subclasses say what a member is, how many there shall be, and how definitions are rolled out."""
 
     members_by_age = True

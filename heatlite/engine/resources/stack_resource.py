@@ -35,10 +35,10 @@ class Cookie(TypedDict):
     generation: int
     action: str
     until: NotRequired[str]                 # of groups: the end of the pause before the next batch
-    wanted: NotRequired[Wanted]             # of groups: what the batches lead to
+    wanted: NotRequired[WantedGroup]             # of groups: what the batches lead to
 
 
-class Wanted(TypedDict):
+class WantedGroup(TypedDict):
     """The definition of a group as stored, and the properties of it."""
 
     definition: dict[str, object]
@@ -71,7 +71,7 @@ class NestedRow(Protocol):
     def outputs(self) -> Sequence[NestedOutput] | None: ...
 
 
-class NestedStack(OwnStack, Protocol):
+class NestedView(OwnStack, Protocol):
     """A nested stack, for reading."""
 
     def output_value(self, name: str) -> object: ...
@@ -89,7 +89,7 @@ class StackResource(resource.Resource):
         super().__init__(name, definition, stack)
         self._row_is_read = False
         self._nested_row: NestedRow | None = None
-        self._nested: NestedStack | None = None
+        self._nested: NestedView | None = None
 
     # --- for types to answer ------------------------------------------------------------------------------
 
@@ -314,7 +314,7 @@ class StackResource(resource.Resource):
         nesting = getattr(self.stack, 'nesting', None)
         return nesting.members(self) if nesting is not None else []
 
-    def nested(self) -> NestedStack | None:
+    def nested(self) -> NestedView | None:
         """The nested stack as types see stacks, for reading; None when there is none."""
         if self._nested is None and self.resource_id is not None:
             nesting = getattr(self.stack, 'nesting', None)

@@ -12,7 +12,7 @@ from typing import Required, TypedDict, TypeVar
 from heatlite.engine.resource import Resource
 
 
-class Step(TypedDict, total=False):
+class StoredStep(TypedDict, total=False):
     """What all steps have; those of a table have more."""
 
     do: Required[str]
@@ -21,7 +21,7 @@ class Step(TypedDict, total=False):
 
 
 Kind = TypeVar('Kind', bound=Resource)
-S = TypeVar('S', bound=Step)
+S = TypeVar('S', bound=StoredStep)
 Table = Mapping[str, tuple[Callable[[Kind, S], object], Callable[[Kind, S], bool]]]
 """name -> (its request; it is sent again when it answers False, whether it is done)"""
 

@@ -13,7 +13,7 @@ from heatlite.engine.resources import stack_resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.language import nested
 from heatlite.language import template as templates
-from heatlite.language.registry import Found
+from heatlite.language.registry import FoundType
 from heatlite.language.schema import Schema
 from heatlite.language.template import Template
 
@@ -29,7 +29,7 @@ class TemplateResource(stack_resource.StackResource):
         """Raises StackValidationFailed when it cannot be read."""
         return self._child_of(self._found())
 
-    def _child_of(self, found: Found) -> Template:
+    def _child_of(self, found: FoundType) -> Template:
         name = str(found.target)
         among = nested.template_among(name, self.stack.defn.files, UNLIMITED)
         if among is not None:
@@ -37,10 +37,10 @@ class TemplateResource(stack_resource.StackResource):
         text = self._fetched(name, found.is_user or not found.path)
         return text if isinstance(text, Template) else parsed(text, name)
 
-    def _found(self) -> Found:
+    def _found(self) -> FoundType:
         """What its type stands for: in the environment it was applied with, not in that of a later request."""
         environment = self.type_environment if self.type_environment is not None else self.stack.env
-        found: Found = environment.find(self.type(), self.name)
+        found: FoundType = environment.find(self.type(), self.name)
         return found
 
     def compare(self, after: ResourceDefinition) -> Comparison:

@@ -16,7 +16,7 @@ BUSY_CREATING = ('creating', 'restoring-backup', 'downloading')
 BACKUP, DELETED = 'backup', 'deleted'
 
 
-class Deletion(TypedDict, total=False):
+class VolumeDeletion(TypedDict, total=False):
     """`backup`: the id of the one that is made before, or None; `saved`: it is there."""
 
     backup: Required[str | None]
@@ -133,17 +133,17 @@ class BaseVolume(resource.Resource):
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> Deletion:
+    def handle_delete(self) -> VolumeDeletion:
         return {'backup': None}
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> Deletion:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> VolumeDeletion:
         """With a backup first, unless there is nothing worth one."""
         if state not in ((self.CREATE, self.FAILED), (self.UPDATE, self.FAILED)) and self.resource_id:
             made = self.client().backups.create(self.resource_id)
             return {'backup': made.id}
         return {'backup': None}
 
-    def check_delete_complete(self, progress: Deletion) -> bool:
+    def check_delete_complete(self, progress: VolumeDeletion) -> bool:
         if self.resource_id is None:
             return True
         if progress['backup'] is not None and not progress.get('saved'):

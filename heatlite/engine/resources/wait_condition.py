@@ -70,7 +70,7 @@ class WaitConditionFailure(exception.Error):
         super().__init__(handle.get_status_reason(handle.STATUS_FAILURE))
 
 
-class Counting(Protocol):
+class CountedCondition(Protocol):
     """A wait condition, as far as its error looks at it. `COUNT`: the property with the number of signals."""
 
     COUNT: str
@@ -80,7 +80,7 @@ class Counting(Protocol):
 
 
 class WaitConditionTimeout(exception.Error):
-    def __init__(self, wait_condition: Counting, handle: BaseWaitConditionHandle) -> None:
+    def __init__(self, wait_condition: CountedCondition, handle: BaseWaitConditionHandle) -> None:
         reasons = handle.get_status_reason(handle.STATUS_SUCCESS)
         wanted = wait_condition.properties[wait_condition.COUNT]
         text = _('%(got)d of %(wanted)d received') % {'got': len(handle.get_status()), 'wanted': wanted}

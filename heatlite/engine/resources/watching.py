@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.unknown import UNKNOWN
-from heatlite.planning.alarms import ACTIONS, MOST_NAME, Metric, Rule
+from heatlite.planning.alarms import ACTIONS, MOST_NAME, AlarmRule, Metric
 
 GROUP = 'AutoScalingGroupName'          # a dimension
 NAMESPACE = 'system/linux'              # of an alarm that names none: that of heat-cfntools
@@ -27,7 +27,7 @@ def alarm_name(stack_name: str, name: str) -> str:
     return f'{found[:MOST_NAME - len(digest) - 1]}-{digest}'
 
 
-class Alarm(resource.Resource):
+class WatchedAlarm(resource.Resource):
     """A rule that this service evaluates for a metric.
 
     The name is also the reference. It is known before the alarm exists, and no other resource waits for an alarm: so
@@ -56,10 +56,10 @@ class Alarm(resource.Resource):
                 raise exception.StackValidationFailed(message=str(error)) from None
         return found
 
-    def _rule(self) -> Rule:
+    def _rule(self) -> AlarmRule:
         """Raises ValueError, HTTPBadRequest."""
         given = self.properties
-        rule = Rule(
+        rule = AlarmRule(
             metric=Metric.of(given[self.NAMESPACE] or NAMESPACE, given[self.METRIC_NAME],
                              _pairs(given[self.DIMENSIONS])),
             statistic=given[self.STATISTIC], period=_whole(self.PERIOD, given[self.PERIOD]),
@@ -73,7 +73,7 @@ class Alarm(resource.Resource):
         rule.check()
         return rule
 
-    def as_type(self, rule: Rule) -> Rule:
+    def as_type(self, rule: AlarmRule) -> AlarmRule:
         """For subclasses: the rule as their type has it."""
         return rule
 

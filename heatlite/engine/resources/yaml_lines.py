@@ -23,7 +23,7 @@ class YamlError(Exception):
 
 
 @dataclass(frozen=True)
-class Source:
+class YamlSource:
     """The plain values of a text. `values` is None for an empty text."""
 
     values: Any
@@ -36,7 +36,7 @@ class Source:
         return self.lines.get(path, 1)
 
 
-def read(text: str) -> Source:
+def read(text: str) -> YamlSource:
     """Raises YamlError."""
     try:
         node = yaml.compose(text, Loader=yaml.CSafeLoader)
@@ -60,4 +60,4 @@ def read(text: str) -> Source:
             return [value(item, (*path, place)) for place, item in enumerate(node.value)]
         return scalars.construct_object(node)
 
-    return Source(None if node is None else value(node, ()), lines)
+    return YamlSource(None if node is None else value(node, ()), lines)

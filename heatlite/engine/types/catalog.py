@@ -12,16 +12,16 @@ from heatlite.engine import attributes, properties, support
 from heatlite.engine.clients import constraint_cache
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import event_sink_types
-from heatlite.engine.types.registry import Registry
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import template as templates
-from heatlite.language.definition import ResourceDefinition
+from heatlite.language.definition import DefinedResource
 from heatlite.language.environment import Environment
 from heatlite.language.facts import NO_SNAPSHOTS, SNAPSHOTS, TypeFacts
 from heatlite.language.translation import TranslationRule
 
 LOG = logging.getLogger(__name__)
 
-Make = Callable[[type[Resource], ResourceDefinition], Resource]
+Make = Callable[[type[Resource], DefinedResource], Resource]
 """(class, definition of the language) -> an object of the type for queries only."""
 
 
@@ -32,7 +32,7 @@ class Catalog:
     are asked if they are available.
     """
 
-    def __init__(self, registry: Registry, context: RequestContext, make: Make) -> None:
+    def __init__(self, registry: TypeRegistry, context: RequestContext, make: Make) -> None:
         self._registry = registry
         self._context = context
         self._make = make
@@ -55,15 +55,15 @@ class Catalog:
                 self.forbidden = self.forbidden or type_name
         return self._known[key]
 
-    def asked(self, wanted: ResourceDefinition) -> Resource:
+    def asked(self, wanted: DefinedResource) -> Resource:
         """Return an object of the type for a resource that does not exist. Raises StackValidationFailed."""
         return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
 
-    def is_sizeless(self, wanted: ResourceDefinition) -> bool:
+    def is_sizeless(self, wanted: DefinedResource) -> bool:
         """Whether `size` has found that no resource of that type has members."""
         return (wanted.type, wanted.owner.environment) in self._sizeless
 
-    def size(self, wanted: ResourceDefinition) -> int:
+    def size(self, wanted: DefinedResource) -> int:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
         environment = wanted.owner.environment
         if self.is_sizeless(wanted):
@@ -116,8 +116,8 @@ class Catalog:
         )
 
     def _rules(self, kind: type[Resource]) -> Callable[
-            [ResourceDefinition, Mapping[str, object]], list[TranslationRule]]:
-        def rules(definition: ResourceDefinition, given: Mapping[str, object]) -> list[TranslationRule]:
+            [DefinedResource, Mapping[str, object]], list[TranslationRule]]:
+        def rules(definition: DefinedResource, given: Mapping[str, object]) -> list[TranslationRule]:
             asked = self._make(kind, definition)
             return asked.translation_rules(
                 properties.Properties(kind.properties_schema, given, parent_name=definition.name,
@@ -125,8 +125,8 @@ class Catalog:
         return rules
 
     def _own_check(self, kind: type[Resource]) -> Callable[
-            [ResourceDefinition, Mapping[str, object]], Iterable[exception.HeatException]]:
-        def check(definition: ResourceDefinition, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
+            [DefinedResource, Mapping[str, object]], Iterable[exception.HeatException]]:
+        def check(definition: DefinedResource, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
                 text = self._make(kind, definition).validate()
             except exception.HeatException as error:
@@ -134,8 +134,8 @@ class Catalog:
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: type[Resource]) -> Callable[[ResourceDefinition], Iterable[str]]:
-        def needs(definition: ResourceDefinition) -> Iterable[str]:
+    def _needs(self, kind: type[Resource]) -> Callable[[DefinedResource], Iterable[str]]:
+        def needs(definition: DefinedResource) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
                 self._make(kind, definition).add_dependencies(collected)

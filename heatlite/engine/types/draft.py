@@ -10,8 +10,8 @@ from oslo_config import cfg
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.resource import Resource
-from heatlite.engine.types.registry import Registry
-from heatlite.language.definition import ResourceDefinition, StackDefinition
+from heatlite.engine.types.registry import TypeRegistry
+from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, Scope
 from heatlite.language.parameters import Parameters
 from heatlite.language.unknown import is_known
@@ -20,17 +20,17 @@ S = TypeVar('S')
 T = TypeVar('T')
 
 
-class Draft:
+class DraftStack:
     """Stands for the stack while its definition is validated; offers the reading part of the facade."""
 
     convergence = True
     action, status = 'CREATE', 'IN_PROGRESS'
 
-    def __init__(self, definition: StackDefinition, context: RequestContext, registry: Registry, *,
+    def __init__(self, definition: StackDefinition, context: RequestContext, registry: TypeRegistry, *,
                  strict: bool = True) -> None:
         self.definition = self.defn = definition
         self.strict_validate = strict               # nested stacks are validated without values until their creation
-        self._nested: dict[int, Draft] = {}
+        self._nested: dict[int, DraftStack] = {}
         self.context = context
         self.name = definition.identity.name
         self.id = definition.identity.id
@@ -53,7 +53,7 @@ class Draft:
         """Return the default timeout: the user's is stored with the stack, and a draft is not stored."""
         return int(cfg.CONF.stack_action_timeout)
 
-    def make(self, kind: type[Resource], wanted: ResourceDefinition) -> Resource:
+    def make(self, kind: type[Resource], wanted: DefinedResource) -> Resource:
         """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are
         deferred."""
         if wanted.owner is not self.definition:
@@ -65,9 +65,9 @@ class Draft:
             list(wanted.depends_on), wanted.deletion_policy, _guessed(wanted.update_policy, {}), wanted.description,
             _guessed(wanted.external_id, None), requires=wanted.requires, deferred=deferred), self)
 
-    def _of(self, definition: StackDefinition) -> Draft:
+    def _of(self, definition: StackDefinition) -> DraftStack:
         if id(definition) not in self._nested:
-            self._nested[id(definition)] = Draft(definition, self.context, self._registry, strict=False)
+            self._nested[id(definition)] = DraftStack(definition, self.context, self._registry, strict=False)
         return self._nested[id(definition)]
 
     def __getitem__(self, name: str) -> Resource:
@@ -98,7 +98,7 @@ class Draft:
     itervalues, iteritems = values, items
 
     @property
-    def resources(self) -> Draft:
+    def resources(self) -> DraftStack:
         return self
 
     def has_made(self, physical_id: str, name: str) -> bool:

@@ -30,7 +30,7 @@ _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
 
 @dataclass(frozen=True)
-class Failure:
+class LoadFailure:
     """A plug-in or environment file that was left out. `types`: names that it would have defined, if known."""
 
     name: str                               # of the module, or of the environment file
@@ -44,20 +44,20 @@ class Failure:
 
 
 @dataclass
-class Found:
+class PluginDefinitions:
     """The definitions of plug-in modules, in the order of loading."""
 
     types: dict[str, object] = field(default_factory=dict)
     constraints: dict[str, Any] = field(default_factory=dict)
     environments: dict[str, dict[str, object]] = field(default_factory=dict)      # file -> sections
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[LoadFailure] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
     files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> its file
 
-    def left_out(self, failure: Failure) -> None:
+    def left_out(self, failure: LoadFailure) -> None:
         self.failures.append(failure)
 
-    def keep(self, former: Found) -> None:
+    def keep(self, former: PluginDefinitions) -> None:
         """Take over from `former` the definitions of files that are broken now."""
         broken = {failure.file for failure in self.failures}
         for mine, theirs in ((self.types, former.types), (self.constraints, former.constraints)):
@@ -66,13 +66,14 @@ class Found:
                     mine[name], self.files[name] = value, former.files[name]
 
 
-def load(directories: Iterable[str], only: str | None = None, former: Found | None = None) -> Found:
+def load(directories: Iterable[str], only: str | None = None,
+         former: PluginDefinitions | None = None) -> PluginDefinitions:
     """Load all modules below `directories`, in the given order, sorted by name in each.
 
     `only`: load only the file, or package, of that name. `former`: the result of the previous load; modules are then
     read anew, and the former definitions of broken ones stay.
     """
-    found = Found()
+    found = PluginDefinitions()
     paths = [path for path in directories if os.path.isdir(path)]
     if not paths:
         return found
@@ -113,12 +114,12 @@ def _forget() -> dict[str, ModuleType]:
     return gone
 
 
-def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> None:
+def _read_descriptions(paths: Iterable[str], found: PluginDefinitions, only: str | None) -> None:
     """Load types without code from the YAML files of the folders."""
     from heatlite.engine.resources.rest import operator_types
 
     def left_out(file: str, types: tuple[str, ...], error: str) -> None:
-        failure = Failure(os.path.basename(file), file, types, error)
+        failure = LoadFailure(os.path.basename(file), file, types, error)
         found.left_out(failure)
         LOG.error('Plug-in %s', failure)
 
@@ -129,7 +130,7 @@ def _read_descriptions(paths: Iterable[str], found: Found, only: str | None) -> 
         found.modules[os.path.basename(file)] = file
 
 
-def _walk(paths: Iterable[str], prefix: str, found: Found) -> Iterator[str]:
+def _walk(paths: Iterable[str], prefix: str, found: PluginDefinitions) -> Iterator[str]:
     """Yield names of modules, a package before its content. A folder is a package if it has an `__init__.py`."""
     seen = set()
     for path in paths:
@@ -146,15 +147,15 @@ def _is_skipped(name: str) -> bool:
     return '.tests.' in f'{name}.' or name.endswith('.setup')
 
 
-def _import(name: str, found: Found) -> ModuleType | None:
+def _import(name: str, found: PluginDefinitions) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:          # also SystemExit: a plug-in must not end the engine
         file, text = _source(name)
-        found.left_out(Failure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
-                               _reason(error, file)))
+        found.left_out(LoadFailure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
+                                   _reason(error, file)))
         return None
 
 
@@ -182,7 +183,7 @@ def _reason(error: BaseException, file: str = '') -> str:
     return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '')
 
 
-def _read(module: ModuleType, found: Found) -> None:
+def _read(module: ModuleType, found: PluginDefinitions) -> None:
     for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
         if diagnostic is None:
@@ -190,17 +191,17 @@ def _read(module: ModuleType, found: Found) -> None:
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
         else:
-            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
+            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
     for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
         if callable(getattr(kind, 'validate', None)):
             found.constraints[name] = kind
             found.files[name] = module.__file__ or ''
         else:
-            found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (),
-                                   _('the constraint %s has no method validate') % name))
+            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (),
+                                       _('the constraint %s has no method validate') % name))
 
 
-def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[str, object]:
+def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[str, object]:
     function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
     if function is None:
         return {}
@@ -214,7 +215,7 @@ def _mapping(module: ModuleType, names: Iterable[str], found: Found) -> Mapping[
             return answer or {}
         diagnostic = _('%(function)s must return a map, not %(kind)s') % {
             'function': function.__name__, 'kind': type(answer).__name__}
-    found.left_out(Failure(_shown(module.__name__), module.__file__ or '', (), diagnostic))
+    found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), diagnostic))
     return {}
 
 
@@ -244,7 +245,7 @@ def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]
     return ''
 
 
-def environments(directory: str, found: Found, former: Found | None = None) -> None:
+def environments(directory: str, found: PluginDefinitions, former: PluginDefinitions | None = None) -> None:
     """Add the operator's environment files, sorted by name. A broken one is logged; its former content stays."""
     try:
         names = sorted(os.listdir(directory))
@@ -258,7 +259,7 @@ def environments(directory: str, found: Found, former: Found | None = None) -> N
         if diagnostic is None:
             found.environments[file] = sections
             continue
-        found.left_out(Failure(name, file, (), diagnostic))
+        found.left_out(LoadFailure(name, file, (), diagnostic))
         LOG.error('Environment %s', found.failures[-1])
         if former is not None and file in former.environments:
             found.environments[file] = former.environments[file]

@@ -64,7 +64,7 @@ class LazyClass:
         return self._loaded
 
 
-class Registry:
+class TypeRegistry:
     """The operator's resource types and constraints, one registry for a process. Plug-ins may be reloaded at any time:
     code that uses types for some time must use a `frozen()` copy.
 
@@ -79,8 +79,8 @@ class Registry:
         self._policy: policy.Policy | None = None
         self._classes: dict[object, type[Resource]] = {}      # class -> the same with the values of the options
         self._levels: weakref.WeakKeyDictionary[object, language_registry.Registry] = weakref.WeakKeyDictionary()
-        self.failures: list[plugin_loading.Failure] = []
-        self.plugins = plugin_loading.Found()
+        self.failures: list[plugin_loading.LoadFailure] = []
+        self.plugins = plugin_loading.PluginDefinitions()
 
     # --- filling ------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ class Registry:
         self._classes = {}                      # those of the former plug-ins may go
         self.plugins, self.failures = fresh.plugins, fresh.failures
 
-    def _take_plugins(self, former: plugin_loading.Found | None) -> None:
+    def _take_plugins(self, former: plugin_loading.PluginDefinitions | None) -> None:
         conf = self._conf or cfg.CONF
         found = plugin_loading.load(conf.plugin_dirs, former=former)
         for name, value in found.types.items():
@@ -146,7 +146,7 @@ class Registry:
             self.load_environment(sections)
         self.plugins, self.failures = found, found.failures
 
-    def frozen(self) -> Registry:
+    def frozen(self) -> TypeRegistry:
         """Return a copy that later loading does not change."""
         _ = self.operator                       # made once for all copies: environments compare it by identity
         return copy.copy(self)
@@ -179,7 +179,7 @@ class Registry:
             known = self._levels[environment] = language_registry.Registry(entries, self.operator)
         return known
 
-    def _class_of(self, found: language_registry.Found) -> type[Resource]:
+    def _class_of(self, found: language_registry.FoundType) -> type[Resource]:
         if found.is_template:
             return template_class(found)
         kind = found.target.load() if isinstance(found.target, LazyClass) else found.target
@@ -215,7 +215,7 @@ class Registry:
         """Yield (name, class) of every type that is a class, in the order of registration, without mapped names."""
         for name, value in list(self._entries.items()):
             if not isinstance(value, str | Mapping) and not name.endswith('*'):
-                yield name, self._class_of(language_registry.Found(value))
+                yield name, self._class_of(language_registry.FoundType(value))
 
     # --- requests about types: (context, message) -> answer --------------------------------------------------
     # Source: docs/spec/rest.rst, "Resource types".
@@ -309,7 +309,7 @@ def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | Non
     return None
 
 
-def template_class(found: language_registry.Found) -> type[Resource]:
+def template_class(found: language_registry.FoundType) -> type[Resource]:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource
@@ -317,18 +317,18 @@ def template_class(found: language_registry.Found) -> type[Resource]:
 
 # --- the registry of this process ----------------------------------------------------------------------------
 
-_current: Registry | None = None
+_current: TypeRegistry | None = None
 
 
-def create(conf: cfg.ConfigOpts | None = None) -> Registry:
+def create(conf: cfg.ConfigOpts | None = None) -> TypeRegistry:
     """Make a registry with the built-in types, and use it as the registry of this process."""
     found = _built_in(conf)
     use(found)
     return found
 
 
-def _built_in(conf: cfg.ConfigOpts | None) -> Registry:
-    found = Registry(conf)
+def _built_in(conf: cfg.ConfigOpts | None) -> TypeRegistry:
+    found = TypeRegistry(conf)
     modules = packed.modules()
     for name in packed.names():
         found.register(name, LazyClass(name, modules.get(name, DESCRIBED)))
@@ -338,12 +338,12 @@ def _built_in(conf: cfg.ConfigOpts | None) -> Registry:
     return found
 
 
-def current() -> Registry:
+def current() -> TypeRegistry:
     """Return the registry of this process, for code that gets none as an argument: plug-ins, constraints."""
     return _current if _current is not None else create()
 
 
-def use(registry: Registry | None) -> None:
+def use(registry: TypeRegistry | None) -> None:
     global _current
     _current = registry
 

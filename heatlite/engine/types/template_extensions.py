@@ -27,7 +27,7 @@ LOG = log.getLogger(__name__)
 T = TypeVar('T')
 
 
-class Refused(Exception):
+class ExtensionRefused(Exception):
     """An extension that cannot be used; the text is the reason."""
 
 
@@ -94,31 +94,32 @@ def problem(namespace: str, point: EntryPoint) -> Exception | None:
     return None
 
 
-def row_of(name: str, kind: object) -> versions.Function:
+def row_of(name: str, kind: object) -> versions.FunctionVersions:
     """Return the row of an additional function. Raises Refused."""
     if any(row.name == name for row in (*versions.FUNCTIONS, *versions.CONDITION_FUNCTIONS)):
-        raise Refused(f'{name} is a function of the language')
+        raise ExtensionRefused(f'{name} is a function of the language')
     since, cfn = getattr(kind, 'since', versions.HOT_DATES[0]), tuple(getattr(kind, 'cfn', ()))
     if since is not None and since not in versions.HOT_DATES:
-        raise Refused(f'since: there is no version {since}')
+        raise ExtensionRefused(f'since: there is no version {since}')
     if unknown := set(cfn) - set(versions.BOTH_CFN):
-        raise Refused(f'cfn: there is no version {min(unknown)}')
-    return versions.Function(name, call_of(kind), since, cfn=cfn)
+        raise ExtensionRefused(f'cfn: there is no version {min(unknown)}')
+    return versions.FunctionVersions(name, call_of(kind), since, cfn=cfn)
 
 
 def edition_of(name: str, kind: object) -> versions.Edition:
     """Return the version that a class of a plug-in stands for. Raises Refused."""
     key, _dot, version = name.partition('.')
     if key not in VERSION_KEYS or not version:
-        raise Refused(f'its name is not KEY.VERSION with one of the keys {", ".join(VERSION_KEYS)}')
+        raise ExtensionRefused(f'its name is not KEY.VERSION with one of the keys {", ".join(VERSION_KEYS)}')
     if versions.is_built_in(name):
-        raise Refused(f'{name} is a version of the language')
+        raise ExtensionRefused(f'{name} is a version of the language')
     if not (isinstance(kind, type) and issubclass(kind, template_classes.TemplateVersion) and hasattr(kind, 'edition')):
-        raise Refused('it is not a subclass of one in heat.engine.hot.template or heat.engine.cfn.template')
+        raise ExtensionRefused('it is not a subclass of one in heat.engine.hot.template or heat.engine.cfn.template')
     if (base := kind.edition).key != key:
-        raise Refused(f'its base is a version of {base.key}')
+        raise ExtensionRefused(f'its base is a version of {base.key}')
     if changed := template_classes.changes(kind):
-        raise Refused(f'it may change functions and condition_functions only, not {", ".join(sorted(changed))}')
+        raise ExtensionRefused('it may change functions and condition_functions only, not '
+                               f'{", ".join(sorted(changed))}')
     return versions.like(base, version, _calls(kind.functions), _calls(kind.condition_functions))
 
 
@@ -131,9 +132,9 @@ def call_of(kind: object) -> type[Call]:
     if isinstance(kind, type) and issubclass(kind, Call):
         return kind
     if not isinstance(kind, type) or not issubclass(kind, function.Function):
-        raise Refused(f'{kind!r} is not a class of a function')
+        raise ExtensionRefused(f'{kind!r} is not a class of a function')
     if issubclass(kind, function.Macro):
-        raise Refused(f'{kind.__name__} is a Macro, which heatlite does not have')
+        raise ExtensionRefused(f'{kind.__name__} is a Macro, which heatlite does not have')
     if issubclass(kind, function.Invalid):
-        return versions.NotSupported
+        return versions.UnsupportedFunction
     return type(kind.__name__, (FunctionCall,), {'__slots__': (), '__doc__': kind.__doc__, 'implementation': kind})

@@ -38,15 +38,15 @@ class Statement(Protocol):
     def evaluate(self, *, data: object, context: object) -> object: ...
 
 
-class Context(Protocol):
+class QueryContext(Protocol):
     """A context of yaql, in which the values of names are looked up."""
 
-    def create_child_context(self) -> Context: ...
+    def create_child_context(self) -> QueryContext: ...
 
     def __setitem__(self, name: str, value: object, /) -> None: ...
 
 
-Selector: TypeAlias = Callable[[Context], object]
+Selector: TypeAlias = Callable[[QueryContext], object]
 """A lambda of an expression."""
 
 
@@ -113,7 +113,7 @@ class Account:
 CONTAINERS: Final = (tuple, list, set, frozenset, dict, utils.FrozenDict)
 
 
-class Counting(contexts.Context):  # type: ignore[misc]
+class CountingContext(contexts.Context):  # type: ignore[misc]
     """A context that counts calls and results, with all its child contexts."""
 
     def __init__(self, parent: Any = None, account: Account | None = None, **kwargs: object) -> None:
@@ -160,7 +160,7 @@ def evaluate(statement: Statement, data: object, calls: int) -> object:
     """The value of a parsed expression as plain data. Raises whatever a function raises, RequestLimitExceeded."""
     with budgets.shared() as budget:
         account = Account(calls, budget)
-        context = Counting(_library(), account=account)
+        context = CountingContext(_library(), account=account)
         found = statement.evaluate(data=_frozen(data, account), context=context)
         account.made(found)
         return _plain(found, account, statement.engine)
@@ -222,7 +222,7 @@ def _misses_text(string: str, pattern: str) -> bool:
     return Pattern(pattern).search(string) is None
 
 
-def _published(context: Context, found: Match) -> Context:
+def _published(context: QueryContext, found: Match) -> QueryContext:
     """A context with the groups of a match as `$1`, `$2`, ... and by their names."""
     inner = context.create_child_context()
     names = {number: name for name, number in found.re.groupindex.items()}
@@ -234,14 +234,15 @@ def _published(context: Context, found: Match) -> Context:
     return inner
 
 
-def _search(context: Context, regexp: Pattern, string: str, selector: Selector | None = None) -> object:
+def _search(context: QueryContext, regexp: Pattern, string: str, selector: Selector | None = None) -> object:
     found = regexp.search(string)
     if found is None:
         return None
     return found.group() if selector is None else selector(_published(context, found))
 
 
-def _search_all(context: Context, regexp: Pattern, string: str, selector: Selector | None = None) -> Iterator[object]:
+def _search_all(context: QueryContext, regexp: Pattern, string: str,
+                selector: Selector | None = None) -> Iterator[object]:
     for found in regexp.all(string):
         yield found.group() if selector is None else selector(_published(context, found))
 
@@ -277,11 +278,12 @@ def _replace_text(string: str, regexp: Pattern, repl: str, engine: object, count
     return _replace(regexp, string, repl, engine, count)
 
 
-def _replace_by(context: Context, regexp: Pattern, string: str, repl: Selector, engine: object, count: int = 0) -> str:
+def _replace_by(context: QueryContext, regexp: Pattern, string: str, repl: Selector, engine: object,
+                count: int = 0) -> str:
     return _joined(regexp.replaced(string, lambda found: str(repl(_published(context, found))), count), engine)
 
 
-def _replace_by_text(context: Context, string: str, regexp: Pattern, repl: Selector, engine: object,
+def _replace_by_text(context: QueryContext, string: str, regexp: Pattern, repl: Selector, engine: object,
                      count: int = 0) -> str:
     return _replace_by(context, regexp, string, repl, engine, count)
 

@@ -159,7 +159,7 @@ class StrReplaceVeryStrict(StrReplaceStrict):
     needs_values: ClassVar[bool] = True
 
 
-class Replace(StrReplaceScalars):
+class CfnReplace(StrReplaceScalars):
     """A function for performing string substitutions."""
 
     __slots__ = ()

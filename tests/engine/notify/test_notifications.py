@@ -10,11 +10,11 @@ from oslo_messaging.notify import _impl_test
 
 from heatlite.common import config
 from heatlite.common.green_threads import GreenRuntime
-from heatlite.db.stacks import Stack
+from heatlite.db.stacks import StoredStack
 from heatlite.engine.notify import notifications
 
-STACK = Stack(**{
-    **{field.name: None for field in fields(Stack)}, 'id': 'i', 'name': 'n', 'project_id': 'p', 'username': 'u',
+STACK = StoredStack(**{
+    **{field.name: None for field in fields(StoredStack)}, 'id': 'i', 'name': 'n', 'project_id': 'p', 'username': 'u',
     'description': 'd', 'tags': ['t'], 'created_at': datetime(2026, 1, 2, 3, 4, 5, 678)})
 
 

@@ -14,7 +14,7 @@ import pytest
 from heatlite.common import exception, runtime
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.engine.requests import plan_policies
-from heatlite.engine.requests.plan_policies import PlanPolicies, Settings
+from heatlite.engine.requests.plan_policies import PlanPolicies, PolicySettings
 from heatlite.planning.ruling import MOST_REASONS, REASON, Effect, denials
 
 CHANGE = {'path': ['group', '0'], 'type': 'OS::Neutron::FloatingIP', 'action': 'create', 'reason': None, 'may': [],
@@ -33,7 +33,7 @@ def policies(tmp_path):
     def made(*rules, fail_open=False):
         path = tmp_path / 'rules.yaml'
         path.write_text(json.dumps({'rules': [{**RULE, **rule} for rule in rules]}))
-        return PlanPolicies(GreenRuntime(), Settings(str(path), (), 1.0, fail_open))
+        return PlanPolicies(GreenRuntime(), PolicySettings(str(path), (), 1.0, fail_open))
     return made
 
 
@@ -113,7 +113,7 @@ def test_wrong_files_are_refused(tmp_path, text):
     path = tmp_path / 'rules.yaml'
     path.write_text(text)
     with pytest.raises(exception.Error, match='Wrong rules for plans'):
-        PlanPolicies(GreenRuntime(), Settings(str(path), (), 1.0, False))
+        PlanPolicies(GreenRuntime(), PolicySettings(str(path), (), 1.0, False))
 
 
 def test_a_wrong_new_file_leaves_the_former_rules(tmp_path, policies):
@@ -197,7 +197,7 @@ def server():
 
 def asking(server, *paths, fail_open=False, timeout=0.2):
     urls = [f'http://user:secret@127.0.0.1:{server.server_port}{path}?key=secret' for path in paths]
-    return PlanPolicies(GreenRuntime(), Settings(None, urls, timeout, fail_open))
+    return PlanPolicies(GreenRuntime(), PolicySettings(None, urls, timeout, fail_open))
 
 
 def test_each_server_gets_the_plan_and_gives_its_ruling(server):
@@ -218,7 +218,7 @@ def test_a_server_without_a_ruling_counts_as_the_option_says(server, path):
 
 
 def test_a_server_that_is_down():
-    found, = PlanPolicies(GreenRuntime(), Settings(None, ['http://127.0.0.1:1/'], 0.3, False)).rulings('p', PLAN)
+    found, = PlanPolicies(GreenRuntime(), PolicySettings(None, ['http://127.0.0.1:1/'], 0.3, False)).rulings('p', PLAN)
     assert found.effect is Effect.DENY and 'ConnectionRefusedError' in found.reasons[0]
 
 
@@ -241,9 +241,9 @@ def test_no_project_waits_for_servers_with_all_its_plans(server, monkeypatch):
     assert server.asked.wait(10)
     with pytest.raises(exception.HTTPServiceUnavailable, match='Too many plans wait'):
         asked.rulings('p', PLAN)
-    asked._settings = Settings(None, (), 1.0, False)
+    asked._settings = PolicySettings(None, (), 1.0, False)
     assert asked.rulings('other', PLAN) == ()
     server.over.set()
     waiting.join()
-    asked._settings = Settings(None, [f'http://127.0.0.1:{server.server_port}/allow'], 30.0, False)
+    asked._settings = PolicySettings(None, [f'http://127.0.0.1:{server.server_port}/allow'], 30.0, False)
     assert asked.rulings('p', PLAN)[0].effect is Effect.ALLOW

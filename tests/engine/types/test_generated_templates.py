@@ -9,7 +9,7 @@ from heatlite.common.context import RequestContext
 from heatlite.engine.requests import offline_types
 from heatlite.engine.resources import packed, packed_types
 from heatlite.engine.types import catalog, generated_templates
-from heatlite.engine.types.draft import Draft
+from heatlite.engine.types.draft import DraftStack
 from heatlite.language import definition as definitions
 from heatlite.language import lint
 from heatlite.language import template as templates
@@ -43,7 +43,7 @@ def test_a_template_of_a_type_is_accepted(types, name, edition):
     assert [str(each) for each in offline] == []                # the linter has the same opinion
     definition = built(types.operator)
     context = RequestContext(project_id='p', overwrite=False)
-    catalog = Catalog(types, context, Draft(definition, context, types).make)
+    catalog = Catalog(types, context, DraftStack(definition, context, types).make)
     assert [str(each) for each in lint.check(definition, catalog, values=False)] == []
     for parameter in section.values():
         assert {} not in parameter.get('constraints', [])

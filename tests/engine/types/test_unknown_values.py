@@ -10,7 +10,7 @@ from heatlite.common.context import RequestContext
 from heatlite.engine import properties, resource
 from heatlite.engine.resources import packed
 from heatlite.engine.types import catalog
-from heatlite.engine.types.draft import Draft
+from heatlite.engine.types.draft import DraftStack
 from heatlite.language import definition as definitions
 from heatlite.language import lint
 from heatlite.language import template as templates
@@ -49,7 +49,7 @@ def test_a_careless_type_is_blamed_for_known_values_only(types, items, wrong):
         'resources': {'r': {'type': 'Careless', 'properties': {'items': items}}}}), Environment({}, types.operator), {},
         definitions.StackIdentity('s', None, 'p'), assume_unknown=True)
     context = RequestContext(project_id='p', overwrite=False)
-    catalog = Catalog(types, context, Draft(definition, context, types).make)
+    catalog = Catalog(types, context, DraftStack(definition, context, types).make)
     assert [each.error.error for each in lint.check(definition, catalog)] == wrong
 
 
@@ -90,7 +90,7 @@ def test_no_type_stumbles_over_what_is_not_known_yet(types, monkeypatch, order, 
         templates.from_mapping(document(order, shape, SOURCES[source])), Environment({}, types.operator), {},
         definitions.StackIdentity('s', None, 'p'), assume_unknown=True)
     context = RequestContext(project_id='p', overwrite=False)
-    catalog = Catalog(types, context, Draft(definition, context, types, strict=not depth).make)
+    catalog = Catalog(types, context, DraftStack(definition, context, types, strict=not depth).make)
     checker = lint.Checker(definition, catalog, values=not depth, depth=depth)
     stumbled = {f'{definition.resources[diagnostic.path[1]].type}: {diagnostic.error}'
                 for diagnostic in checker.diagnostics() if getattr(diagnostic.error, 'error', '') in DEFECTS

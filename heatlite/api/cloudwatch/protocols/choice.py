@@ -8,9 +8,9 @@ from heatlite.api.cloudwatch.protocols import cbor_rpc, json_rpc
 from heatlite.api.cloudwatch.protocols.cbor_rpc import CborRpc
 from heatlite.api.cloudwatch.protocols.json_rpc import JsonRpc
 from heatlite.api.cloudwatch.protocols.protocol import Protocol
-from heatlite.api.cloudwatch.protocols.query import ACTION, Query
+from heatlite.api.cloudwatch.protocols.query import ACTION, QueryFields
 
-_CBOR, _JSON, _QUERY = CborRpc(), JsonRpc(), Query()
+_CBOR, _JSON, _QUERY = CborRpc(), JsonRpc(), QueryFields()
 
 
 def of(environ: WSGIEnvironment) -> Protocol:

@@ -13,7 +13,7 @@ from heatlite.api.aws import errors, parameters
 from heatlite.api.aws.envelope import Envelope
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cloudwatch.protocols.protocol import Protocol, Result, present, request
-from heatlite.api.cloudwatch.shapes import Written
+from heatlite.api.cloudwatch.shapes import QueryScalar
 from heatlite.common import turns
 from heatlite.common.timeutils import isotime
 
@@ -21,7 +21,7 @@ ENVELOPE: Final = Envelope(namespace='http://monitoring.amazonaws.com/doc/2010-0
 ACTION: Final = 'Action'
 
 
-class Query(Protocol):
+class QueryFields(Protocol):
     def action(self, environ: WSGIEnvironment) -> str | None:
         return parameters.read(environ).get(ACTION)
 
@@ -41,9 +41,9 @@ class Query(Protocol):
 
 
 def _written(value: parameters.Tree | str) -> object:
-    """A tree with its lists as lists and its scalars as `Written`. No structure has a member of the name `member`."""
+    """A tree with its lists as lists and its scalars as `QueryScalar`. No structure has a member called `member`."""
     if isinstance(value, str):
-        return Written(value)
+        return QueryScalar(value)
     turns.spend()
     if parameters.MEMBER in value:
         return [_written(each) for each in parameters.members(value)]

@@ -26,7 +26,7 @@ def _id_in(ref: object) -> str:
     return urlsplit(str(ref)).path.rstrip('/').rpartition('/')[2]
 
 
-class Draft:
+class DraftEntity:
     """What is not in the service until `store()` or `submit()`, both of which return the URL that it then has."""
 
     def __init__(self, http: Adapter, path: str, body: Mapping[str, object], ref: str) -> None:
@@ -55,10 +55,10 @@ class Order(collection.Entity):
         return found
 
 
-class Container(collection.Entity):
+class SecretContainer(collection.Entity):
     """Its secrets are attributes, by their names in the container."""
 
-    manager: Containers
+    manager: SecretContainers
 
     def __getattr__(self, name: str) -> object:
         for entry in self.__dict__.get('_info', {}).get('secret_refs', ()):
@@ -94,29 +94,29 @@ class Secrets(References):
     path, plural = '/secrets', 'secrets'
     entity = Secret
 
-    def create(self, **fields: object) -> Draft:
-        return Draft(self.http, self.path, self._wrapped(fields), 'secret_ref')
+    def create(self, **fields: object) -> DraftEntity:
+        return DraftEntity(self.http, self.path, self._wrapped(fields), 'secret_ref')
 
 
 class Orders(References):
     path, plural = '/orders', 'orders'
     entity = Order
 
-    def create(self, type: str = 'key', **meta: object) -> Draft:
+    def create(self, type: str = 'key', **meta: object) -> DraftEntity:
         """`meta`: what the service makes of it depends on the type: key, asymmetric or certificate."""
-        return Draft(self.http, self.path, {'type': type, 'meta': self._wrapped(meta)}, 'order_ref')
+        return DraftEntity(self.http, self.path, {'type': type, 'meta': self._wrapped(meta)}, 'order_ref')
 
 
-class Containers(References, collection.Creating):
+class SecretContainers(References, collection.Creating):
     client: KeyManagerClient
     path, plural = '/containers', 'containers'
-    entity = Container
+    entity = SecretContainer
 
 
 class KeyManagerClient(collection.Client):
     secrets = cached_property(Secrets)
     orders = cached_property(Orders)
-    containers = cached_property(Containers)
+    containers = cached_property(SecretContainers)
 
 
 def payload(http: Adapter, secret_id: str, secret: Fields) -> str | bytes:

@@ -77,7 +77,7 @@ class Volumes(Deletable):
             self.http.delete(self._url(volume, 'metadata', key))
 
 
-class Snapshots(Deletable, collection.Creating):
+class VolumeSnapshots(Deletable, collection.Creating):
     path, key, plural = '/snapshots', 'snapshot', 'snapshots'
 
 
@@ -108,7 +108,7 @@ class VolumeClient(collection.Client):
     backups = cached_property(Backups)
     restores = cached_property(Restores)
     volume_types = cached_property(VolumeTypes)
-    volume_snapshots = cached_property(Snapshots)
+    volume_snapshots = cached_property(VolumeSnapshots)
     qos_specs = cached_property(collection.plain('/qos-specs', 'qos_specs', 'qos_specs'))
     quotas = cached_property(collection.plain('/os-quota-sets', 'quota_set'))
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 CLIENT_NAME = 'heat'
 
 
-class Stacks(collection.Creating):
+class RemoteStacks(collection.Creating):
     path, key, plural = '/stacks', 'stack', 'stacks'
 
     def create(self, **fields: object) -> collection.Entity:
@@ -55,7 +55,7 @@ class Stacks(collection.Creating):
         self.http.post(f'{self._resource(stack_id)}/snapshots/{snapshot_id}/restore')
 
 
-class Actions(collection.Collection):
+class RemoteActions(collection.Collection):
     client: OrchestrationClient
 
     def _act(self, stack_id: collection.EntityOrId, name: str) -> None:
@@ -72,8 +72,8 @@ class Actions(collection.Collection):
 
 
 class OrchestrationClient(collection.Client):
-    stacks = cached_property(Stacks)
-    actions = cached_property(Actions)
+    stacks = cached_property(RemoteStacks)
+    actions = cached_property(RemoteActions)
 
 
 class HeatClientPlugin(service.ServicePlugin[OrchestrationClient]):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from requests import Response
 
 
-class Server(Entity):
+class NovaServer(Entity):
     manager: Servers
 
     @property
@@ -35,7 +35,7 @@ class Server(Entity):
 class Servers(Collection):
     client: ComputeClient
     path, key, plural, detail = '/servers', 'server', 'servers', '/detail'
-    entity = Server
+    entity = NovaServer
 
     def create(self, name: str, image: EntityOrId | None = None, flavor: EntityOrId | None = None,
                **fields: object) -> Entity:
@@ -259,7 +259,7 @@ class Keypairs(Creating):
         self.http.delete(self._url(getattr(key, 'name', key)), params={'user_id': user_id} if user_id else None)
 
 
-class Volumes(Collection):
+class VolumeAttachments(Collection):
     """Attachments of volumes to servers."""
 
     def create_server_volume(self, server_id: str, volume_id: str, device: str | None = None) -> Entity:
@@ -291,7 +291,7 @@ class Hypervisors(Collection):
         return self.list(detailed=False, hypervisor_hostname_pattern=hypervisor_match)
 
 
-class Limits(Collection):
+class NovaLimits(Collection):
     def absolute(self) -> Entity:
         return Entity(self, self.http.get('/limits').json()['limits']['absolute'])
 
@@ -321,9 +321,9 @@ class ComputeClient(Client):
     flavors = cached_property(Flavors)
     flavor_access = cached_property(FlavorAccess)
     keypairs = cached_property(Keypairs)
-    volumes = cached_property(Volumes)
+    volumes = cached_property(VolumeAttachments)
     hypervisors = cached_property(Hypervisors)
-    limits = cached_property(Limits)
+    limits = cached_property(NovaLimits)
     aggregates = cached_property(Aggregates)
     server_groups = cached_property(plain('/os-server-groups', 'server_group', 'server_groups'))
     availability_zones = cached_property(plain('/os-availability-zone', None, 'availabilityZoneInfo'))

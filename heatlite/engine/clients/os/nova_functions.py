@@ -14,7 +14,7 @@ from heatlite.engine.clients.os import nova
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
-    from heatlite.engine.clients.os.nova_collections import ComputeClient, Server
+    from heatlite.engine.clients.os.nova_collections import ComputeClient, NovaServer
     from heatlite.engine.resource import Resource
 
 deferred_server_statuses = nova.DEFERRED_STATUSES
@@ -40,12 +40,12 @@ def get_keypair(nova_client: ComputeClient, key_name: str) -> Entity:
     return _plugin(nova_client).get_keypair(key_name)
 
 
-def refresh_server(server: Server) -> None:
+def refresh_server(server: NovaServer) -> None:
     """Read the server again. It keeps its fields while the service cannot answer."""
     _plugin(server.manager.client).refresh_server(server)
 
 
-def get_ip(server: Server, net_type: str, net_version: int) -> str | None:
+def get_ip(server: NovaServer, net_type: str, net_version: int) -> str | None:
     """Return the first address of the network named `net_type`, of IP version 4 or 6."""
     return _plugin(server.manager.client).get_ip(server, net_type, net_version)
 
@@ -60,7 +60,7 @@ def build_userdata(resource: Resource, userdata: str | None = None, instance_use
     return str(resource.client_plugin('nova').build_userdata(resource.metadata_get(), userdata, instance_user))
 
 
-def delete_server(server: Server) -> Iterator[None]:
+def delete_server(server: NovaServer) -> Iterator[None]:
     """A task: delete the server, then yield until it is gone. Raises ResourceInError if the deletion failed."""
     plugin = _plugin(server.manager.client)
     try:
@@ -77,7 +77,7 @@ def meta_serialize(metadata: Mapping[str, object]) -> dict[str, str]:
     return nova.NovaClientPlugin.meta_serialize(metadata)
 
 
-def meta_update(client: ComputeClient, server: Server, metadata: Mapping[str, object]) -> None:
+def meta_update(client: ComputeClient, server: NovaServer, metadata: Mapping[str, object]) -> None:
     """Make `metadata` the metadata of the server, and delete other keys."""
     _plugin(client).meta_update(server, metadata)
 

@@ -28,7 +28,7 @@ TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
 ONE_DAY = 86400
 
 
-class Listed(TypedDict):
+class ListedObject(TypedDict):
     """What is used of an object in the list of its container."""
 
     name: str
@@ -68,7 +68,7 @@ class ObjectClient(collection.Client):
     def head_container(self, container: str) -> dict[str, str]:
         return self._headers(self.http.head(self._path(container)))
 
-    def get_container(self, container: str, **params: object) -> tuple[dict[str, str], list[Listed]]:
+    def get_container(self, container: str, **params: object) -> tuple[dict[str, str], list[ListedObject]]:
         params = {name: value for name, value in params.items() if value is not None and name != 'full_listing'}
         answer = self.http.get(self._path(container), params={'format': 'json', **params})
         return self._headers(answer), answer.json() if answer.content else []

@@ -55,9 +55,9 @@ class Queue:
         entries = messages if isinstance(messages, list) else [messages]
         return self._http.post(self._path('messages'), json={'messages': entries}).json()
 
-    def pop(self, count: int = 1) -> list[Message]:
+    def pop(self, count: int = 1) -> list[QueueMessage]:
         answer = self._http.delete(self._path('messages'), params={'pop': count})
-        return [Message(entry) for entry in answer.json()['messages']] if answer.content else []
+        return [QueueMessage(entry) for entry in answer.json()['messages']] if answer.content else []
 
     def signed_url(self, paths: object = None, ttl_seconds: int | None = None,
                    methods: object = None) -> dict[str, object]:
@@ -76,7 +76,7 @@ class Queue:
         return self._http.post(self._path('subscriptions'), json=fields).json()
 
 
-class Message:
+class QueueMessage:
     def __init__(self, info: dict[str, object]) -> None:
         self.body = info.get('body')
         self.id = info.get('id')

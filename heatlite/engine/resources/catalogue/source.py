@@ -69,7 +69,7 @@ def read(folder: pathlib.Path = FOLDER) -> Catalogue:
     return Catalogue(dict(sorted(facts.items())), dict(sorted(modules.items())), _aliases(folder / ALIASES, facts))
 
 
-def _source(path: pathlib.Path) -> yaml_lines.Source:
+def _source(path: pathlib.Path) -> yaml_lines.YamlSource:
     try:
         source = yaml_lines.read(path.read_text(encoding='utf-8'))
     except yaml_lines.YamlError as error:
@@ -172,7 +172,7 @@ class _Entry:
     """One type of one file. A `path` below leads from the entry to a value in it."""
 
     file: str
-    source: yaml_lines.Source
+    source: yaml_lines.YamlSource
     name: str
     body: object
 

@@ -36,7 +36,7 @@ class TextError(Exception):
 
 
 @dataclass
-class Entry:
+class TypeTexts:
     """The texts of the types whose names match one of several patterns."""
 
     name: str                               # patterns, separated by spaces
@@ -86,7 +86,7 @@ def add(facts: Mapping[str, Facts], folder: pathlib.Path = FOLDER) -> None:
             raise TextError(f'{entry.where}: {entry.name}, {section}.{path}: expected a name that a type has')
 
 
-def _add(name: str, facts: Facts, entries: list[Entry]) -> None:
+def _add(name: str, facts: Facts, entries: list[TypeTexts]) -> None:
     """`entries`: those that match, the most exact one first."""
     words = {NOUN: HUMP.sub(' ', name.rpartition('::')[2]).lower()}
     for entry in reversed(entries):
@@ -110,7 +110,7 @@ def _sentences(text: str, words: Mapping[str, str], at: str) -> str:
     return found
 
 
-def entries(path: pathlib.Path) -> Iterator[Entry]:
+def entries(path: pathlib.Path) -> Iterator[TypeTexts]:
     """The entries of one file. Raises TextError."""
     try:
         source = yaml_lines.read(path.read_text(encoding='utf-8'))
@@ -119,10 +119,10 @@ def entries(path: pathlib.Path) -> Iterator[Entry]:
     for name, body in (source.values or {}).items():
         _check(path.name, source, name, body)
         texts = {(section, str(at)): text for section in SECTIONS for at, text in body.get(section, {}).items()}
-        yield Entry(name, f'{path.name}, line {source.line((name,))}', body.get(OWN_WORDS, {}), texts)
+        yield TypeTexts(name, f'{path.name}, line {source.line((name,))}', body.get(OWN_WORDS, {}), texts)
 
 
-def _check(file: str, source: yaml_lines.Source, name: str, body: object) -> None:
+def _check(file: str, source: yaml_lines.YamlSource, name: str, body: object) -> None:
     """Raises TextError unless an entry is a map of maps of texts."""
     if not isinstance(body, dict):
         raise TextError(f'{file}, line {source.line((name,))}: {name}: expected a map of {", ".join(KEYS)}')

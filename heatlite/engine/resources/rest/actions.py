@@ -10,10 +10,10 @@ from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.templating import pick
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 
-def check_health(self: Described) -> None:
+def check_health(self: DescribedResource) -> None:
     """Raises Error when the thing is not as `healthy` says; any error of the service means that it is not."""
     self._check_created()
     found = self.shown(fresh=True)
@@ -21,15 +21,15 @@ def check_health(self: Described) -> None:
                                    for name, wanted in (self.description.healthy or {}).items()])
 
 
-def suspend(self: Described) -> None:
+def suspend(self: DescribedResource) -> None:
     _switch(self, self.description.suspend)
 
 
-def resume(self: Described) -> None:
+def resume(self: DescribedResource) -> None:
     _switch(self, self.description.resume)
 
 
-def _switch(self: Described, templates: Iterable[CallTemplate]) -> None:
+def _switch(self: DescribedResource, templates: Iterable[CallTemplate]) -> None:
     """A service that takes whole things only gets all that it has, with what is switched."""
     for template in templates:
         call = template.fill(self.scope())

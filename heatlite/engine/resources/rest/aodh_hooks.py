@@ -11,7 +11,7 @@ from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 ACTIONS = {'alarm_actions': 'alarm_queues', 'ok_actions': 'ok_queues',
            'insufficient_data_actions': 'insufficient_data_queues'}
@@ -20,7 +20,7 @@ INSTANCE_METERS = ('instance', 'memory', 'cpu', 'cpu_util', 'vcpus', 'disk.', 'n
 
 
 @hook
-def alarm_actions(resource: Described, body: dict[str, object], given: Values,
+def alarm_actions(resource: DescribedResource, body: dict[str, object], given: Values,
                   action: str) -> dict[str, object]:
     """Names of resources of the stack become the URLs they are signalled at, queues the way to them."""
     for actions, queues in ACTIONS.items():
@@ -29,14 +29,14 @@ def alarm_actions(resource: Described, body: dict[str, object], given: Values,
     return body
 
 
-def _url(resource: Described, wanted: object) -> object:
+def _url(resource: DescribedResource, wanted: object) -> object:
     if isinstance(wanted, str) and wanted in resource.stack:
         return resource.stack[wanted].FnGetAtt('AlarmUrl')
     return wanted
 
 
 @hook
-def alarm_on_a_meter(resource: Described, body: dict[str, object], given: Values,
+def alarm_on_a_meter(resource: DescribedResource, body: dict[str, object], given: Values,
                      action: str) -> dict[str, object]:
     """The metadata to match become further parts of the query."""
     meter = str(given.get('meter_name') or '')
@@ -53,7 +53,7 @@ def alarm_on_a_meter(resource: Described, body: dict[str, object], given: Values
 
 
 @hook
-def alarm_of_rules(resource: Described, body: dict[str, object], given: Values,
+def alarm_of_rules(resource: DescribedResource, body: dict[str, object], given: Values,
                    action: str) -> dict[str, object]:
     rule = given.get('composite_rule')
     if rule:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.templating import FILTERS
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 SUFFIX = '_ref'
 
@@ -27,14 +27,14 @@ def _refs(given: Values) -> list[dict[str, str]]:
 
 
 @hook
-def secret_refs(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def secret_refs(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                 action: str) -> dict[str, object]:
     kept = {name: value for name, value in body.items() if name != 'secrets' and not name.endswith(SUFFIX)}
     return {**kept, 'secret_refs': _refs(given)}
 
 
 @hook
-def no_ref_twice(resource: Described) -> None:
+def no_ref_twice(resource: DescribedResource) -> None:
     if resource.properties.deferred:
         return
     refs = [entry['secret_ref'] for entry in _refs(resource.properties)]
@@ -43,19 +43,19 @@ def no_ref_twice(resource: Described) -> None:
 
 
 @hook
-def refs_by_name(resource: Described, name: str) -> object:
+def refs_by_name(resource: DescribedResource, name: str) -> object:
     return {entry['name']: entry['secret_ref'] for entry in resource.shown().get('secret_refs') or ()}
 
 
 @hook
-def payload_of_the_order(resource: Described, name: str) -> object:
+def payload_of_the_order(resource: DescribedResource, name: str) -> object:
     """What is in the container that the order has made; null while there is none."""
     reference = resource.shown().get('container_ref')
     if not reference:
         return None
-    container = service.send(resource, Call('GET', f'/containers/{FILTERS["last"](reference)}'))
+    container = service.send(resource, DescribedCall('GET', f'/containers/{FILTERS["last"](reference)}'))
     for entry in container.get('secret_refs') or ():
         if entry['name'] == name:
-            return service.send(resource, Call(
+            return service.send(resource, DescribedCall(
                 'GET', f'/secrets/{FILTERS["last"](entry["secret_ref"])}/payload', headers={'Accept': '*/*'}))
     return None

@@ -11,7 +11,7 @@ from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 FIELDS = {                                  # of a reservation, by what is reserved
     'virtual:instance': ('amount', 'vcpus', 'memory_mb', 'disk_gb', 'affinity', 'resource_properties'),
@@ -20,20 +20,20 @@ FIELDS = {                                  # of a reservation, by what is reser
 
 
 @hook
-def capability_without_name(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def capability_without_name(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                             action: str) -> dict[str, object]:
     """A capability called name would rename the host."""
     return {**body, 'name': given['name']}
 
 
 @hook
-def extra_capabilities(resource: Described, name: str) -> object:
+def extra_capabilities(resource: DescribedResource, name: str) -> object:
     found = resource.shown()
     return {key: found[key] for key in resource.properties['extra_capability'] or {} if key in found and key != 'name'}
 
 
 @hook
-def fields_of_each_reservation(resource: Described, body: dict[str, object], given: Values,
+def fields_of_each_reservation(resource: DescribedResource, body: dict[str, object], given: Values,
                                action: str) -> dict[str, object]:
     body['reservations'] = [
         {'resource_type': entry['resource_type'],
@@ -43,7 +43,7 @@ def fields_of_each_reservation(resource: Described, body: dict[str, object], giv
 
 
 @hook
-def there_are_hosts(resource: Described) -> None:
+def there_are_hosts(resource: DescribedResource) -> None:
     if not resource.client_plugin().has_host():
         raise exception.StackValidationFailed(
             message=_("Couldn't find any host in Blazar. You must create a host before creating a lease."))

@@ -16,7 +16,7 @@ from heatlite.engine.resources.yaml_lines import Written
 CASTS = {'string': str, 'integer': int}
 
 
-class Rules:
+class BodyRules:
     """The `body` of one description, prepared."""
 
     def __init__(self, written: Written, spread: Iterable[str] = (), nulls: str = 'drop') -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from heatlite.common.documents import known
-from heatlite.engine.resources.rest.templating import Scope, fill, fill_path
+from heatlite.engine.resources.rest.templating import TemplatingScope, fill, fill_path
 from heatlite.engine.resources.yaml_lines import Written
 
 WrittenCall: TypeAlias = str | Written        # `VERB /path`, or a map with that under `call` and other parts
@@ -16,7 +16,7 @@ VERBS = ('GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE')
 
 
 @dataclass(frozen=True)
-class Call:
+class DescribedCall:
     """A request. `ignore`: HTTP statuses that are as good as success; `service`: client, if not the type's own;
     `answer`: path to the part of the answer that matters."""
 
@@ -36,7 +36,7 @@ class Call:
         return {**fields, 'ignore': list(self.ignore)}
 
     @classmethod
-    def read(cls, stored: Mapping[str, object]) -> Call:
+    def read(cls, stored: Mapping[str, object]) -> DescribedCall:
         ignore = stored['ignore']
         return cls(**{**known(cls, stored), 'ignore': tuple(ignore) if isinstance(ignore, list) else ()})
 
@@ -58,13 +58,13 @@ class CallTemplate:
     unless: str | None = None
     answer: str = ''
 
-    def applies(self, scope: Scope) -> bool:
+    def applies(self, scope: TemplatingScope) -> bool:
         return ((self.when is None or bool(scope.value(self.when)))
                 and (self.unless is None or not scope.value(self.unless)))
 
-    def fill(self, scope: Scope) -> Call:
-        return Call(self.verb, fill_path(self.path, scope), fill(self.body, scope), fill(self.headers, scope),
-                    fill(self.query, scope), self.ignore, self.service, self.microversion, self.answer)
+    def fill(self, scope: TemplatingScope) -> DescribedCall:
+        return DescribedCall(self.verb, fill_path(self.path, scope), fill(self.body, scope), fill(self.headers, scope),
+                             fill(self.query, scope), self.ignore, self.service, self.microversion, self.answer)
 
 
 def template(written: WrittenCall) -> CallTemplate:
@@ -86,6 +86,6 @@ def templates(written: WrittenCall | list[WrittenCall] | None) -> tuple[CallTemp
     return tuple(template(each) for each in (written if isinstance(written, list) else [written]))
 
 
-def first_that_applies(choices: tuple[CallTemplate, ...], scope: Scope) -> list[Call]:
+def first_that_applies(choices: tuple[CallTemplate, ...], scope: TemplatingScope) -> list[DescribedCall]:
     """The call of the first choice whose `when` holds; nothing when there is none."""
     return next(([choice.fill(scope)] for choice in choices if choice.applies(scope)), [])

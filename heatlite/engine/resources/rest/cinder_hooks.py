@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 PUBLIC = 'os-volume-type-access:is_public'
 
 
 @hook
-def public_has_two_names(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def public_has_two_names(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                          action: str) -> dict[str, object]:
     """A new type takes one name of the field, an existing one the other."""
     if action == 'update' and PUBLIC in body:
@@ -26,15 +26,15 @@ def public_has_two_names(resource: Described, body: dict[str, object], given: Ma
 
 
 @hook
-def removed_specs(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
+def removed_specs(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
     gone = sorted(set(resource.before()['specs'] or ()) - set(changed.get('specs') or ()))
     if 'specs' not in changed or not gone:
         return calls
-    return [*calls, Call('PUT', f'/qos-specs/{resource.resource_id}/delete_keys', {'keys': gone})]
+    return [*calls, DescribedCall('PUT', f'/qos-specs/{resource.resource_id}/delete_keys', {'keys': gone})]
 
 
 @hook
-def specs_and_consumer(resource: Described, wanted: Values,
+def specs_and_consumer(resource: DescribedResource, wanted: Values,
                        found: Fields) -> dict[str, object]:
     """The consumer stands beside the other specs in answers."""
     specs = dict(found.get('specs') or {})

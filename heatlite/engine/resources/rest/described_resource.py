@@ -24,10 +24,10 @@ from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources import existing as remembered
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
-from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, templates
-from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.templating import Scope, fill, pick
-from heatlite.engine.resources.rest.words import Attribute, Kept
+from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
+from heatlite.engine.resources.rest.description import TypeDescription
+from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
+from heatlite.engine.resources.rest.words import AttributeWords, Kept
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 
@@ -35,20 +35,20 @@ MADE_UP = ('{uuid}', '{physical_name}')     # in ids that no service knows
 PROGRESS = 'rest_progress'                  # resource data: name of a list of calls -> how many were made
 
 
-class Update(TypedDict):
+class UpdateCalls(TypedDict):
     """`calls`: as stored."""
 
     calls: list[dict[str, object]]
 
 
-class Delete(TypedDict):
+class DeleteCalls(TypedDict):
     sent: bool
 
 
-class Described(resource.Resource):
+class DescribedResource(resource.Resource):
     """Base of the classes made from descriptions; see `types.class_of`."""
 
-    description: ClassVar[Description]
+    description: ClassVar[TypeDescription]
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
     rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
@@ -131,7 +131,7 @@ class Described(resource.Resource):
     def _is_kept(self, how: Kept) -> bool:
         return how.get('when') is None or bool(self.properties.get(how['when']))
 
-    def _settled(self, action: str, more: Iterable[Call] | None = None) -> bool:
+    def _settled(self, action: str, more: Iterable[DescribedCall] | None = None) -> bool:
         """After the thing was made: what belongs to it, its status, its sub-collections."""
         what = self.description
         if what.then and not self._has_run('then'):
@@ -146,7 +146,7 @@ class Described(resource.Resource):
         self._forget_progress()
         return True
 
-    def _filled(self, templates: Iterable[CallTemplate]) -> list[Call]:
+    def _filled(self, templates: Iterable[CallTemplate]) -> list[DescribedCall]:
         scope = self.scope()
         return [plans.versioned(self.description, template.fill(scope), scope.properties) for template in templates
                 if template.applies(scope)]
@@ -171,7 +171,7 @@ class Described(resource.Resource):
 
     # --- several calls ------------------------------------------------------------------------------------
 
-    def _run(self, name: str, calls: list[Call], last: bool = True) -> None:
+    def _run(self, name: str, calls: list[DescribedCall], last: bool = True) -> None:
         """Makes the calls that were not made yet. `last`: nothing follows, so the last one need not be remembered."""
         made = self._progress().get(name, 0)
         for number, call in enumerate(calls):
@@ -196,7 +196,7 @@ class Described(resource.Resource):
     # --- update -------------------------------------------------------------------------------------------
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Update | None:
+                      prop_diff: Mapping[str, object]) -> UpdateCalls | None:
         if not prop_diff:
             return None
         self._forget_progress()             # of whatever was interrupted before
@@ -221,10 +221,10 @@ class Described(resource.Resource):
             return self.properties
         return {**{name: self.properties[name] for name in self.properties}, **self.observed.values}
 
-    def check_update_complete(self, handle: Update | None) -> bool:
+    def check_update_complete(self, handle: UpdateCalls | None) -> bool:
         if handle is None:
             return True
-        calls = [Call.read(stored) for stored in handle['calls']]
+        calls = [DescribedCall.read(stored) for stored in handle['calls']]
         try:
             self._run('update', calls, last='update' not in self.description.waits)
         except Exception as error:
@@ -263,13 +263,13 @@ class Described(resource.Resource):
 
     # --- delete -------------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> Delete | None:
+    def handle_delete(self) -> DeleteCalls | None:
         what = self.description
         if self.resource_id is None or not (what.delete or what.delete_follow or what.before_delete):
             return None
         return {'sent': False}
 
-    def check_delete_complete(self, handle: Delete | None) -> bool:
+    def check_delete_complete(self, handle: DeleteCalls | None) -> bool:
         if not handle:
             return True
         if not handle['sent']:
@@ -300,7 +300,7 @@ class Described(resource.Resource):
             for each in hooks.changed(what, 'delete', [call], self):
                 self._send_delete(each)
 
-    def _send_delete(self, call: Call) -> None:
+    def _send_delete(self, call: DescribedCall) -> None:
         """Also if it is being deleted already: a request whose answer was lost is sent again, and may be refused."""
         try:
             self.send(call)
@@ -375,20 +375,20 @@ class Described(resource.Resource):
 
     # --- asking the service -------------------------------------------------------------------------------
 
-    def scope(self, properties: Properties | None = None, **more: object) -> Scope:
+    def scope(self, properties: Properties | None = None, **more: object) -> TemplatingScope:
         """What the places of templates stand for."""
         found = self.properties if properties is None else properties
-        return Scope(found, {
+        return TemplatingScope(found, {
             'id': self.resource_id, 'uuid': self.uuid, 'physical_name': self.physical_resource_name,
             'name': lambda: names.chosen(self, found), 'own_project': lambda: self.context.cloud_project_id,
             'own_projects': lambda: [self.context.cloud_project_id],
             'old': found, 'stack': lambda: self.stack.id, **more})
 
-    def send(self, call: Call) -> object:
+    def send(self, call: DescribedCall) -> object:
         self.__dict__.pop('_seen', None)
         return service.send(self, call)
 
-    def read(self, call: Call) -> Any:
+    def read(self, call: DescribedCall) -> Any:
         """The part of an answer that matters."""
         return pick(service.send(self, call), call.answer)
 
@@ -476,7 +476,7 @@ class Described(resource.Resource):
             return None
         what = self.description
         written = what.attributes.get(name, name)
-        source: Attribute = {'field': written} if isinstance(written, str) else written
+        source: AttributeWords = {'field': written} if isinstance(written, str) else written
         field = source.get('field')
         if field is not None:
             return pick(self.shown(fresh=self.attributes.get_cache_mode(name) == 'cache_none'), field)

@@ -15,18 +15,18 @@ from heatlite.engine.resources.packed import StatusFacts
 from heatlite.engine.resources.rest import bodies, calls, rules, subresources, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.subresources import Follow
-from heatlite.engine.resources.rest.waits import Gone, Wait
+from heatlite.engine.resources.rest.waits import DescribedWait, Gone
 from heatlite.engine.resources.rest.words import (
     After,
     Attributes,
     BeforeDelete,
+    CheckWords,
     Existing,
     Find,
     Fold,
     Kept,
     Live,
     Patch,
-    Rule,
 )
 from heatlite.engine.resources.yaml_lines import Written
 
@@ -51,7 +51,7 @@ class DescriptionError(Exception):
 
 
 @dataclass(frozen=True)
-class Description:
+class TypeDescription:
     """What one type does. Words of the same names in the files; `rules` are those of the body."""
 
     name: str
@@ -76,13 +76,13 @@ class Description:
     delete_follow: bool = False             # there is nothing but the sub-collections
     before_delete: tuple[BeforeDelete, ...] = ()
     show: CallTemplate | None = None
-    rules: bodies.Rules = field(default_factory=lambda: bodies.Rules({}))
+    rules: bodies.BodyRules = field(default_factory=lambda: bodies.BodyRules({}))
     constants: Mapping[str, builtins.object] = field(default_factory=dict)
     update_nulls: bool = True
     send: str | list[list[str]] = 'changed'
     find: Mapping[str, str | Find] = field(default_factory=dict)
     fold: Mapping[str, str | Fold] = field(default_factory=dict)
-    waits: Mapping[str, Wait] = field(default_factory=dict)
+    waits: Mapping[str, DescribedWait] = field(default_factory=dict)
     gone: Gone | None = None
     retry: Mapping[str, frozenset[int]] = field(default_factory=dict)     # by action: ask again at the next turn
     busy_says: frozenset[str] = frozenset()     # texts of such an answer that will be another one in any case
@@ -90,7 +90,7 @@ class Description:
     attributes: Attributes = field(default_factory=dict)
     live: Mapping[str, str | Live | None] = field(default_factory=dict)
     after: tuple[After, ...] = ()
-    check: tuple[Rule, ...] = ()
+    check: tuple[CheckWords, ...] = ()
     healthy: Mapping[str, builtins.object] | None = None
     suspend: tuple[CallTemplate, ...] = ()
     resume: tuple[CallTemplate, ...] = ()
@@ -111,13 +111,13 @@ class Description:
 
 # --- reading ---------------------------------------------------------------------------------------------
 
-def load(text: str, file: str) -> dict[str, Description]:
+def load(text: str, file: str) -> dict[str, TypeDescription]:
     """All types of one file. Raises DescriptionError."""
-    return {name: compiled(name, entry, document, file) for document in [Document(text, file)]
+    return {name: compiled(name, entry, document, file) for document in [DescriptionFile(text, file)]
             for name, entry in document.types()}
 
 
-class Document:
+class DescriptionFile:
     """The values of one file of descriptions, and errors that name the line of a value."""
 
     def __init__(self, text: str, file: str) -> None:
@@ -155,7 +155,7 @@ class Document:
         return {**base, **entry, **joined}
 
 
-def compiled(name: str, entry: Mapping[str, object], document: Document, file: str) -> Description:
+def compiled(name: str, entry: Mapping[str, object], document: DescriptionFile, file: str) -> TypeDescription:
     """The description of one type. Raises DescriptionError."""
     whole = document.complete(name, entry)
     unknown = sorted(str(word) for word in whole if word not in WORDS)
@@ -172,15 +172,15 @@ def compiled(name: str, entry: Mapping[str, object], document: Document, file: s
     built['object'] = whole.get('object') or (f'{path}/{{id}}' if path else None)
     built['name_property'] = whole.get('name', 'name') or None
     built['update_nulls'] = whole.get('update_nulls', 'send') == 'send'
-    built['rules'] = bodies.Rules(whole.get('body') or {}, whole.get('spread') or (), whole.get('nulls', 'drop'))
+    built['rules'] = bodies.BodyRules(whole.get('body') or {}, whole.get('spread') or (), whole.get('nulls', 'drop'))
     built['delete_follow'] = whole.get('delete') == 'follow'
     for word in ('create', 'delete', 'show'):
         built[word] = _action(word, whole, built['object'], document, name)
     built['update'] = _update(whole, built['object'], document, name)
-    return Description(**{word: value for word, value in built.items() if value is not None})
+    return TypeDescription(**{word: value for word, value in built.items() if value is not None})
 
 
-def _action(word: str, whole: Written, thing: str | None, document: Document,
+def _action(word: str, whole: Written, thing: str | None, document: DescriptionFile,
             name: str) -> CallTemplate | None:
     """`create: POST` is the verb at the collection, `delete: DELETE` and `show: GET` at the object."""
     written = whole.get(word, 'GET' if word == 'show' else None)
@@ -195,7 +195,7 @@ def _action(word: str, whole: Written, thing: str | None, document: Document,
         raise document.error((name, word), f'{name}, {word}: {error}') from None
 
 
-def _update(whole: Written, thing: str | None, document: Document, name: str) -> tuple[CallTemplate, ...]:
+def _update(whole: Written, thing: str | None, document: DescriptionFile, name: str) -> tuple[CallTemplate, ...]:
     written = whole.get('update')
     if not written:
         return ()
@@ -221,7 +221,7 @@ def _map(value: object) -> Written:
     return value
 
 
-def _rules(written: Iterable[Rule]) -> tuple[Rule, ...]:
+def _rules(written: Iterable[CheckWords]) -> tuple[CheckWords, ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
         if unknown or not any(form in rule for form in rules.FORMS):

@@ -13,10 +13,10 @@ from heatlite.language.unknown import UNKNOWN
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 
-def add(resource: Described, deps: Edges) -> None:
+def add(resource: DescribedResource, deps: Edges) -> None:
     """`deps += (resource, other)` for each other of a rule's type whose properties equal ours, or that a hook picks."""
     for rule in resource.description.after:
         for other in others(resource, rule['type']):
@@ -26,13 +26,13 @@ def add(resource: Described, deps: Edges) -> None:
                 deps += (resource, other)
 
 
-def others(resource: Described, type_name: str) -> Iterator[Resource]:
+def others(resource: DescribedResource, type_name: str) -> Iterator[Resource]:
     for other in list(resource.stack.values()):
         if other.name != resource.name and other.has_interface(type_name):
             yield other
 
 
-def _equal(resource: Described, other: Resource, where: Mapping[str, str]) -> bool:
+def _equal(resource: DescribedResource, other: Resource, where: Mapping[str, str]) -> bool:
     """`where`: property of the other -> ours. What cannot be read is equal to nothing."""
     for theirs, ours in where.items():
         value = known(resource, ours)

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import hooks, names, plans, service
-from heatlite.engine.resources.rest.calls import Call, first_that_applies, templates
+from heatlite.engine.resources.rest.calls import DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.templating import fill, fill_path, pick
 from heatlite.engine.resources.rest.words import Existing
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 AGAIN = 'again'                             # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
 LONGEST_QUESTION = 64                       # characters: no service lists by a public key or the like
 
 
-def find(resource: Described) -> str | None:
+def find(resource: DescribedResource) -> str | None:
     """The id; None when it is safe to create. Raises Error when that is unknown."""
     what = resource.description
     if what.existing == AGAIN or what.create is None:
@@ -35,21 +35,21 @@ def find(resource: Described) -> str | None:
     return existing.find_created(resource, found, lambda entry: _is_as_asked(resource, entry))
 
 
-def snapshot_candidates(resource: Described) -> None:
+def snapshot_candidates(resource: DescribedResource) -> None:
     """Right before a create: remembers what could be mistaken for what it makes."""
     if (resource.description.existing != AGAIN and resource.description.create is not None
             and _can_tell(resource) and not _is_its_own(resource)):
         existing.snapshot_candidates(resource, lambda: _candidates(resource))
 
 
-def _can_tell(resource: Described) -> bool:
+def _can_tell(resource: DescribedResource) -> bool:
     what = resource.description
     if what.existing == UNKNOWN:
         return False
     return isinstance(what.existing, Mapping) or bool(what.name_property in resource.properties and what.path)
 
 
-def _is_its_own(resource: Described) -> bool:
+def _is_its_own(resource: DescribedResource) -> bool:
     """What is looked for carries the physical name, which nothing else has."""
     how = resource.description.existing
     if isinstance(how, Mapping):
@@ -58,7 +58,7 @@ def _is_its_own(resource: Described) -> bool:
     return not names.is_given(resource)
 
 
-def _candidates(resource: Described) -> dict[str, Fields]:
+def _candidates(resource: DescribedResource) -> dict[str, Fields]:
     """By id, what may be the thing: `{calls: [...]}` says how to ask, else the entries of the collection that have the
     name, the `mark`, or in all fields of `by` that were given what was asked for."""
     what = resource.description
@@ -77,7 +77,7 @@ def _candidates(resource: Described) -> dict[str, Fields]:
             if all(_same(pick(entry, name), value) for name, value in wanted.items())}
 
 
-def _answers(resource: Described, how: Existing) -> dict[str, Fields]:
+def _answers(resource: DescribedResource, how: Existing) -> dict[str, Fields]:
     """What the first request that finds anything answers."""
     what = resource.description
     calls = first_that_applies(templates(how['calls']), resource.scope())
@@ -89,12 +89,12 @@ def _answers(resource: Described, how: Existing) -> dict[str, Fields]:
     return {id_of(resource, first): first if isinstance(first, Mapping) else {}}
 
 
-def listed(resource: Described, query: Mapping[str, object]) -> list[Fields]:
+def listed(resource: DescribedResource, query: Mapping[str, object]) -> list[Fields]:
     """Entries of the collection; a service may ignore the query, so look at them."""
     what = resource.description
     assert what.path is not None
     path = fill_path(what.path, resource.scope())
-    found = service.send(resource, plans.versioned(what, Call('GET', path, query=query), resource.properties))
+    found = service.send(resource, plans.versioned(what, DescribedCall('GET', path, query=query), resource.properties))
     plural = what.plural if what.plural is not None else f'{what.key}s' if what.key else ''
     entries = pick(found, plural)
     if isinstance(entries, Mapping):        # a flat service still names its list
@@ -104,7 +104,7 @@ def listed(resource: Described, query: Mapping[str, object]) -> list[Fields]:
             for entry in entries or () if isinstance(entry, Mapping)]
 
 
-def is_shown(resource: Described, found: object) -> bool:
+def is_shown(resource: DescribedResource, found: object) -> bool:
     """Whether `found`, the answer to `show`, is about the object with the resource's physical id: some services show an
     object by its name, too, and some descriptions show what the object is a part of."""
     what = resource.description
@@ -118,7 +118,7 @@ def is_shown(resource: Described, found: object) -> bool:
     return value is None or str(value) == resource.resource_id
 
 
-def _is_as_asked(resource: Described, entry: Mapping[str, object]) -> bool:
+def _is_as_asked(resource: DescribedResource, entry: Mapping[str, object]) -> bool:
     body = plans.new_body(resource.description, resource.scope(), resource)
     return all(_same(entry[name], value) for name, value in body.items() if name in entry)
 
@@ -129,7 +129,7 @@ def _same(theirs: object, wanted: object) -> bool:
     return theirs == wanted or str(theirs) == str(wanted) or (not theirs and not wanted)
 
 
-def id_of(resource: Described, entry: Mapping[str, object]) -> str:
+def id_of(resource: DescribedResource, entry: Mapping[str, object]) -> str:
     """A list may call `id` what the answer to a creation calls by a longer name."""
     plain = resource.description.id.isidentifier() and resource.description.id not in entry and 'id' in entry
     return str(entry['id'] if plain else resource._id_of(entry))

@@ -7,25 +7,26 @@ from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 AMAZON = ('ami', 'ari', 'aki')
 
 
 @hook
-def image_activity(resource: Described, calls: list[Call], changed: Mapping[str, object]) -> list[Call]:
+def image_activity(resource: DescribedResource, calls: list[DescribedCall],
+                   changed: Mapping[str, object]) -> list[DescribedCall]:
     if 'active' not in changed:
         return calls
     action = 'reactivate' if changed['active'] else 'deactivate'
-    return [*calls, Call('POST', f'/images/{resource.resource_id}/actions/{action}')]
+    return [*calls, DescribedCall('POST', f'/images/{resource.resource_id}/actions/{action}')]
 
 
 @hook
-def formats_match(resource: Described) -> None:
+def formats_match(resource: DescribedResource) -> None:
     given = resource.properties
     container, disk = given['container_format'], given['disk_format']
     if {'container_format', 'disk_format'} & given.deferred:

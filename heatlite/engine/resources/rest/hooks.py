@@ -17,8 +17,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
-    from heatlite.engine.resources.rest.description import Description
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
+    from heatlite.engine.resources.rest.description import TypeDescription
 
 Hook = TypeVar('Hook', bound=Callable[..., object])
 REGISTERED: dict[str, Callable[..., object]] = {}
@@ -29,12 +29,13 @@ def hook(function: Hook) -> Hook:
     return function
 
 
-def call(what: Description, event: str, *arguments: object) -> Any:
+def call(what: TypeDescription, event: str, *arguments: object) -> Any:
     """The hook of a description for an event. KeyError when it has none."""
     return REGISTERED[what.hooks[event]](*arguments)
 
 
-def changed(what: Description, event: str, value: Any, resource: Described | None, *arguments: object) -> Any:
+def changed(what: TypeDescription, event: str, value: Any, resource: DescribedResource | None,
+            *arguments: object) -> Any:
     """`value` as the hook for `event` makes it: hook(resource, value, ...); the value itself without one."""
     if event not in what.hooks:
         return value

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.subresources import items, without
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 NEW_NAMES = {'name': 'display_name', 'description': 'display_description'}
 RULE = ('access_type', 'access_to', 'access_level')
 
 
 @hook
-def network_of_the_subnet(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def network_of_the_subnet(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                           action: str) -> dict[str, object]:
     if body.get('neutron_subnet_id') and not body.get('neutron_net_id'):
         body['neutron_net_id'] = resource.client_plugin('neutron').network_id_from_subnet_id(body['neutron_subnet_id'])
@@ -25,7 +25,7 @@ def network_of_the_subnet(resource: Described, body: dict[str, object], given: M
 
 
 @hook
-def share_names(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def share_names(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                 action: str) -> dict[str, object]:
     """An update of a share has names of its own for two fields."""
     if action == 'update':
@@ -34,7 +34,8 @@ def share_names(resource: Described, body: dict[str, object], given: Mapping[str
 
 
 @hook
-def access_denied_first(resource: Described, calls: list[Call], changed: Mapping[str, object]) -> list[Call]:
+def access_denied_first(resource: DescribedResource, calls: list[DescribedCall],
+                        changed: Mapping[str, object]) -> list[DescribedCall]:
     """Rules are taken away by an id that only the list tells."""
     if 'access_rules' not in changed:
         return calls
@@ -42,7 +43,8 @@ def access_denied_first(resource: Described, calls: list[Call], changed: Mapping
     if not gone:
         return calls
     path = f'/shares/{resource.resource_id}/action'
-    known = resource.read(Call('POST', path, {'access_list': None}, answer='access_list')) or []
-    return [*calls, *(Call('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,)) for entry in known
+    known = resource.read(DescribedCall('POST', path, {'access_list': None}, answer='access_list')) or []
+    return [*calls,
+            *(DescribedCall('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,)) for entry in known
                       if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone
                              if isinstance(rule, Mapping)))]

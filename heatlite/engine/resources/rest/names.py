@@ -10,17 +10,17 @@ from heatlite.engine import translation
 from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources.packed import RuleFacts
 from heatlite.engine.resources.rest import hooks
-from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import pick
 from heatlite.engine.resources.rest.words import Find, Fold
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 Rule = translation.TranslationRule
 
 
-def chosen(resource: Described, properties: Values) -> str | None:
+def chosen(resource: DescribedResource, properties: Values) -> str | None:
     """The name given, else the physical name."""
     wanted = resource.description.name_property
     given: str | None = properties.get(wanted) if wanted is not None and wanted in properties else None
@@ -28,20 +28,20 @@ def chosen(resource: Described, properties: Values) -> str | None:
     return name
 
 
-def is_given(resource: Described) -> bool:
+def is_given(resource: DescribedResource) -> bool:
     """The template names the thing itself, so other things may have that name too."""
     wanted = resource.description.name_property
     return wanted is not None and wanted in resource.properties and bool(resource.properties[wanted])
 
 
-def unwrapped(what: Description, answer: object) -> object:
+def unwrapped(what: TypeDescription, answer: object) -> object:
     key = what.answer_key or what.key
     if key and isinstance(answer, Mapping) and key in answer:
         return answer[key]
     return {} if answer is None else answer
 
 
-def live(resource: Described, wanted: Mapping[str, object], found: Mapping[str, object],
+def live(resource: DescribedResource, wanted: Mapping[str, object], found: Mapping[str, object],
          properties: Iterable[str] | None = None) -> dict[str, object]:
     """Properties as they are now: by the body's rules backwards, or as `live` says.
 
@@ -83,7 +83,7 @@ def as_far_as_asked(found: object, wanted: object) -> object:
 
 # --- lookups ---------------------------------------------------------------------------------------------
 
-def translation_rules(resource: Described, properties: Properties) -> list[Rule]:
+def translation_rules(resource: DescribedResource, properties: Properties) -> list[Rule]:
     """The rules of the facts, and those of `find` and `fold`."""
     found = [rule for fact in resource.rule_facts for rule in _of_fact(resource, properties, fact)]
     for old, folded in resource.description.fold.items():
@@ -93,7 +93,7 @@ def translation_rules(resource: Described, properties: Properties) -> list[Rule]
     return found
 
 
-def _of_fact(resource: Described, properties: Properties, fact: RuleFacts) -> list[Rule]:
+def _of_fact(resource: DescribedResource, properties: Properties, fact: RuleFacts) -> list[Rule]:
     path = list(fact['path'])
     if fact.get('conditional') or path[0] not in resource.properties_schema:
         return []                           # said by the description, with its condition; or meant for a sister type
@@ -101,7 +101,7 @@ def _of_fact(resource: Described, properties: Properties, fact: RuleFacts) -> li
         return [Rule(properties, translation.REPLACE, path, value_name=fact.get('value_name'),
                      value_path=fact.get('value_path'))]
     if fact['rule'] == 'resolve':
-        return [Rule(properties, translation.RESOLVE, path, client_plugin=Plugin(resource, fact['client_plugin']),
+        return [Rule(properties, translation.RESOLVE, path, client_plugin=FinderPlugin(resource, fact['client_plugin']),
                      finder=fact['finder'], entity=fact.get('entity'))]
     return []
 
@@ -116,7 +116,7 @@ def _folded(properties: Properties, old: str, how: str | Fold) -> list[Rule]:
             Rule(properties, translation.DELETE, [old])]
 
 
-def _looked_up(resource: Described, properties: Properties, path: str, how: str | Find) -> list[Rule]:
+def _looked_up(resource: DescribedResource, properties: Properties, path: str, how: str | Find) -> list[Rule]:
     finder = how if isinstance(how, str) else how['finder']
     entity = None if isinstance(how, str) else how.get('entity')
     if isinstance(entity, Mapping):
@@ -125,14 +125,14 @@ def _looked_up(resource: Described, properties: Properties, path: str, how: str 
     plugin, _dot, method = finder.partition('.')
     method, _colon, named = method.partition(':')
     steps = [part for part in path.split('.') if part != '*']
-    return [Rule(properties, translation.RESOLVE, steps, client_plugin=Plugin(resource, plugin), finder=method,
+    return [Rule(properties, translation.RESOLVE, steps, client_plugin=FinderPlugin(resource, plugin), finder=method,
                  entity=named or entity)]
 
 
-class Plugin:
+class FinderPlugin:
     """A client plug-in that is looked for when one of its finders is called."""
 
-    def __init__(self, resource: Described, name: str) -> None:
+    def __init__(self, resource: DescribedResource, name: str) -> None:
         self._resource = resource
         self._name = name
 

@@ -11,14 +11,14 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import edges
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Values
     from heatlite.engine.resource import Resource
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
@@ -28,7 +28,7 @@ def refuse(text: str) -> exception.StackValidationFailed:
 
 
 @hook
-def subnet_gateway(resource: Described, body: dict[str, object], given: Mapping[str, object],
+def subnet_gateway(resource: DescribedResource, body: dict[str, object], given: Mapping[str, object],
                    action: str) -> dict[str, object]:
     """'' means no gateway, 'auto' leaves it to Neutron, which it does only for a new subnet."""
     if body.get('gateway_ip') == NO_GATEWAY:
@@ -46,7 +46,7 @@ def subnet_gateway(resource: Described, body: dict[str, object], given: Mapping[
 
 
 @hook
-def subnet_modes(resource: Described) -> None:
+def subnet_modes(resource: DescribedResource) -> None:
     given = resource.properties
     if given['ipv6_ra_mode'] and given['ipv6_address_mode'] and given['ipv6_ra_mode'] != given['ipv6_address_mode']:
         raise refuse(_('When both ipv6_ra_mode and ipv6_address_mode are set, they must be equal.'))
@@ -59,7 +59,7 @@ def subnet_modes(resource: Described) -> None:
 
 
 @hook
-def prefixes_only_grow(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
+def prefixes_only_grow(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
     new, old = changed.get('prefixes'), resource.properties['prefixes']
     if new is not None and joined([*old, *new]) != joined(new):
         raise refuse(_('Property %(key)s updated value %(new)s should be superset of existing value %(old)s.')
@@ -68,7 +68,7 @@ def prefixes_only_grow(resource: Described, calls: list[Call], changed: Values) 
 
 
 @hook
-def prefixes_as_written(resource: Described, wanted: Values,
+def prefixes_as_written(resource: DescribedResource, wanted: Values,
                         found: Fields) -> dict[str, object]:
     """Neutron joins prefixes that are next to each other, and sorts them."""
     given, now = wanted.get('prefixes'), found.get('prefixes')
@@ -83,7 +83,7 @@ def joined(prefixes: Iterable[str]) -> list[object]:
 
 
 @hook
-def one_agent_unless_ha(resource: Described) -> None:
+def one_agent_unless_ha(resource: DescribedResource) -> None:
     given = resource.properties
     if given.is_given('l3_agent_id') and given.is_given('l3_agent_ids'):
         raise exception.ResourcePropertyConflict('l3_agent_id', 'l3_agent_ids')
@@ -93,14 +93,14 @@ def one_agent_unless_ha(resource: Described) -> None:
 
 
 @hook
-def interface_id(resource: Described, found: object) -> str:
+def interface_id(resource: DescribedResource, found: object) -> str:
     given = resource.properties
     kind = 'subnet' if given['subnet'] else 'port'
     return f'{given["router"]}:{kind}_id={given[kind]}'
 
 
 @hook
-def one_route_more(resource: Described, call: Call) -> Call:
+def one_route_more(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     """A route that is there is refused, unless it has come since this resource began to be created."""
     routes, ours = _routes(resource)
     found = [str(ours)] if ours in routes else []
@@ -112,20 +112,20 @@ def one_route_more(resource: Described, call: Call) -> Call:
 
 
 @hook
-def one_route_less(resource: Described, calls: list[Call]) -> list[Call]:
+def one_route_less(resource: DescribedResource, calls: list[DescribedCall]) -> list[DescribedCall]:
     routes, ours = _routes(resource)
     return [replace(call, body={'router': {'routes': [route for route in routes if route != ours]}}) for call in calls
             if ours in routes]
 
 
-def _routes(resource: Described) -> tuple[list[object], dict[str, object]]:
+def _routes(resource: DescribedResource) -> tuple[list[object], dict[str, object]]:
     given = resource.last_known()
-    found = resource.read(Call('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
+    found = resource.read(DescribedCall('GET', f'/routers/{given["router_id"]}', answer='router.routes')) or []
     return found, {'destination': given['destination'], 'nexthop': given['nexthop']}
 
 
 @hook
-def interface_of_the_port(resource: Described, interface: Resource) -> bool:
+def interface_of_the_port(resource: DescribedResource, interface: Resource) -> bool:
     """The router interface is on a subnet of a port that this resource needs anyway."""
     subnet = edges.known(interface, 'subnet')
     for port in resource.t.dependencies(resource.stack):
@@ -141,19 +141,19 @@ def interface_of_the_port(resource: Described, interface: Resource) -> bool:
     return False
 
 
-def _subnets(resource: Described, network: object) -> set[object]:
+def _subnets(resource: DescribedResource, network: object) -> set[object]:
     """References of the stack's own subnets of a network."""
     return {other.get_reference_id() or other.name for other in edges.others(resource, 'OS::Neutron::Subnet')
             if network is not None and edges.known(other, 'network') == network}
 
 
 @hook
-def devices_changed(resource: Described, changed: set[str], after: object, before: object) -> bool:
+def devices_changed(resource: DescribedResource, changed: set[str], after: object, before: object) -> bool:
     return 'devices' in changed
 
 
 @hook
-def gateway_connections(resource: Described) -> None:
+def gateway_connections(resource: DescribedResource) -> None:
     if 'connections' in resource.properties.deferred:
         return
     for entry in resource.properties['connections'] or ():
@@ -165,7 +165,7 @@ def gateway_connections(resource: Described) -> None:
 
 
 @hook
-def has_gateway(resource: Described, found: Fields) -> bool:
+def has_gateway(resource: DescribedResource, found: Fields) -> bool:
     network = resource.properties['network']
     gateway = found.get('router', found).get('external_gateway_info') or {}
     return bool(resource.resource_id == f"{resource.properties['router_id']}:{network}"
@@ -173,7 +173,7 @@ def has_gateway(resource: Described, found: Fields) -> bool:
 
 
 @hook
-def has_route(resource: Described, found: Fields) -> bool:
+def has_route(resource: DescribedResource, found: Fields) -> bool:
     given = resource.properties
     route = {'destination': given['destination'], 'nexthop': given['nexthop']}
     return bool(resource.resource_id == f"{given['router_id']}:{given['destination']}:{given['nexthop']}"
@@ -181,7 +181,7 @@ def has_route(resource: Described, found: Fields) -> bool:
 
 
 @hook
-def has_routes(resource: Described, found: Fields) -> bool:
+def has_routes(resource: DescribedResource, found: Fields) -> bool:
     """A set is there if one of its routes is: with none it is the same as any other set of the router."""
     there = found.get('routes') or []
     return bool(resource.resource_id == resource.properties['router'] and any(

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 from heatlite.engine.resources.rest.templating import pick
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 ONE_POLICY, SOFT_POLICIES = (2, 64), (2, 15)        # microversions
 
 
 @hook
-def policy_or_policies(resource: Described, call: Call) -> Call:
+def policy_or_policies(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     """One policy with rules where the service knows that, a list of policies before."""
     fields = dict(pick(call.body, 'server_group'))
     policies, rules = fields.pop('policies'), resource.properties['rules']
@@ -41,7 +41,7 @@ def policy_or_policies(resource: Described, call: Call) -> Call:
 
 
 @hook
-def metadata_without_zone(resource: Described, wanted: Values,
+def metadata_without_zone(resource: DescribedResource, wanted: Values,
                           found: Fields) -> dict[str, object]:
     """The service has the zone of an aggregate in its metadata, too."""
     given = wanted.get('metadata')
@@ -52,32 +52,32 @@ def metadata_without_zone(resource: Described, wanted: Values,
 
 
 @hook
-def external_network_of_the_pool(resource: Described, body: dict[str, object], given: Values,
+def external_network_of_the_pool(resource: DescribedResource, body: dict[str, object], given: Values,
                                  action: str) -> dict[str, object]:
     """Pools were external networks: the named one, or the only one."""
     query = {'router:external': 'True'}
     if given.get('pool'):
         query['name'] = given['pool']
-    found = resource.read(Call('GET', '/networks', query=query, answer='networks')) or []
+    found = resource.read(DescribedCall('GET', '/networks', query=query, answer='networks')) or []
     if len(found) != 1:
         raise exception.EntityNotFound(entity='External network', name=given.get('pool') or _('the only one'))
     return {**body, 'floating_network_id': found[0]['id']}
 
 
 @hook
-def first_port_of_the_server(resource: Described, call: Call) -> Call:
+def first_port_of_the_server(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     return replace(call, body={'floatingip': _port_of(resource, resource.properties['server_id'])})
 
 
 @hook
-def first_port_again(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
+def first_port_again(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
     server = changed.get('server_id') or resource.properties['server_id']
     return [*calls[:-1], replace(calls[-1], body={'floatingip': _port_of(resource, server)})]
 
 
-def _port_of(resource: Described, server: str) -> dict[str, object]:
+def _port_of(resource: DescribedResource, server: str) -> dict[str, object]:
     """The first port of a server with its first IPv4 address."""
-    ports = resource.read(Call('GET', '/ports', query={'device_id': server}, answer='ports')) or []
+    ports = resource.read(DescribedCall('GET', '/ports', query={'device_id': server}, answer='ports')) or []
     for port in ports:
         for fixed in port.get('fixed_ips') or ():
             if ipaddress.ip_address(fixed['ip_address']).version == 4:

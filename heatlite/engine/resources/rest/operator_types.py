@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import types, verify
-from heatlite.engine.resources.rest.description import Description, DescriptionError, Document, compiled
+from heatlite.engine.resources.rest.description import DescriptionError, DescriptionFile, TypeDescription, compiled
 from heatlite.language import support
 from heatlite.language.schema import Schema
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'immutable', 'constraints', 'schema',
                             'description'})
@@ -30,7 +30,7 @@ LeftOut = Callable[[str, tuple[str, ...], str], None]
 
 
 def load(directories: Iterable[str], left_out: LeftOut,
-         only: str | None = None) -> Iterator[tuple[str, type[Described]]]:
+         only: str | None = None) -> Iterator[tuple[str, type[DescribedResource]]]:
     """(name, class) of every type, files sorted by name in each directory. `only`: the one file of that name."""
     for directory in directories:
         for file in sorted(os.listdir(directory)):
@@ -39,14 +39,14 @@ def load(directories: Iterable[str], left_out: LeftOut,
                 yield from load_file(os.path.join(directory, file), left_out)
 
 
-def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Described]]]:
+def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[DescribedResource]]]:
     """A type that is wrong costs that type; text that is no YAML, or a wrong family, what hangs on it."""
     try:
         with open(path, encoding='utf-8') as source:
             text = source.read()
         if TEMPLATE.search(text):
             return                          # a template that lies beside the plug-in it is for
-        document = Document(text, path)
+        document = DescriptionFile(text, path)
         entries = list(document.types())
     except (OSError, UnicodeDecodeError, DescriptionError) as error:
         left_out(path, getattr(error, 'types', ()), str(error))
@@ -58,7 +58,7 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Describe
             left_out(path, (name,), str(error))
 
 
-def made(name: str, entry: Mapping[str, object], document: Document) -> type[Described]:
+def made(name: str, entry: Mapping[str, object], document: DescriptionFile) -> type[DescribedResource]:
     """The class of one type. Raises DescriptionError."""
     what = compiled(name, entry, document, document.file)
     facts = facts_of(what, document)
@@ -70,7 +70,7 @@ def made(name: str, entry: Mapping[str, object], document: Document) -> type[Des
         raise document.error((name, 'properties'), f'{name}: {error}') from None
 
 
-def facts_of(what: Description, document: Document) -> packed.PackedFacts:
+def facts_of(what: TypeDescription, document: DescriptionFile) -> packed.PackedFacts:
     """What the type looks like, in the form of the packed facts; those themselves for a type that they know."""
     if what.properties is None and what.name in packed.names():
         return packed.facts(what.name)
@@ -90,7 +90,8 @@ def facts_of(what: Description, document: Document) -> packed.PackedFacts:
     }
 
 
-def _property(what: Description, document: Document, path: tuple[str, ...], body: object) -> dict[str, object]:
+def _property(what: TypeDescription, document: DescriptionFile, path: tuple[str, ...],
+              body: object) -> dict[str, object]:
     place = (what.name, 'properties', *path)
     body = {'type': body} if isinstance(body, str) else body
     if not isinstance(body, Mapping) or body.get('type') not in TYPES:

@@ -9,18 +9,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest import hooks
-from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies
-from heatlite.engine.resources.rest.description import Description
-from heatlite.engine.resources.rest.templating import Scope, fill
+from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies
+from heatlite.engine.resources.rest.description import TypeDescription
+from heatlite.engine.resources.rest.templating import TemplatingScope, fill
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
-Read = Callable[[Call], object]
+Read = Callable[[DescribedCall], object]
 
 
-def create(what: Description, scope: Scope, subject: Described | None = None) -> Call:
+def create(what: TypeDescription, scope: TemplatingScope, subject: DescribedResource | None = None) -> DescribedCall:
     """`subject`: the resource, for hooks."""
     assert what.create is not None
     call = what.create.fill(scope)
@@ -30,7 +30,8 @@ def create(what: Description, scope: Scope, subject: Described | None = None) ->
     return versioned(what, call, scope.properties)
 
 
-def new_body(what: Description, scope: Scope, subject: Described | None = None) -> dict[str, object]:
+def new_body(what: TypeDescription, scope: TemplatingScope,
+             subject: DescribedResource | None = None) -> dict[str, object]:
     """The fields of a new thing, without the key around them."""
     followed = {follow.property for follow in what.follow if not follow.in_create}
     given = {name: value for name, value in scope.properties.items()
@@ -44,8 +45,8 @@ def new_body(what: Description, scope: Scope, subject: Described | None = None) 
     return changed
 
 
-def update(what: Description, scope: Scope, changed: Mapping[str, object],
-           subject: Described | None = None) -> list[Call]:
+def update(what: TypeDescription, scope: TemplatingScope, changed: Mapping[str, object],
+           subject: DescribedResource | None = None) -> list[DescribedCall]:
     """The calls on the object itself; `scope.properties` are the wanted ones."""
     body = changed_body(what, scope, changed, subject)
     calls = []
@@ -61,14 +62,14 @@ def update(what: Description, scope: Scope, changed: Mapping[str, object],
     return [versioned(what, call, scope.properties) for call in hooks.changed(what, 'update', calls, subject, changed)]
 
 
-def touches(what: Description, template: CallTemplate, changed: Mapping[str, object]) -> bool:
+def touches(what: TypeDescription, template: CallTemplate, changed: Mapping[str, object]) -> bool:
     """A call with a body of its own is made when something changed that no sub-collection takes care of."""
     followed = {follow.property for follow in what.follow}
     return any(name not in followed and name not in what.ignore for name in changed)
 
 
-def changed_body(what: Description, scope: Scope, changed: Values,
-                 subject: Described | None = None) -> dict[str, object]:
+def changed_body(what: TypeDescription, scope: TemplatingScope, changed: Values,
+                 subject: DescribedResource | None = None) -> dict[str, object]:
     """The fields an update sends: what changed, everything, or the groups of which something changed."""
     followed = {follow.property for follow in what.follow}
     names = [name for name in changed if name not in followed and name not in what.ignore]
@@ -97,7 +98,7 @@ def changed_body(what: Description, scope: Scope, changed: Values,
     return fields
 
 
-def _with_content(what: Description, call: Call, body: Mapping[str, object]) -> Call:
+def _with_content(what: TypeDescription, call: DescribedCall, body: Mapping[str, object]) -> DescribedCall:
     if what.patch is None:
         return replace(call, body=wrapped(what, body))
     operation = what.patch.get('op', 'replace')
@@ -107,14 +108,15 @@ def _with_content(what: Description, call: Call, body: Mapping[str, object]) -> 
                    headers={'Content-Type': what.patch.get('type', 'application/json-patch+json')})
 
 
-def wrapped(what: Description, body: object) -> object:
+def wrapped(what: TypeDescription, body: object) -> object:
     return {what.key: body} if what.key else body
 
 
-def follow(what: Description, scope: Scope, wanted: Mapping[str, object], before: Mapping[str, object] | None,
-           read: Read, names: set[str] | None = None) -> list[Call]:
+def follow(what: TypeDescription, scope: TemplatingScope, wanted: Mapping[str, object],
+           before: Mapping[str, object] | None,
+           read: Read, names: set[str] | None = None) -> list[DescribedCall]:
     """Calls for the sub-collections of `names` (default: all). `before` None: the thing was just made."""
-    calls: list[Call] = []
+    calls: list[DescribedCall] = []
     for each in what.follow:
         if before is None:
             chosen, again = not each.in_create, False
@@ -127,11 +129,11 @@ def follow(what: Description, scope: Scope, wanted: Mapping[str, object], before
     return [versioned(what, call, scope.properties) for call in calls]
 
 
-def _inner(what: Description, name: str, properties: Mapping[str, object]) -> object:
+def _inner(what: TypeDescription, name: str, properties: Mapping[str, object]) -> object:
     return what.rules.inner(name, properties.get(name))
 
 
-def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
+def before_delete(what: TypeDescription, scope: TemplatingScope, read: Read) -> list[DescribedCall]:
     """What must go before the thing itself does."""
     calls = [call for each in what.follow if what.delete_follow or each.before_delete
              for call in each.calls(scope, [], _inner(what, each.property, scope.properties), read)]
@@ -148,7 +150,7 @@ def before_delete(what: Description, scope: Scope, read: Read) -> list[Call]:
     return [versioned(what, call, scope.properties) for call in calls]
 
 
-def versioned(what: Description, call: Call, given: Mapping[str, object]) -> Call:
+def versioned(what: TypeDescription, call: DescribedCall, given: Mapping[str, object]) -> DescribedCall:
     """`call` at the lowest version of the API that knows all that was given."""
     wanted = [what.microversion, *(version for name, version in what.microversions.items()
                                    if given.get(name) is not None)]

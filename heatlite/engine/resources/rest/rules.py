@@ -9,7 +9,7 @@ from functools import partial
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest.templating import pick
-from heatlite.engine.resources.rest.words import Rule
+from heatlite.engine.resources.rest.words import CheckWords
 from heatlite.language.unknown import UNKNOWN
 
 KEYS = frozenset({'exclusive', 'one_of', 'exactly_one', 'needs', 'when', 'require', 'forbid', 'each', 'ordered',
@@ -22,7 +22,7 @@ def _of_entry(entry: object, path: str) -> object:
     return _known(pick(entry, path))
 
 
-def check(rules: Iterable[Rule], value_of: Callable[[str], object]) -> None:
+def check(rules: Iterable[CheckWords], value_of: Callable[[str], object]) -> None:
     """`value_of(path)`: None when nothing was given, `SOMETHING` when it is not known yet.
 
     Raises ResourcePropertyConflict, PropertyUnspecifiedError, ResourcePropertyDependency or StackValidationFailed.
@@ -40,7 +40,7 @@ def _known(value: object) -> object:
     return SOMETHING if value is UNKNOWN else value
 
 
-def _check_one(rule: Rule, value_of: Callable[[str], object]) -> None:
+def _check_one(rule: CheckWords, value_of: Callable[[str], object]) -> None:
     def given(name: str | list[str]) -> bool:
         if isinstance(name, list):
             return any(given(each) for each in name)

@@ -11,18 +11,18 @@ from keystoneauth1.exceptions import http as http_errors
 
 from heatlite.common import exception
 from heatlite.engine.clients.os import http
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 
 if TYPE_CHECKING:
     from requests import Response
 
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 reply_was_lost = http.reply_was_lost
 TAG = re.compile('<[^>]*>')
 
 
-def send(resource: Described, call: Call) -> Any:
+def send(resource: DescribedResource, call: DescribedCall) -> Any:
     """The answer: parsed when it is JSON, else its text, None when there is none; of HEAD, the headers with names in
     small letters, without that of the connection.
 
@@ -50,7 +50,7 @@ def send(resource: Described, call: Call) -> Any:
     return response.json() if 'json' in response.headers.get('Content-Type', '') else response.text
 
 
-def adapter_of(resource: Described, service: str | None = None) -> http.ServiceAdapter:
+def adapter_of(resource: DescribedResource, service: str | None = None) -> http.ServiceAdapter:
     """Made once for a resource object. Raises ClientNotAvailable."""
     kept = resource.__dict__.setdefault('_adapters', {})
     if service not in kept:
@@ -76,7 +76,7 @@ def status_of(error: BaseException) -> int | None:
     return None if isinstance(error, exception.HeatException) else http.status_of(error)
 
 
-def error_of(response: Response, call: Call) -> Exception:
+def error_of(response: Response, call: DescribedCall) -> Exception:
     """keystoneauth1's error class for the status, whose text is the service's."""
     found: ClientException = http_errors.from_response(response, call.verb, call.path)
     said = next(_messages(response), None)

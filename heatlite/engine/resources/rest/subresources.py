@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from heatlite.engine.resources.rest.bodies import without_nulls
-from heatlite.engine.resources.rest.calls import Call, CallTemplate, first_that_applies, template, templates
-from heatlite.engine.resources.rest.templating import Scope
+from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, template, templates
+from heatlite.engine.resources.rest.templating import TemplatingScope
 from heatlite.engine.resources.yaml_lines import Written
 
 KEYS = frozenset({'set', 'add', 'drop', 'live', 'replace', 'batch', 'default', 'with', 'in_create',
@@ -38,10 +38,10 @@ class Follow:
     before_delete: bool = False
     null_removed: bool = False              # of a map: keys that are gone are set to null
 
-    def calls(self, scope: Scope, wanted: object, before: object, read: Callable[[Call], object],
-              replace: bool = False) -> list[Call]:
+    def calls(self, scope: TemplatingScope, wanted: object, before: object, read: Callable[[DescribedCall], object],
+              replace: bool = False) -> list[DescribedCall]:
         """`wanted` and `before`: values of the property. `read` asks the service, only if there is a `live`."""
-        found: list[Call] = []
+        found: list[DescribedCall] = []
         replace = replace or self.replace
         if not wanted and self.default is not None:
             wanted = scope.value(self.default)
@@ -65,7 +65,8 @@ class Follow:
             return {**{key: None for key in before if key not in value}, **value}
         return value
 
-    def _each(self, choices: tuple[CallTemplate, ...], scope: Scope, wanted: list[object]) -> list[Call]:
+    def _each(self, choices: tuple[CallTemplate, ...], scope: TemplatingScope,
+              wanted: list[object]) -> list[DescribedCall]:
         if self.batch:
             return first_that_applies(choices, scope.having(items=wanted)) if wanted else []
         return [call for item in wanted for call in first_that_applies(choices, scope.having(item=item))]

@@ -9,17 +9,17 @@ from urllib.parse import quote, urlsplit
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service, waits
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 AT_A_TIME = 100                             # objects deleted between two questions of the engine
 
 
 @hook
-def container_headers(resource: Described, call: Call) -> Call:
+def container_headers(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     """Who may read and write, and the metadata of the container; those of the account go there at once."""
     given = resource.properties
     headers = {name: given[name] for name in ('X-Container-Read', 'X-Container-Write') if given[name] is not None}
@@ -31,11 +31,11 @@ def container_headers(resource: Described, call: Call) -> Call:
 
 
 @hook
-def empty_container(resource: Described, calls: list[Call]) -> list[Call]:
+def empty_container(resource: DescribedResource, calls: list[DescribedCall]) -> list[DescribedCall]:
     """A container with objects goes only when that was asked for, and object after object."""
     assert resource.resource_id is not None
     path = f'/{quote(resource.resource_id, safe="")}'
-    objects = service.send(resource, Call('GET', path, query={'format': 'json', 'limit': AT_A_TIME})) or []
+    objects = service.send(resource, DescribedCall('GET', path, query={'format': 'json', 'limit': AT_A_TIME})) or []
     if not objects:
         return calls
     if not resource.last_known()['PurgeOnDelete']:
@@ -43,12 +43,12 @@ def empty_container(resource: Described, calls: list[Call]) -> list[Call]:
             action=_('Deleting non-empty container (%(id)s) when PurgeOnDelete is False')
             % {'id': resource.resource_id})
     for entry in objects:
-        service.send(resource, Call('DELETE', f'{path}/{quote(entry["name"])}', ignore=(404,)))
+        service.send(resource, DescribedCall('DELETE', f'{path}/{quote(entry["name"])}', ignore=(404,)))
     raise waits.NotYet
 
 
 @hook
-def container_facts(resource: Described, name: str) -> object:
+def container_facts(resource: DescribedResource, name: str) -> object:
     account = urlsplit(resource.client().url)
     match name:
         case 'DomainName':

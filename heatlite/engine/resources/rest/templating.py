@@ -20,7 +20,7 @@ FILTERS: dict[str, Callable[[object], object]] = {
 }
 
 
-class Scope:
+class TemplatingScope:
     """What places stand for: first the names of `known` (values, or functions that are called when needed), then
     properties; `.name` is a property even when `known` has the name. Dots lead into maps, `|` names a filter."""
 
@@ -28,8 +28,8 @@ class Scope:
         self.properties = properties
         self.known = known
 
-    def having(self, **more: object) -> Scope:
-        return Scope(self.properties, {**self.known, **more})
+    def having(self, **more: object) -> TemplatingScope:
+        return TemplatingScope(self.properties, {**self.known, **more})
 
     def value(self, place: str) -> Any:
         path, _bar, how = place.partition('|')
@@ -44,7 +44,7 @@ class Scope:
         return FILTERS[how](found) if how else found
 
 
-def fill(template: object, scope: Scope) -> Any:
+def fill(template: object, scope: TemplatingScope) -> Any:
     """`template` with its places filled. A key whose place has no value is left out; a null written as such stays."""
     match template:
         case str():
@@ -60,7 +60,7 @@ def fill(template: object, scope: Scope) -> Any:
     return template
 
 
-def fill_path(template: str, scope: Scope) -> str:
+def fill_path(template: str, scope: TemplatingScope) -> str:
     """A path, its places quoted. Raises Error when one of them has no value."""
     def quoted(found: re.Match[str]) -> str:
         value = scope.value(found[1])

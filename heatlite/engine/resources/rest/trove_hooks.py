@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from heatlite.engine.resources.rest import waits
 from heatlite.engine.resources.rest.bodies import without_nulls
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 IDLE, GOING = 'NONE', 'DELETING'            # tasks of a cluster
 
 
 @hook
-def database_instances(resource: Described, body: dict[str, object], given: Values,
+def database_instances(resource: DescribedResource, body: dict[str, object], given: Values,
                        action: str) -> dict[str, object]:
     body['instances'] = [without_nulls({
         'flavorRef': entry['flavor'], 'volume': {'size': entry['volume_size']},
@@ -28,7 +28,7 @@ def database_instances(resource: Described, body: dict[str, object], given: Valu
 
 
 @hook
-def idle_cluster(resource: Described, calls: list[Call]) -> list[Call]:
+def idle_cluster(resource: DescribedResource, calls: list[DescribedCall]) -> list[DescribedCall]:
     """The service takes a deletion only when it does nothing else with the cluster."""
     task = (resource.shown(fresh=True).get('task') or {}).get('name', IDLE)
     if task == GOING:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, packed
 from heatlite.engine.resources.rest import actions, described_resource, description, placeholders
-from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.description import TypeDescription
 
 FOLDER = pathlib.Path(__file__).parent
 TYPE_NAME = re.compile(r'^([A-Za-z]\w*(?:::\w+)+):', re.MULTILINE)
@@ -43,10 +43,10 @@ def _only(text: str, type_name: str) -> str:
 
 
 @functools.cache
-def description_of(type_name: str) -> Description:
+def description_of(type_name: str) -> TypeDescription:
     """Raises KeyError, or DescriptionError."""
     path = files()[type_name]
-    document = description.Document(_only(_text(path), type_name), path.name)
+    document = description.DescriptionFile(_only(_text(path), type_name), path.name)
     _load_hooks(path.stem)
     return description.compiled(type_name, document.values[type_name], document, document.file)
 
@@ -83,7 +83,7 @@ def built_in(type_name: str) -> object:
     return placeholders.class_of(facts, members_of(facts))
 
 
-def class_of(what: Description, facts: packed.PackedFacts) -> type[described_resource.Described]:
+def class_of(what: TypeDescription, facts: packed.PackedFacts) -> type[described_resource.DescribedResource]:
     """The class of one type: `facts` say what it looks like, `what` how it lives."""
     members = {**members_of(facts), '__doc__': what.about or f'{what.name}.', '__module__': described_resource.__name__,
                'description': what, 'rule_facts': tuple(facts.get('translation_rules', ())),
@@ -91,7 +91,8 @@ def class_of(what: Description, facts: packed.PackedFacts) -> type[described_res
     if what.name_limit is not None:
         members['physical_resource_name_limit'] = what.name_limit
     members.update(_handlers(what))
-    return type(facts.get('class_name') or what.name.rpartition('::')[2], (described_resource.Described,), members)
+    return type(facts.get('class_name') or what.name.rpartition('::')[2], (described_resource.DescribedResource,),
+                members)
 
 
 def members_of(facts: packed.PackedFacts) -> dict[str, object]:
@@ -109,7 +110,7 @@ def members_of(facts: packed.PackedFacts) -> dict[str, object]:
     }
 
 
-def _handlers(what: Description) -> dict[str, object]:
+def _handlers(what: TypeDescription) -> dict[str, object]:
     """Handlers a type has only when its description says what they do; the engine asks whether they exist."""
     found: dict[str, object] = {}
     if not what.update and not what.follow and 'update' not in what.hooks:

@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping
 from heatlite.engine.resources.packed import PackedFacts
 from heatlite.engine.resources.rest import hooks
 from heatlite.engine.resources.rest.calls import CallTemplate
-from heatlite.engine.resources.rest.description import Description
+from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import places
-from heatlite.engine.resources.rest.words import Rule
+from heatlite.engine.resources.rest.words import CheckWords
 from heatlite.engine.resources.yaml_lines import Written
 
 KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_projects', 'old', 'stack', 'changed',
                    'item', 'items', 'value', 'answer'})
 
 
-def diagnostics(what: Description, facts: PackedFacts) -> Iterator[tuple[str, str]]:
+def diagnostics(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str, str]]:
     """(word of the description, what is wrong with it)."""
     properties = facts.get('properties', {})
     yield from _names(what, properties)
@@ -43,7 +43,7 @@ def exists(path: str, properties: Mapping[str, object]) -> bool:
     return True
 
 
-def _names(what: Description, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
+def _names(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
     named: dict[str, set[str]] = {
         'body': {*what.rules.top, *(f'{first}.{".".join(path)}' for first, inner in what.rules.inside.items()
                                     for path, _field in inner)},
@@ -60,7 +60,7 @@ def _names(what: Description, properties: Mapping[str, Written]) -> Iterator[tup
                 yield word, f'there is no property {name}'
 
 
-def _of_rule(rule: Rule) -> Iterator[str]:
+def _of_rule(rule: CheckWords) -> Iterator[str]:
     prefix = f'{rule["each"]}.' if 'each' in rule else ''
     if prefix:
         yield rule['each']
@@ -75,7 +75,7 @@ def _of_rule(rule: Rule) -> Iterator[str]:
         yield from (prefix + name, *(prefix + other for other in wanted))
 
 
-def _templates(what: Description) -> Iterator[tuple[str, CallTemplate]]:
+def _templates(what: TypeDescription) -> Iterator[tuple[str, CallTemplate]]:
     for word in ('create', 'delete', 'show'):
         if getattr(what, word) is not None:
             yield word, getattr(what, word)
@@ -89,7 +89,7 @@ def _templates(what: Description) -> Iterator[tuple[str, CallTemplate]]:
         yield from (('before_delete', each) for each in step['call'])
 
 
-def _places(what: Description, properties: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _places(what: TypeDescription, properties: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     written = [(word, part) for word, each in _templates(what)
                for part in (each.path, each.body, each.headers, each.query,
                             f'{{{each.when}}}' if each.when else '', f'{{{each.unless}}}' if each.unless else '')]
@@ -101,7 +101,7 @@ def _places(what: Description, properties: Mapping[str, object]) -> Iterator[tup
                 yield word, f'{{{place}}} is neither a property nor known otherwise'
 
 
-def _updates(what: Description, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
+def _updates(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator[tuple[str, str]]:
     updatable = {name for name, body in properties.items() if body.get('update_allowed')}
     followed = {follow.property for follow in what.follow} | {name for follow in what.follow for name in follow.depends}
     can_update = bool(what.update or what.follow or 'update' in what.hooks)
@@ -119,7 +119,7 @@ def _updates(what: Description, properties: Mapping[str, Written]) -> Iterator[t
             yield 'ignore', f'{name} may be updated, so it cannot be ignored'
 
 
-def _attributes(what: Description, attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
+def _attributes(what: TypeDescription, attributes: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for name in what.attributes:
         if name not in attributes:
             yield 'attributes', f'there is no attribute {name}'
@@ -129,7 +129,7 @@ def _attributes(what: Description, attributes: Mapping[str, object]) -> Iterator
                 yield 'attributes', f'nothing tells {name}'
 
 
-def _hooks(what: Description) -> Iterator[tuple[str, str]]:
+def _hooks(what: TypeDescription) -> Iterator[tuple[str, str]]:
     computed = [source for source in what.attributes.values() if isinstance(source, Mapping)]
     named = [*what.hooks.values(), *(source['hook'] for source in computed if 'hook' in source),
              *(rule['hook'] for rule in what.after if 'hook' in rule)]

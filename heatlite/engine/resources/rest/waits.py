@@ -19,7 +19,7 @@ class NotYet(Exception):
 
 
 @dataclass(frozen=True)
-class Wait:
+class DescribedWait:
     """`busy` or `ready` may be 'other'. `reason`: the field that says why something failed."""
 
     field: str
@@ -75,7 +75,7 @@ class Gone:
         return self.field is not None and pick(found, self.field) in self.busy
 
 
-def waits(written: Written | None) -> dict[str, Wait]:
+def waits(written: Written | None) -> dict[str, DescribedWait]:
     """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
@@ -84,15 +84,15 @@ def waits(written: Written | None) -> dict[str, Wait]:
     return {action: _wait(each) for action, each in written.items()}
 
 
-def _wait(written: Written) -> Wait:
+def _wait(written: Written) -> DescribedWait:
     unknown = sorted(set(written) - WAIT_KEYS)
     if unknown:
         raise ValueError(f'{", ".join(unknown)}: not known in a wait')
     def named(key: str) -> tuple[str, ...] | str:
         value = written.get(key, ())
         return OTHER if value == OTHER else tuple(value)
-    return Wait(written['field'], named('ready'), named('busy'), tuple(written.get('error', ())),
-                written.get('reason', ''))
+    return DescribedWait(written['field'], named('ready'), named('busy'), tuple(written.get('error', ())),
+                         written.get('reason', ''))
 
 
 def gone(written: list[int] | Written | None) -> Gone | None:

@@ -13,7 +13,7 @@ from heatlite.engine.resources.rest.calls import CallTemplate, WrittenCall
 Names: TypeAlias = list[str | list[str]]    # of properties; those of an inner list count as one
 
 
-class Rule(TypedDict, total=False):
+class CheckWords(TypedDict, total=False):
     """An entry of `check`."""
 
     exclusive: Names
@@ -29,7 +29,7 @@ class Rule(TypedDict, total=False):
     message: str
 
 
-class Entity(TypedDict, total=False):
+class EntityWords(TypedDict, total=False):
     """What a finder looks for: the value of the property `by`, or what `values` has instead of it."""
 
     by: Required[str]
@@ -38,7 +38,7 @@ class Entity(TypedDict, total=False):
 
 class Find(TypedDict, total=False):
     finder: Required[str]
-    entity: str | Entity
+    entity: str | EntityWords
 
 
 class Fold(TypedDict):
@@ -50,7 +50,7 @@ Live = TypedDict('Live', {
 """`each`: name in the property -> field of an item of `from`. `call`: not to be read here."""
 
 
-class Attribute(TypedDict, total=False):
+class AttributeWords(TypedDict, total=False):
     """What an attribute is: one of `field`, `data`, `call`, `value`, `hook`. The rest is for types of operators."""
 
     field: str
@@ -104,4 +104,4 @@ class BeforeDelete(TypedDict):
     property: str | None
 
 
-Attributes: TypeAlias = Mapping[str, str | Attribute]
+Attributes: TypeAlias = Mapping[str, str | AttributeWords]

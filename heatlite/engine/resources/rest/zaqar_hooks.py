@@ -11,12 +11,12 @@ from urllib.parse import urlencode, urlsplit
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources.rest import service
-from heatlite.engine.resources.rest.calls import Call
+from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
-    from heatlite.engine.resources.rest.described_resource import Described
+    from heatlite.engine.resources.rest.described_resource import DescribedResource
 
 SCHEMES = ('http', 'https', 'mailto', 'trust+http', 'trust+https')
 PATCH = 'application/openstack-messaging-v2.0-json-patch'
@@ -24,16 +24,17 @@ MESSAGE = '$zaqar_message$'                 # the service puts the message there
 
 
 @hook
-def metadata_patch(resource: Described, calls: list[Call], changed: Values) -> list[Call]:
+def metadata_patch(resource: DescribedResource, calls: list[DescribedCall], changed: Values) -> list[DescribedCall]:
     before, after = resource.before()['metadata'] or {}, changed.get('metadata') or {}
     changes = [{'op': 'remove', 'path': f'/metadata/{key}'} for key in sorted(before) if key not in after]
     changes += [{'op': 'replace' if key in before else 'add', 'path': f'/metadata/{key}', 'value': value}
                 for key, value in after.items() if before.get(key) != value]
-    return [Call('PATCH', f'/queues/{resource.resource_id}', changes, {'Content-Type': PATCH})] if changes else []
+    return [DescribedCall('PATCH', f'/queues/{resource.resource_id}', changes,
+                          {'Content-Type': PATCH})] if changes else []
 
 
 @hook
-def known_scheme(resource: Described) -> None:
+def known_scheme(resource: DescribedResource) -> None:
     given = resource.properties
     if 'subscriber' not in given.deferred and urlsplit(given['subscriber']).scheme not in SCHEMES:
         raise exception.StackValidationFailed(
@@ -41,7 +42,7 @@ def known_scheme(resource: Described) -> None:
 
 
 @hook
-def subscribed_workflow(resource: Described, body: dict[str, object], given: Values,
+def subscribed_workflow(resource: DescribedResource, body: dict[str, object], given: Values,
                         action: str) -> dict[str, object]:
     """The workflow service learns of each message by a request that starts the workflow."""
     params = dict(given['params'] or {})
@@ -54,7 +55,7 @@ def subscribed_workflow(resource: Described, body: dict[str, object], given: Val
 
 
 @hook
-def share_of_a_queue(resource: Described, call: Call) -> Call:
+def share_of_a_queue(resource: DescribedResource, call: DescribedCall) -> DescribedCall:
     given = resource.properties
     body = {name: given[name] for name in ('paths', 'methods') if given[name] is not None}
     if given['ttl'] is not None:
@@ -64,7 +65,7 @@ def share_of_a_queue(resource: Described, call: Call) -> Call:
 
 
 @hook
-def signed_query(resource: Described, name: str) -> object:
+def signed_query(resource: DescribedResource, name: str) -> object:
     kept = resource.data()
     if 'signature' not in kept:
         return None

@@ -55,7 +55,7 @@ class Project(TypedDict):
     tags: NotRequired[list[str] | None]
 
 
-class Projects(Things):
+class KeystoneProjects(Things):
     path, key, plural = '/projects', 'project', 'projects'
 
     def own(self) -> builtins.list[Project]:
@@ -72,7 +72,7 @@ class Groups(Things):
     path, key, plural = '/groups', 'group', 'groups'
 
 
-class Services(Things):
+class KeystoneServices(Things):
     path, key, plural = '/services', 'service', 'services'
 
 
@@ -143,17 +143,17 @@ class Trusts(Creating):
     path, key, plural = '/OS-TRUST/trusts', 'trust', 'trusts'
 
 
-class Credentials(Creating):
+class KeystoneCredentials(Creating):
     path, key, plural = '/credentials', 'credential', 'credentials'
     update_verb = 'PATCH'
 
 
 class IdentityClient(Client):
-    projects = cached_property(Projects)
-    tenants = cached_property(Projects)
+    projects = cached_property(KeystoneProjects)
+    tenants = cached_property(KeystoneProjects)
     domains = cached_property(Domains)
     groups = cached_property(Groups)
-    services = cached_property(Services)
+    services = cached_property(KeystoneServices)
     endpoints = cached_property(Endpoints)
     regions = cached_property(Regions)
     users = cached_property(Users)
@@ -161,4 +161,4 @@ class IdentityClient(Client):
     role_assignments = cached_property(RoleAssignments)
     ec2 = cached_property(Ec2Credentials)
     trusts = cached_property(Trusts)
-    credentials = cached_property(Credentials)
+    credentials = cached_property(KeystoneCredentials)

@@ -13,7 +13,7 @@ from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import wait_condition
 
 if TYPE_CHECKING:
-    from heatlite.engine.resources.openstack.heat.wait_condition import Waiting
+    from heatlite.engine.resources.openstack.heat.wait_condition import WaitedSignals
 
 NAME = 'AWS::CloudFormation::WaitCondition'
 
@@ -49,7 +49,7 @@ class WaitCondition(wait_condition.HeatWaitCondition):
             return None
         return self.stack.get(named.path.rpartition('/')[2])
 
-    def handle_create(self) -> Waiting:
+    def handle_create(self) -> WaitedSignals:
         self._validate_handle_url()
         return super().handle_create()
 

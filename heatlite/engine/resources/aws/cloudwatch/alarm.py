@@ -10,7 +10,7 @@ from heatlite.engine.resources import catalogue, watching
 NAME = 'AWS::CloudWatch::Alarm'
 
 
-class CloudWatchAlarm(watching.Alarm):
+class CloudWatchAlarm(watching.WatchedAlarm):
     """Compares a metric with a threshold, as Amazon CloudWatch does, and signals resources or calls URLs.
 
     Its actions are repeated after each period, so that a group grows as long as the alarm lasts.

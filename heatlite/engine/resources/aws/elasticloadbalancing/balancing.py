@@ -32,7 +32,7 @@ class Listener:
 
 
 @dataclass(frozen=True)
-class Health:
+class HealthCheck:
     """How instances are checked. `interval` and `timeout` in seconds; `path` for HTTP only."""
 
     protocol: str
@@ -74,7 +74,8 @@ def served_by(resources: Mapping[str, Values]) -> dict[str, dict[str, str]]:
 
 # --- Octavia -----------------------------------------------------------------------------------------------
 
-def octavia(subnet: str, listeners: Sequence[Listener], health: Health | None, served: Served) -> dict[str, object]:
+def octavia(subnet: str, listeners: Sequence[Listener], health: HealthCheck | None,
+            served: Served) -> dict[str, object]:
     """A load balancer of Octavia with a pool for each listener. `subnet`: of the address that clients connect to."""
     resources: dict[str, object] = {BALANCER: _resource('LoadBalancer', vip_subnet=subnet)}
     for listener in listeners:
@@ -87,7 +88,7 @@ def _resource(kind: str, **properties: object) -> dict[str, object]:
             'properties': {name: value for name, value in properties.items() if value is not None}}
 
 
-def _of_listener(listener: Listener, health: Health | None, served: Served) -> Iterator[tuple[str, object]]:
+def _of_listener(listener: Listener, health: HealthCheck | None, served: Served) -> Iterator[tuple[str, object]]:
     name, pool = f'listener_{listener.port}', f'pool_{listener.port}'
     yield name, _resource('Listener', loadbalancer={'get_resource': BALANCER}, protocol=listener.protocol,
                           protocol_port=listener.port,
@@ -148,7 +149,7 @@ echo '* * * * * root /usr/bin/cfn-hup' > /etc/cron.d/cfn-hup
 '''
 
 
-def haproxy(machine: Machine, listeners: Sequence[Listener], health: Health | None,
+def haproxy(machine: Machine, listeners: Sequence[Listener], health: HealthCheck | None,
             served: Served) -> dict[str, object]:
     """A server that runs HAProxy. A change of its configuration is a change of its metadata, which cfn-hup fetches."""
     properties = {
@@ -173,7 +174,7 @@ def haproxy(machine: Machine, listeners: Sequence[Listener], health: Health | No
     }, served, {'get_attr': [SERVER, 'first_address']})
 
 
-def configuration(listeners: Sequence[Listener], health: Health | None, served: Served) -> str:
+def configuration(listeners: Sequence[Listener], health: HealthCheck | None, served: Served) -> str:
     """haproxy.cfg."""
     lines = ['global', '  daemon', '  maxconn 10000', 'defaults', '  timeout connect 5s', '  timeout client 60s',
              '  timeout server 60s']
@@ -195,7 +196,7 @@ def _host(address: str) -> str:
     return f'[{address}]' if ':' in address else address
 
 
-def _checked(health: Health | None) -> str:
+def _checked(health: HealthCheck | None) -> str:
     if health is None:
         return ''
     return f' check port {health.port} inter {health.interval}s rise {health.healthy} fall {health.unhealthy}'

@@ -17,7 +17,7 @@ from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.aws.elasticloadbalancing import balancing
-from heatlite.engine.resources.aws.elasticloadbalancing.balancing import Health, Listener
+from heatlite.engine.resources.aws.elasticloadbalancing.balancing import HealthCheck, Listener
 from heatlite.language.unknown import UNKNOWN
 
 TYPE = 'AWS::ElasticLoadBalancing::LoadBalancer'
@@ -129,13 +129,13 @@ class LoadBalancer(stack_resource.StackResource):
         return [rule for group in plugin.get_secgroup_uuids(list(groups))
                 for rule in neutron.list_security_group_rules(security_group_id=group)['security_group_rules']]
 
-    def _health(self) -> Health | None:
+    def _health(self) -> HealthCheck | None:
         given = self.properties[self.HEALTH_CHECK]
         if given is None:
             return None
         protocol, port, path = balancing.target(given['Target'])
-        return Health(protocol, port, path, given['Interval'], given['Timeout'], given['HealthyThreshold'],
-                      given['UnhealthyThreshold'])
+        return HealthCheck(protocol, port, path, given['Interval'], given['Timeout'], given['HealthyThreshold'],
+                           given['UnhealthyThreshold'])
 
     # --- where it is --------------------------------------------------------------------------------------
 

@@ -224,7 +224,7 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
         return defn.freeze(properties={**kept, self.BACKUP_ID: backup_id})
 
 
-class Move(TypedDict, total=False):
+class Reattachment(TypedDict, total=False):
     """An attachment becomes another one: what an update returns."""
 
     detach: Required[Detachment]
@@ -243,7 +243,7 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
     PROPERTIES = (INSTANCE_ID, VOLUME_ID, DEVICE) = ('instance_uuid', 'volume_id', 'mountpoint')
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: PropertyDiff) -> Move | None:
+                      prop_diff: PropertyDiff) -> Reattachment | None:
         """Out of the one, into the other. Only another device name: nothing to do but that, too."""
         if not prop_diff:
             return None
@@ -252,7 +252,7 @@ class CinderVolumeAttachment(volume_base.BaseVolumeAttachment):
             'server': after[self.INSTANCE_ID], 'volume': after[self.VOLUME_ID], 'device': after[self.DEVICE]}
         return {'detach': self._detachment(), 'attach': wanted}
 
-    def check_update_complete(self, progress: Move | None) -> bool:
+    def check_update_complete(self, progress: Reattachment | None) -> bool:
         if progress is None:
             return True
         if not progress.get('detached'):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine.resources.steps import Step, Table
+from heatlite.engine.resources.steps import StoredStep, Table
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEEDS_DETACHED = frozenset({'restore', 'extend', 'retype'})
 
 
-class VolumeStep(Step, total=False):
+class VolumeStep(StoredStep, total=False):
     server: str
     volume: str | None
     device: str | None

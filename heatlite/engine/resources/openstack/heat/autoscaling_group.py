@@ -30,7 +30,7 @@ class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
         'outputs', 'outputs_list', 'current_size', 'refs', 'refs_map')
 
     MAPPED, LISTED = (OUTPUTS,), (OUTPUTS_LIST,)
-    assembled, _outputs = members.Group.assembled, members.Group._outputs
+    assembled, _outputs = members.MemberGroup.assembled, members.MemberGroup._outputs
     nested_members = staticmethod(packed_types.scaled_members)
 
     properties_schema = catalogue.properties(NAME)

@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heatlite.engine.resources import catalogue, watching
-from heatlite.planning.alarms import Rule
+from heatlite.planning.alarms import AlarmRule
 
 NAME = 'OS::Heat::CWLiteAlarm'
 
 
-class CloudWatchLiteAlarm(watching.Alarm):
+class CloudWatchLiteAlarm(watching.WatchedAlarm):
     """Compares a metric with a threshold, as Heat did until its release 9, and signals resources or calls URLs.
 
     Only the last period counts, whatever EvaluationPeriods says; Sum and SampleCount are 0 without data; actions are
@@ -24,7 +24,7 @@ class CloudWatchLiteAlarm(watching.Alarm):
     attributes_schema = catalogue.attribute_schemata(NAME)
     support_status = catalogue.status(NAME)
 
-    def as_type(self, rule: Rule) -> Rule:
+    def as_type(self, rule: AlarmRule) -> AlarmRule:
         return replace(rule, evaluation_periods=1, no_data_is_zero=True)
 
 

@@ -14,7 +14,7 @@ from heatlite.language.template import Template
 NAME = 'OS::Heat::ResourceChain'
 
 
-class ResourceChain(members.Group):
+class ResourceChain(members.MemberGroup):
     """One member for each type of a list, all with the same properties, created one after the other."""
 
     PROPERTIES = (RESOURCES, CONCURRENT, RESOURCE_PROPERTIES) = ('resources', 'concurrent', 'resource_properties')
@@ -47,7 +47,7 @@ class ResourceChain(members.Group):
             found[str(place)] = member
         return self.assembled(found)
 
-    def _members_in_order(self) -> list[grouputils.Member]:
+    def _members_in_order(self) -> list[grouputils.GroupMember]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
 

@@ -24,12 +24,12 @@ NAME = 'OS::Heat::ResourceGroup'
 REMOVED = 'name_blacklist'              # key of the resource data; names separated by commas
 
 
-def nested_members(group: definition.ResourceDefinition, values: Mapping[str, object]) -> Values | None:
+def nested_members(group: definition.DefinedResource, values: Mapping[str, object]) -> Values | None:
     """For the checks: one member stands for all; an unused definition is not looked at."""
     return None if values.get('count') == 0 else packed_types.group_members(group, values)
 
 
-class ResourceGroup(members.Group):
+class ResourceGroup(members.MemberGroup):
     """A group of members of one definition, named by numbers that are never used twice."""
 
     PROPERTIES: tuple[str, ...]
@@ -100,7 +100,7 @@ class ResourceGroup(members.Group):
                              get_res_fn: object = None) -> Iterator[tuple[str, object]]:
         return self._outputs(list(resource_names))
 
-    def _members_in_order(self) -> list[grouputils.Member]:
+    def _members_in_order(self) -> list[grouputils.GroupMember]:
         return sorted(grouputils.get_members(self), key=lambda member: (len(member.name), member.name))
 
     # --- names that are gone for good ---------------------------------------------------------------------

@@ -27,7 +27,7 @@ TEMPLATE_PARAM, VALUES_PARAM = 'template', 'values'     # of the nested stack
 POLICIES = {'delete': 'Delete', 'keep': 'Retain'}
 
 
-class StackSet(members.Group):
+class StackSet(members.MemberGroup):
     """Stacks of one template in many regions and projects: a nested stack of remote stacks.
 
     Waves are dependencies between the members, so the traversal of the nested stack does all the work; how many

@@ -23,7 +23,7 @@ TYPE = 'OS::Heat::TestResource'
 
 
 
-class Progress(TypedDict):
+class SimulatedProgress(TypedDict):
     """`until`: when it is over, None: never; `ask`: client and entity."""
 
     until: str | None
@@ -55,38 +55,38 @@ class TestResource(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Progress:
+    def handle_create(self) -> SimulatedProgress:
         if not self.properties[self.FAIL]:
             self.data_set('value', self.properties[self.VALUE])
             self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Progress:
+                      prop_diff: Mapping[str, object]) -> SimulatedProgress:
         wanted = json_snippet.properties(self.properties_schema, self.context)
         if prop_diff.get(self.VALUE) is not None and not wanted[self.FAIL]:
             self.data_set('value', wanted[self.VALUE])
         return self._begin(wanted)
 
-    def handle_delete(self) -> Progress:
+    def handle_delete(self) -> SimulatedProgress:
         return self._begin(self.properties, may_fail=False)
 
     def handle_check(self) -> None:
         """It is there once it was made."""
         self._check_created()
 
-    def check_create_complete(self, progress: Progress) -> bool:
+    def check_create_complete(self, progress: SimulatedProgress) -> bool:
         return self._is_over(progress)
 
-    def check_update_complete(self, progress: Progress) -> bool:
+    def check_update_complete(self, progress: SimulatedProgress) -> bool:
         return self._is_over(progress)
 
-    def check_delete_complete(self, progress: Progress) -> bool:
+    def check_delete_complete(self, progress: SimulatedProgress) -> bool:
         return self._is_over(progress)
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def _begin(self, wanted: Properties, may_fail: bool = True) -> Progress:
+    def _begin(self, wanted: Properties, may_fail: bool = True) -> SimulatedProgress:
         seconds = (wanted[self.ACTION_WAIT_SECS] or {}).get(self.action.lower())
         if seconds is None:
             seconds = wanted[self.WAIT_SECS]
@@ -94,7 +94,7 @@ class TestResource(resource.Resource):
         return {'until': until, 'fail': may_fail and wanted[self.FAIL],
                 'ask': [wanted[self.CLIENT_NAME], wanted[self.ENTITY_NAME]]}
 
-    def _is_over(self, progress: Progress) -> bool:
+    def _is_over(self, progress: SimulatedProgress) -> bool:
         until = progress['until']
         if until is not None and self.runtime.now() >= datetime.fromisoformat(until):
             if progress['fail']:

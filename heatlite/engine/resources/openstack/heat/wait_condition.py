@@ -23,7 +23,7 @@ NAME = 'OS::Heat::WaitCondition'
 
 
 
-class Waiting(TypedDict):
+class WaitedSignals(TypedDict):
     """`until`: the end of the time for `count` signals."""
 
     until: str
@@ -52,13 +52,13 @@ class HeatWaitCondition(resource.Resource):
 
     # --- life ---------------------------------------------------------------------------------------------
 
-    def handle_create(self) -> Waiting:
+    def handle_create(self) -> WaitedSignals:
         self._validate_handle_resource(self._get_handle_resource())
         self.resource_id_set(self.physical_resource_name())
         return self._begin(self.properties)
 
     def handle_update(self, json_snippet: ResourceDefinition, tmpl_diff: ResourceDefinitionDiff,
-                      prop_diff: Mapping[str, object]) -> Waiting | None:
+                      prop_diff: Mapping[str, object]) -> WaitedSignals | None:
         """Another count is waited for anew."""
         if not prop_diff:
             return None
@@ -71,19 +71,19 @@ class HeatWaitCondition(resource.Resource):
                 and handle.get_reference_id() == self.properties[self.HANDLE]):
             handle.metadata_set({})
 
-    def _begin(self, wanted: Properties) -> Waiting:
+    def _begin(self, wanted: Properties) -> WaitedSignals:
         until = self.runtime.now() + datetime.timedelta(seconds=wanted[self.TIMEOUT])
         return {'until': until.isoformat(), 'count': wanted[self.COUNT]}
 
     # --- waiting ------------------------------------------------------------------------------------------
 
-    def check_create_complete(self, waiting: Waiting | None) -> bool:
+    def check_create_complete(self, waiting: WaitedSignals | None) -> bool:
         return self._is_over(waiting)
 
-    def check_update_complete(self, waiting: Waiting | None) -> bool:
+    def check_update_complete(self, waiting: WaitedSignals | None) -> bool:
         return self._is_over(waiting)
 
-    def _is_over(self, waiting: Waiting | None) -> bool:
+    def _is_over(self, waiting: WaitedSignals | None) -> bool:
         """Raises WaitConditionFailure, WaitConditionTimeout."""
         if waiting is None:
             return True

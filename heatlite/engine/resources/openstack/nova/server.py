@@ -36,7 +36,7 @@ TAGS_AT_ONCE = '2.52'                       # microversion from which a create t
 FILES_UNTIL = '2.56'                        # the last one in which a server can be made with files
 
 
-class Deletion(TypedDict):
+class ServerDeletion(TypedDict):
     """`image`: the id of the one that is made of the server before, or None."""
 
     server: str | None
@@ -310,12 +310,12 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
                 return found if found is not None else self.client().servers.tag_list(self.resource_id)
         return getattr(server, name, None)
 
-    def _ports(self, server: nova_collections.Server) -> dict[str, NeutronPort]:
+    def _ports(self, server: nova_collections.NovaServer) -> dict[str, NeutronPort]:
         """By MAC address."""
         ports = self.client('neutron').list_ports(device_id=server.id)['ports']
         return {port['mac_address']: port for port in ports}
 
-    def _addresses(self, server: nova_collections.Server) -> dict[str, object]:
+    def _addresses(self, server: nova_collections.NovaServer) -> dict[str, object]:
         """Under each network's name and id: addresses, each with its port, its subnets and its network."""
         ports, shown = self._ports(server), {}
         neutron = self.client('neutron')
@@ -339,7 +339,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
             found[label] = addresses
         return found
 
-    def _networks(self, server: nova_collections.Server) -> dict[str, list[str]]:
+    def _networks(self, server: nova_collections.NovaServer) -> dict[str, list[str]]:
         """Under each network's name and id: addresses."""
         ports = self._ports(server)
         found: dict[str, list[str]] = dict(server.networks)
@@ -434,23 +434,23 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
 
     # --- deleting -----------------------------------------------------------------------------------------
 
-    def handle_delete(self) -> Deletion:
+    def handle_delete(self) -> ServerDeletion:
         return self._begin_delete()
 
-    def handle_snapshot_delete(self, state: tuple[str, str]) -> Deletion:
+    def handle_snapshot_delete(self, state: tuple[str, str]) -> ServerDeletion:
         """With an image first, unless there is nothing worth one."""
         if state[1] != self.FAILED and self.resource_id:
             image = self.client().servers.create_image(self.resource_id, self.physical_resource_name())
             return {'server': self.resource_id, 'image': image}
         return self._begin_delete()
 
-    def _begin_delete(self) -> Deletion:
+    def _begin_delete(self) -> ServerDeletion:
         if self.resource_id is not None:
             with self.client_plugin().ignore_not_found:
                 self.client().servers.delete(self.resource_id)
         return {'server': self.resource_id, 'image': None}
 
-    def check_delete_complete(self, progress: Deletion) -> bool:
+    def check_delete_complete(self, progress: ServerDeletion) -> bool:
         if progress['image'] is not None:
             if not self._image_is_there(progress['image']):
                 return False

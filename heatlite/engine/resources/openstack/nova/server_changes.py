@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception
-from heatlite.engine.resources.steps import Step, Table
+from heatlite.engine.resources.steps import StoredStep, Table
 from heatlite.engine.rsrc_defn import ResourceDefinition
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 AT_REST = ('ACTIVE', 'SHUTOFF')
 
 
-class ServerStep(Step, total=False):
+class ServerStep(StoredStep, total=False):
     flavor: str
     image: str
     password: str | None

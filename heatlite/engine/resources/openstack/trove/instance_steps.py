@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.engine.clients.os import service
-from heatlite.engine.resources.steps import Step
+from heatlite.engine.resources.steps import StoredStep
 
 if TYPE_CHECKING:
     from heatlite.engine.properties import Values
     from heatlite.engine.resources.openstack.trove.instance import Instance
 
 
-class InstanceStep(Step, total=False):
+class InstanceStep(StoredStep, total=False):
     name: str | None
     flavor: str
     size: int                               # GiB

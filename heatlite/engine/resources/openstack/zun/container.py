@@ -13,7 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import resource, translation
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
-from heatlite.engine.resources.steps import Step
+from heatlite.engine.resources.steps import StoredStep
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Zun::Container'
@@ -23,7 +23,7 @@ SENT_AS_THEY_ARE = ('image', 'command', 'cpu', 'environment', 'workdir', 'labels
 Network: TypeAlias = Mapping[str, str]      # an entry of `networks`
 
 
-class ContainerStep(Step, total=False):
+class ContainerStep(StoredStep, total=False):
     network: Network
 
 
