@@ -13,8 +13,8 @@ from datetime import datetime, timedelta
 from oslo_config import cfg
 
 from heatlite.cmd import cells, check_config, completion, encryption_keys, import_heat, parts, plugins, restore
-from heatlite.cmd.doctor import command as doctor
-from heatlite.cmd.setup import command as setup
+from heatlite.cmd.doctor import doctor_command
+from heatlite.cmd.setup import setup_command
 from heatlite.common import config, crypt, exception, runtime
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
@@ -37,10 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
         if conf.command.name == 'check-config':
             return check_config.run(conf)
-        if conf.command.name == doctor.COMMAND:
-            return doctor.run(conf, _print_table)
-        if conf.command.name == setup.COMMAND:
-            return setup.run(conf)
+        if conf.command.name == doctor_command.COMMAND:
+            return doctor_command.run(conf, _print_table)
+        if conf.command.name == setup_command.COMMAND:
+            return setup_command.run(conf)
         if conf.command.name == completion.COMMAND:
             return completion.run(conf)
         if conf.command.name == encryption_keys.COMMAND:
@@ -56,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _failed(str(error))
     except SystemExit as leaving:               # wrong usage, or --help
         if isinstance(leaving.code, str):
-            return _failed(leaving.code, doctor.NOT_STARTED if doctor.COMMAND in arguments else 1)
+            return _failed(leaving.code, doctor_command.NOT_STARTED if doctor_command.COMMAND in arguments else 1)
         return int(leaving.code or 0)
     except KeyboardInterrupt:
         return 130
@@ -77,8 +77,8 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
 def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date; of all cells.'))
     commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
-    doctor.add_command(commands)
-    setup.add_command(commands)
+    doctor_command.add_command(commands)
+    setup_command.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
     service = commands.add_parser('service', help=_('The engines.'))
     service.add_argument('service_command', choices=('list', 'clean'),

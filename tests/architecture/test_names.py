@@ -82,3 +82,33 @@ def test_which_renamed_imports_are_found(text, found):
 def test_no_class_is_imported_under_another_name():
     found = {name: names for name, path in source.modules().items() if (names := renamed(ast.parse(path.read_text())))}
     assert found == {}
+
+
+def renamed_beside(tree, modules):
+    """Modules of ours that have another name in a file because two of the same name are imported there."""
+    found = {}
+    renamed_modules = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                if f'{node.module}.{name.name}' in modules:
+                    found.setdefault(name.name, set()).add(f'{node.module}.{name.name}')
+                    if name.asname:
+                        renamed_modules.add(name.name)
+    return sorted(name for name in renamed_modules if len(found[name]) > 1)
+
+
+@pytest.mark.parametrize('text, found', [
+    ('from heatlite.db import events\nfrom heatlite.api import events as others', ['events']),
+    ('from heatlite.db import events as rows', []),
+    ('from heatlite.db import events\nfrom heatlite.api.events import show', []),
+])
+def test_which_modules_are_renamed_beside(text, found):
+    assert renamed_beside(ast.parse(text), {'heatlite.db.events', 'heatlite.api.events'}) == found
+
+
+def test_no_module_has_another_name_beside_one_of_its_name():
+    modules = source.modules()
+    found = {name: names for name, path in modules.items()
+             if (names := renamed_beside(ast.parse(path.read_text()), set(modules)))}
+    assert found == {}

@@ -18,7 +18,7 @@ from oslo_config import cfg
 from oslo_log import log
 
 from heatlite.cmd import check_config, plugins
-from heatlite.cmd.doctor import broker, checks, command, configuration, database, files, report, running, table
+from heatlite.cmd.doctor import broker, checks, configuration, database, doctor_command, files, report, running, table
 from heatlite.cmd.doctor.site import Site, with_timeouts
 from heatlite.common import config, crypt, options
 from heatlite.db import stacks, sync
@@ -377,7 +377,7 @@ def test_queues_are_declared_as_the_messaging_library_does():
 
 
 def test_time_outs_are_bounded():
-    assert command.TIME <= 30.0 and command.TIMEOUT < command.TIME
+    assert doctor_command.TIME <= 30.0 and doctor_command.TIMEOUT < doctor_command.TIME
 
 
 def test_the_page_has_all_checks():

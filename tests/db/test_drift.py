@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from heatlite.db import drift as reports
-from heatlite.db import stacks, upkeep
+from heatlite.db import drift_reports, stacks, upkeep
 from heatlite.planning import drift
 from heatlite.planning.drift import DriftFinding, ResourceDrift
 from heatlite.planning.states import Action, Status
@@ -19,17 +18,17 @@ def settled(stack_id, **values):
 def test_a_report_replaces_the_last_one_and_goes_with_its_stack(db, counted):
     with db.writer() as tx:
         leased(tx, settled('s1'))
-        assert reports.report(tx, 's1') is None and reports.mended_at(tx, 's1') is None
-        reports.store(tx, 's1', FOUND)
-        reports.mended(tx, 's1', NOW)
-        reports.store(tx, 's1', replace(FOUND, looked_by='schedule'))
+        assert drift_reports.report(tx, 's1') is None and drift_reports.mended_at(tx, 's1') is None
+        drift_reports.store(tx, 's1', FOUND)
+        drift_reports.mended(tx, 's1', NOW)
+        drift_reports.store(tx, 's1', replace(FOUND, looked_by='schedule'))
         with counted(tx) as statements:
-            assert reports.report(tx, 's1') == replace(FOUND, looked_by='schedule')
+            assert drift_reports.report(tx, 's1') == replace(FOUND, looked_by='schedule')
         assert len(statements) == 1
-        assert reports.mended_at(tx, 's1') == NOW
+        assert drift_reports.mended_at(tx, 's1') == NOW
         stacks.delete_soft(tx, 's1', NOW)
         assert upkeep.purge(tx, later(1)) == 1
-        assert reports.report(tx, 's1') is None
+        assert drift_reports.report(tx, 's1') is None
 
 
 def test_stacks_of_one_project_are_due_together(db, counted):
@@ -40,13 +39,13 @@ def test_stacks_of_one_project_are_due_together(db, counted):
                settled('asleep', project_id='p1', name='n5', action=Action.SUSPEND), nested('inner', root, 'group'))
     with db.writer() as tx:
         with counted(tx) as statements:
-            assert reports.due(tx, NOW, 10) == ['s1', 's2']
+            assert drift_reports.due(tx, NOW, 10) == ['s1', 's2']
         assert len(statements) == 2
-        assert reports.due(tx, NOW, 1) == ['s1']
-        assert reports.take(tx, 's1', NOW, later(10)) and not reports.take(tx, 's1', NOW, later(10))
-        assert reports.due(tx, NOW, 10) == ['s2']
-        assert reports.take(tx, 's2', NOW, later(5))
-        assert reports.due(tx, NOW, 10) == ['s3']
-        assert reports.take(tx, 's3', NOW, later(20))
-        assert reports.due(tx, NOW, 10) == []
-        assert reports.due(tx, later(11), 10) == ['s2', 's1']
+        assert drift_reports.due(tx, NOW, 1) == ['s1']
+        assert drift_reports.take(tx, 's1', NOW, later(10)) and not drift_reports.take(tx, 's1', NOW, later(10))
+        assert drift_reports.due(tx, NOW, 10) == ['s2']
+        assert drift_reports.take(tx, 's2', NOW, later(5))
+        assert drift_reports.due(tx, NOW, 10) == ['s3']
+        assert drift_reports.take(tx, 's3', NOW, later(20))
+        assert drift_reports.due(tx, NOW, 10) == []
+        assert drift_reports.due(tx, later(11), 10) == ['s2', 's1']

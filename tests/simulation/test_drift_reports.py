@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import drift as reports
+from heatlite.db import drift_reports
 from heatlite.planning import drift
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
@@ -53,8 +53,8 @@ def test_each_change_is_found_alone_and_with_the_others(it):
         wanted[resource, name] = [value] if len(place) > 2 else value
         assert {key: actual for key, (_expected, actual) in found(look(it)).items()} == wanted
     with it.cluster.database.reader() as tx:
-        assert drift.to_json(reports.report(tx, it.id)) == look(it) | {
-            'looked_at': reports.report(tx, it.id).looked_at}
+        assert drift.to_json(drift_reports.report(tx, it.id)) == look(it) | {
+            'looked_at': drift_reports.report(tx, it.id).looked_at}
     assert it.plan(RESOURCES, converge=True).summary['update'] == len({resource for resource, *_path in CHANGES})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import metrics
-from heatlite.db import drift as reports
+from heatlite.db import drift_reports
 from heatlite.engine.clients import looking
 from heatlite.engine.requests.drift_watch import COUNTED
 from heatlite.rpc import messages
@@ -54,7 +54,7 @@ def spoil(place):
 
 def report(place, stack_id):
     with place.database.reader() as tx:
-        found = reports.report(tx, stack_id)
+        found = drift_reports.report(tx, stack_id)
     return {} if found is None else {'/'.join(each.path): (each.finding, each.reason) for each in found.resources}
 
 

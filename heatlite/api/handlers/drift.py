@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heatlite.api import finding
 from heatlite.api.wsgi import Request
-from heatlite.db import drift as reports
+from heatlite.db import drift_reports
 from heatlite.planning import drift
 from heatlite.rpc import messages
 
@@ -15,7 +15,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     """What the last look has found; null if there was none."""
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        found = reports.report(tx, stack.id)
+        found = drift_reports.report(tx, stack.id)
     return {'drift': None if found is None else drift.to_json(found)}
 
 

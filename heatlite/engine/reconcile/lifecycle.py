@@ -17,7 +17,7 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import action_spans, events, loading, outputs, planned
+from heatlite.engine.reconcile import action_spans, loading, outputs, planned, stack_events
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
@@ -257,7 +257,7 @@ class StackLifecycle:
             (self._runtime.now() - action_spans.begin_of(row)).total_seconds())
 
     def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
-        return events.of_stack(self._runtime, leased.id, leased.row.name, action, status, reason)
+        return stack_events.new(self._runtime, leased.id, leased.row.name, action, status, reason)
 
 
 def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:

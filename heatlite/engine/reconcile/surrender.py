@@ -17,7 +17,7 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, Superseded
-from heatlite.engine.reconcile import events
+from heatlite.engine.reconcile import stack_events
 from heatlite.planning.states import Change, Event, ResourceState, StackChange, Status
 
 LOG = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
     try:
         journal.write(Change(
             row.id, lease.epoch, stack=StackChange(row.generation, status=Status.FAILED, reason=reason, release=True),
-            events=(events.of_stack(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
+            events=(stack_events.new(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
     except Superseded:
         return False                                # the newer request has its own number of tries
     request_ids.bind_to(row)

@@ -14,15 +14,14 @@ from sqlalchemy import Connection
 from heatlite.common import turns
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, leases, presence, resources, stacks, templates
-from heatlite.db import events as event_rows
+from heatlite.db import credentials, events, leases, presence, resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.group_commit import GroupCommit
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import events, implicit_dependencies, loading, planned
+from heatlite.engine.reconcile import implicit_dependencies, loading, planned, stack_events
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
@@ -131,7 +130,7 @@ class Acceptance:
             if authority is not None:
                 credentials.insert(tx, authority)
             resources.insert_many(tx, row.id, rows)
-            event_rows.insert_many(tx, row.id, [self.event_of(row)])
+            events.insert_many(tx, row.id, [self.event_of(row)])
             return lease
 
         is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
@@ -159,7 +158,7 @@ class Acceptance:
 
     def event_of(self, row: stacks.StoredStack) -> Event:
         """Make the event of the stack's present state."""
-        return events.of_stack(self._runtime, row.id, row.name, row.action, row.status, row.reason)
+        return stack_events.new(self._runtime, row.id, row.name, row.action, row.status, row.reason)
 
     def _announce(self, row: stacks.StoredStack) -> None:
         """Send the notification, after the commit."""

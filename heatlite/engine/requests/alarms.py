@@ -14,10 +14,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from heatlite.common import exception, turns
-from heatlite.common import metrics as figures
 from heatlite.common.context import RequestContext
 from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
+from heatlite.common.metrics import datapoints
 from heatlite.common.runtime import Runtime
 from heatlite.db import alarms, leases, metrics, resources, shards, stacks
 from heatlite.db.alarms import Alarm, HistoryEntry
@@ -83,7 +83,7 @@ class Alarms:
         project_id = self._project_of(context)
         points = self._matching.widened(project_id, points)
         self._writer.put(project_id, points)
-        figures.datapoints.inc(len(points))
+        datapoints.inc(len(points))
 
     def put_alarm(self, context: RequestContext, message: messages.PutAlarm) -> None:
         """Create an alarm of a user, or change its rule. Raises HTTPBadRequest, LimitExceeded, and

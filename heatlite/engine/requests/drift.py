@@ -20,13 +20,12 @@ from heatlite.common.context import RequestContext, Subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import drift as reports
-from heatlite.db import guards, leases, resources, stacks
+from heatlite.db import drift_reports, guards, leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.clients import looking
 from heatlite.engine.clients.looking import Look
 from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.observe import drift as observe
+from heatlite.engine.observe import drift_checks
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
@@ -107,7 +106,7 @@ class Drift:
         """Look, store the report, add events, and mark what is to be repaired. Returns the report and the paths of
         what was marked."""
         at = self._runtime.now()
-        found = self._reader.asked(row.id, context, lambda stack: list(observe.look(stack, may_go_on)))
+        found = self._reader.asked(row.id, context, lambda stack: list(drift_checks.look(stack, may_go_on)))
 
         def store(tx: Connection) -> tuple[DriftReport, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
             leases.lock(tx, row.id)                 # before the stack, as everywhere
@@ -116,7 +115,7 @@ class Drift:
             if current.generation != row.generation:
                 raise exception.Conflict(_('Another action of stack %s began while its objects were compared.')
                                          % row.name)
-            before = reports.report(tx, row.id)
+            before = drift_reports.report(tx, row.id)
             report = drift.report(isotime(at), by, found, before)
             wanted: tuple[ResourceDrift, ...] = ()
             if by == SCHEDULE:
@@ -126,8 +125,8 @@ class Drift:
             for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
                 notices += self._mark(tx, stack_id, list(members))
             if wanted:
-                reports.mended(tx, row.id, at)
-            reports.store(tx, row.id, report)
+                drift_reports.mended(tx, row.id, at)
+            drift_reports.store(tx, row.id, report)
             return report, frozenset(each.path for each in wanted), notices
 
         report, marked, notices = self._database.retry(store)
@@ -143,7 +142,7 @@ class Drift:
         """Yield (path, why it is not repaired)."""
         guarded = guards.of(tx, row.root_id)
         whole = ''
-        last = reports.mended_at(tx, row.id)
+        last = drift_reports.mended_at(tx, row.id)
         if guarded.lock is not None:
             whole = _('The stack is locked.')
         elif self._settings.plans_required:

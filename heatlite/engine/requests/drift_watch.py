@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, metrics
 from heatlite.common.runtime import Runtime
-from heatlite.db import drift as reports
+from heatlite.db import drift_reports
 from heatlite.db.connection import Database
 from heatlite.engine.clients.looking import Look, Pace
 from heatlite.engine.durability.periodic import Periodic
@@ -71,10 +71,10 @@ class DriftWatch:
     def step(self) -> int:
         """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
         with self._database.reader() as tx:
-            found = reports.due(tx, self._runtime.now(), TOGETHER)
+            found = drift_reports.due(tx, self._runtime.now(), TOGETHER)
             if self._runtime.monotonic() >= self._count_at:
                 self._count_at = self._runtime.monotonic() + COUNTED
-                metrics.drift_watched.set(reports.count(tx))
+                metrics.drift_watched.set(drift_reports.count(tx))
         look = Look(self._runtime, self._pace.wait)
         for stack_id in found:
             if self._database.retry(lambda tx, stack_id=stack_id: self._take(tx, stack_id)):    # type: ignore[misc]
@@ -83,7 +83,7 @@ class DriftWatch:
 
     def _take(self, tx: Connection, stack_id: str) -> bool:
         now = self._runtime.now()
-        return reports.take(tx, stack_id, now, now + timedelta(seconds=self._settings.interval))
+        return drift_reports.take(tx, stack_id, now, now + timedelta(seconds=self._settings.interval))
 
     def _look(self, look: Look, stack_id: str) -> None:
         try:

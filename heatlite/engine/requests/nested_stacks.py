@@ -9,8 +9,7 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
-from heatlite.db import events as event_rows
-from heatlite.db import stacks, templates
+from heatlite.db import events, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback
@@ -117,7 +116,7 @@ class NestedStacks:
                                            else imports.following(request, parent.row),
                                            planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
-            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
         return self._acceptance.commit(accept, definition)

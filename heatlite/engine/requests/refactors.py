@@ -19,14 +19,13 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, leases, refactoring, resources, stacks, templates
-from heatlite.db import events as event_rows
+from heatlite.db import credentials, events, leases, refactoring, resources, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import events
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -323,12 +322,12 @@ class Refactors:
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
             stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
-            first, second = (events.of_stack(self._runtime, each.id, each.name, each.action, each.status, each.reason)
+            first, second = (stack_events.new(self._runtime, each.id, each.name, each.action, each.status, each.reason)
                              for each in (begun[stack_id], row))
             announcements.append(self._sinks.add(tx, row, first))    # it sends what follows, too
-            event_rows.insert_many(tx, stack_id, [second])
+            events.insert_many(tx, stack_id, [second])
             if self._most_events:
-                event_rows.purge_over(tx, stack_id, self._most_events)
+                events.purge_over(tx, stack_id, self._most_events)
         return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring,

@@ -13,12 +13,11 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, stack_sets, stacks, templates
-from heatlite.db import events as event_rows
+from heatlite.db import credentials, events, stack_sets, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import events, exports, planned, rollback
+from heatlite.engine.reconcile import exports, planned, rollback, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -157,7 +156,7 @@ class StackActions:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
                                          request=request_ids.stored(context, row.request, planned.of(row)))
-            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
         self._acceptance.commit(accept)
@@ -200,9 +199,9 @@ class StackActions:
                 self._recorder.record(tx, row, accepted, Content.of_template(stored), caller)
             new = [self._acceptance.event_of(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
-                new.insert(0, events.of_stack(self._runtime, row.id, row.name, row.action, Status.FAILED,
+                new.insert(0, stack_events.new(self._runtime, row.id, row.name, row.action, Status.FAILED,
                                               text.cancelled(row.action)))
-            event_rows.insert_many(tx, row.id, new)
+            events.insert_many(tx, row.id, new)
             return owner, accepted
 
         return self._acceptance.commit(accept)

@@ -12,8 +12,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, revisions, stacks, templates
-from heatlite.db import events as event_rows
+from heatlite.db import credentials, events, revisions, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import rollback
@@ -120,7 +119,7 @@ class StackUpdates:
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
             self._recorder.record(tx, current, accepted, applied, context, id_of(plan))
-            event_rows.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
         accepted = self._acceptance.commit(accept, definition)

@@ -13,12 +13,11 @@ from sqlalchemy import Connection
 
 from heatlite.common import metrics
 from heatlite.common.runtime import Runtime
-from heatlite.db import events as event_rows
-from heatlite.db import leases, stacks
+from heatlite.db import events, leases, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import events
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.settled import inputs_of_root
 from heatlite.language.definition import NOTHING_SHARED, SharedText, StackDefinition
@@ -83,10 +82,10 @@ class UnchangedUpdates:
                                   reason=text.completed(Action.UPDATE), now=now, **requested(tx, current))
             begun = replace(ended, status=Status.IN_PROGRESS, reason=text.started(Action.UPDATE))
             stacks.keep_settled(tx, row.id, ended.generation)
-            event_rows.insert_many(tx, row.id, [events.of_stack(
+            events.insert_many(tx, row.id, [stack_events.new(
                 self._runtime, each.id, each.name, each.action, each.status, each.reason) for each in (begun, ended)])
             if self._most_events:
-                event_rows.purge_over(tx, row.id, self._most_events)
+                events.purge_over(tx, row.id, self._most_events)
             leases.release(tx, row.id, self._engine_id, lease.epoch)
             return begun, ended
 

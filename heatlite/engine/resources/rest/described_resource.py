@@ -21,9 +21,9 @@ from heatlite.engine.clients.os import generic_client
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties, Values
-from heatlite.engine.resources import existing as remembered
+from heatlite.engine.resources import existing
 from heatlite.engine.resources.packed import RuleFacts
-from heatlite.engine.resources.rest import existing, hooks, names, plans, rules, service, waits
+from heatlite.engine.resources.rest import existing_objects, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
@@ -90,7 +90,7 @@ class DescribedResource(resource.Resource):
         if what.create is None:
             self._made(str(self._id_of({})))
             return
-        existing.snapshot_candidates(self)
+        existing_objects.snapshot_candidates(self)
         call = plans.create(what, self.scope(), self)
         try:
             answer = self.send(call)
@@ -107,7 +107,7 @@ class DescribedResource(resource.Resource):
         self._made(str(self._id_of(found)))
 
     def _made(self, physical_id: str) -> None:
-        remembered.forget(self)
+        existing.forget(self)
         self.resource_id_set(physical_id)
 
     def _id_of(self, found: object) -> object:
@@ -341,7 +341,7 @@ class DescribedResource(resource.Resource):
 
         Raises Error when that is unknown.
         """
-        found = existing.find(self)
+        found = existing_objects.find(self)
         if found is not None and any(self._is_kept(how) for how in self.description.keep.values()):
             self._throw_away(found)
             return None
@@ -413,17 +413,17 @@ class DescribedResource(resource.Resource):
         what = self.description
         if what.path is None or (name is not None and not what.name_property):
             return super().list_named(name)
-        return existing.listed(self, {} if name is None else {'name': name})
+        return existing_objects.listed(self, {} if name is None else {'name': name})
 
     def id_of_listed(self, entry: Mapping[str, object]) -> str:
-        return existing.id_of(self, entry)
+        return existing_objects.id_of(self, entry)
 
     def read_imported(self) -> Any:
         what = self.description
         if what.show is None or any(own in what.id for own in MADE_UP):
             raise self._without_import()
         found = self.get_live_resource_data()
-        if not existing.is_shown(self, found):
+        if not existing_objects.is_shown(self, found):
             raise exception.EntityNotFound(entity='Resource', name=self.resource_id)
         return found
 

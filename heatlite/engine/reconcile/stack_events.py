@@ -8,6 +8,6 @@ from heatlite.planning.states import Event
 STACK_TYPE = 'OS::Heat::Stack'
 
 
-def of_stack(runtime: Runtime, stack_id: str, name: str, action: str, status: str, reason: str) -> Event:
+def new(runtime: Runtime, stack_id: str, name: str, action: str, status: str, reason: str) -> Event:
     """Make an event of the stack itself. Clients recognise it by the name and by the physical id, the stack's id."""
     return Event(runtime.uuid(), runtime.now(), name, STACK_TYPE, stack_id, action, status, reason)
