@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Container, Iterator, Mapping
 
 from heatlite.common import exception
+from heatlite.language import definition as definitions
 from heatlite.language import lint
 from heatlite.language.budget import shared
 from heatlite.language.constraints import AllowedPattern, AllowedValues, CustomConstraint, Length, Modulo, Range
@@ -18,14 +19,17 @@ from heatlite.language.unknown import is_known
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
                       ignored: Container[str] = ()) -> dict[str, object]:
-    """The response body. Raises the first error; StackValidationFailed as HTTPBadRequest.
+    """The response body. Raises the first error with all others; StackValidationFailed as HTTPBadRequest.
 
-    `ignored`: codes of errors to ignore, such as `99001` for a missing service.
+    Whether the template is refused does not depend on values. `ignored`: codes of errors to ignore, such as `99001` for
+    a missing service.
     """
     checker = lint.Checker(definition, types, values=False, look_inside=False)
     try:
         with shared(definition.limits):
-            lint.raise_first(_counting(checker, ignored))
+            diagnostics = list(_counting(checker, ignored))
+        if diagnostics:
+            lint.raise_first(_with_values(diagnostics, definition, types, ignored))
     except exception.StackValidationFailed as error:
         raise exception.HTTPBadRequest(str(error)) from None
     answer = described(definition)
@@ -42,8 +46,27 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
 
 def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.Diagnostic]:
     for diagnostic in itertools.islice(checker.diagnostics(), lint.MOST_COMPLAINTS):
-        if diagnostic.error.error_code is None or diagnostic.error.error_code not in ignored:
+        if not _is_ignored(diagnostic, ignored):
             yield checker.placed(diagnostic)
+
+
+def _is_ignored(diagnostic: lint.Diagnostic, ignored: Container[str]) -> bool:
+    return diagnostic.error.error_code is not None and diagnostic.error.error_code in ignored
+
+
+def _with_values(found: list[lint.Diagnostic], definition: StackDefinition, types: TypeCatalog,
+                 ignored: Container[str]) -> list[lint.Diagnostic]:
+    """The diagnostics that were found without values, and those that a create would add, in its order.
+
+    The first stays the first. Parameters without a value are unknown: they may be given with the create.
+    """
+    first, *others = found
+    supposed = definitions.build(definition.template, definition.environment, definition.files, definition.identity,
+                                 limits=definition.limits, assume_unknown=True)
+    complete = [each for each in lint.check(supposed, types) if not _is_ignored(each, ignored)]
+    texts = {str(each.error) for each in complete}
+    every = [*complete, *(each for each in others if str(each.error) not in texts)]
+    return [first, *(each for each in every if str(each.error) != str(first.error))][:lint.MOST_COMPLAINTS]
 
 
 def described(definition: StackDefinition) -> dict[str, object]:
