@@ -6,6 +6,7 @@ details, each with its place in the text and, where possible, a hint.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -481,9 +482,10 @@ class Checker(DocumentChecks):
 
     def guessed(self, resource: DefinedResource) -> dict[str, object]:
         """All properties of a resource as its type would see them, from what is known so far."""
-        schemas = self.facts[resource.name].properties
-        return Reader(lambda error: None, constraints=False).read(schemas, resource.guessed_properties(),
-                                                                  (resource.name,))
+        facts, given = self.facts[resource.name], resource.guessed_properties()
+        with contextlib.suppress(exception.StackValidationFailed):      # reported by the check of the properties
+            given = translation.apply(self._translations(resource, facts, given), given)
+        return Reader(lambda error: None, constraints=False).read(facts.properties, given, (resource.name,))
 
     def _inside(self, resource: DefinedResource, facts: TypeFacts, given: Mapping[str, object],
                 values: Mapping[str, object]) -> Iterator[Diagnostic]:
