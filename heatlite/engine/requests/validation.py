@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 
-from heatlite.common import exception, policy
+from heatlite.common import exception, policy, turns
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import constraint_cache
 from heatlite.engine.durability import fence
@@ -16,6 +16,8 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import describe, lint, plain
 from heatlite.language.definition import StackDefinition
 from heatlite.rpc import messages
+
+STEPS = 1                           # of `turns`, for the type of one resource
 
 
 def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
@@ -34,6 +36,7 @@ def check_request(definition: StackDefinition, registry: TypeRegistry, context: 
 
     `same`: resources that were found right in another definition with the same environment, files and other sections
     besides resources and outputs."""
+    _check_types_first(definition, registry, context)
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
         definition.plain = _right(definition, _catalog(definition, registry, context), same)
@@ -41,6 +44,29 @@ def check_request(definition: StackDefinition, registry: TypeRegistry, context: 
         if catalog.forbidden is not None:
             raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
         lint.raise_first(diagnostics)
+
+
+def _check_types_first(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
+    """Raise Forbidden if the caller may not use a type of the stack, before values are judged and services asked.
+
+    The check of the definition finds the other types: of nested stacks, and of resources with conditions, which may
+    depend on wrong values. It reports types that do not exist.
+    """
+    known: set[object] = set()
+    keys, environment = definition.keys, definition.environment
+    try:
+        snippets = definition.snippets
+    except exception.StackValidationFailed:
+        return
+    for name, snippet in turns.paced(snippets.items(), STEPS):
+        type_name = snippet.get(keys.type) if isinstance(snippet, Mapping) and keys.condition not in snippet else None
+        key = (type_name, name) if environment.registry.is_by_resource else type_name
+        if not isinstance(type_name, str) or key in known:
+            continue
+        known.add(key)
+        with suppress(exception.StackValidationFailed):
+            if not registry.allows_wanted(context, type_name, name, environment):
+                raise exception.Forbidden(action=policy.rule_of_type(type_name))
 
 
 def _right(definition: StackDefinition, catalog: Catalog, same: frozenset[str]) -> frozenset[str]:
