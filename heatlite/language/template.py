@@ -85,7 +85,7 @@ class Template:
     @property
     def description(self) -> object:
         found = self.document.get(self.keys.description)
-        return _('No description') if found is None else found
+        return found or _('No description')
 
     def section(self, name: str) -> Any:
         """The content of a section by its HOT name; None when absent, null, or unknown to the format."""

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from heatlite.common import exception
 from heatlite.language import definition as definitions
-from heatlite.language import nested, template
+from heatlite.language import describe, nested, template
 from heatlite.language.definition import Facade, StackIdentity
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
@@ -144,6 +144,18 @@ def test_outputs():
         'all': {'host': 'db'}, 'port': ['net', 'ports', 1], 'gone': None}
     assert [output.description for output in made.outputs.values()] == [
         'No description given', '5', 'No description given']
+
+
+@pytest.mark.parametrize('version', [
+    'heat_template_version: 2018-08-31\ndescription', 'heat_template_version: 2013-05-23\ndescription',
+    "AWSTemplateFormatVersion: '2010-09-09'\nDescription", "HeatTemplateFormatVersion: '2012-12-12'\nDescription"])
+@pytest.mark.parametrize('text, shown', [
+    ('a', 'a'), ('5', 5), ('', 'No description'), ("''", 'No description'), ('null', 'No description'),
+    ('[]', 'No description'), ('0', 'No description'), ('false', 'No description')])
+def test_an_empty_description_is_none(version, text, shown):
+    made = build(f'{version}: {text}\n')
+    assert made.description == shown
+    assert describe.described(made)['Description'] == shown
 
 
 def test_an_error_in_a_property_has_its_path():
