@@ -86,7 +86,7 @@ class Registry:
 
     def _find(self, name: str, resource_name: str | None, seen: frozenset[str], loop: list[str]) -> FoundType | None:
         if is_template_name(name):
-            return FoundType(name, type_name=name)
+            return self._by_wildcard(name, resource_name, seen, loop) or FoundType(name, type_name=name)
         if len(seen) > LONGEST_CHAIN:
             raise exception.StackValidationFailed(
                 message=_('The resource registry maps %(name)s over more than %(limit)d names')
@@ -127,6 +127,24 @@ class Registry:
                 return FoundType(found.target, path, is_user, found.type_name)
         return None
 
+    def _by_wildcard(self, name: str, resource_name: str | None, seen: frozenset[str],
+                     loop: list[str]) -> FoundType | None:
+        """What a user's wildcard makes of the name of a template; None if none does."""
+        for key in self._wildcards if self.behind is not None else ():
+            mapped = self._mapped(key, name) if name.startswith(key[:-1]) else name
+            if mapped == name:
+                continue
+            found = FoundType(mapped, type_name=mapped) if is_template_name(mapped) else self._find(
+                mapped, resource_name, seen | {name}, loop)
+            if found is not None:
+                return FoundType(found.target, (key,), True, found.type_name)
+        return None
+
+    def _mapped(self, key: str, name: str) -> str:
+        """The name that the wildcard `key` makes of a name with its prefix."""
+        target = str(self.entries[key])
+        return target[:-1] + name[len(key) - 1:] if target.endswith('*') else target
+
     def _candidates(self, name: str, resource_name: str | None) -> Iterator[tuple[tuple[str, ...], object]]:
         if resource_name is not None:
             own = self.entries.get(RESOURCES)
@@ -146,7 +164,7 @@ class Registry:
             if key == name or not key.endswith('*') or not isinstance(target, str):
                 yield (key,), target
                 continue
-            mapped = target[:-1] + name[len(key) - 1:] if target.endswith('*') else target
+            mapped = self._mapped(key, name)
             if mapped != name:
                 yield (key,), mapped
 

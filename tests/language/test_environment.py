@@ -207,3 +207,22 @@ def test_imports_of_a_request_come_over_the_environment():
 def test_a_resource_may_be_called_import():
     made = Environment({'resource_registry': {'resources': {'import': {'import': {'id': 'x'}}}}})
     assert made.import_of('import') == {'id': 'x'}
+
+
+@pytest.mark.parametrize('entries, name, target', [
+    ({'T::*': 'OS::*'}, 'T::x.yaml', 'OS::x.yaml'), ({'T::*': 'OS::*'}, 'T::x.template', 'OS::x.template'),
+    ({'T::*': 'OS::Server'}, 'T::x.yaml', Server),
+    ({'T::*': 'Lost::Type'}, 'T::x.yaml', 'T::x.yaml'),         # leads nowhere: it is skipped
+    ({'T::*': 'T::*'}, 'T::x.yaml', 'T::x.yaml'),
+    ({'T::*': 'U::*', 'U::*': 'T::*'}, 'T::x.yaml', 'U::x.yaml'),
+    ({'T::x.yaml': 'OS::Server'}, 'T::x.yaml', 'T::x.yaml'),    # only wildcards come before the name
+    ({'T::*': 'other.yaml'}, 'T::x.yaml', 'T::x.yaml'),         # no wildcard, as its target is a template
+    ({'T::*': 'OS::*'}, 'x.yaml', 'x.yaml')])
+def test_wildcards_of_users_hold_for_names_of_templates(entries, name, target):
+    """As in Heat: entries are tried in the order of their keys, and `*` sorts before the rest of a name."""
+    assert registry(**entries).find(name, 'r').target == target
+
+
+def test_wildcards_of_operators_do_not():
+    operator = Registry({'OS::Server': Server, 'T::*': 'OS::Server'})
+    assert Environment({}, operator).registry.find('T::x.yaml', 'r').target == 'T::x.yaml'
