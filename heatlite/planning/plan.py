@@ -63,6 +63,11 @@ class Cause:
     by: str | None = None
     at: str | None = None
 
+    def __str__(self) -> str:
+        if self.kind in replacement.KINDS:
+            return replacement.as_text({'kind': self.kind, 'what': self.what, 'by': self.by, 'at': self.at})
+        return f'{self.kind} {self.what}' + (f' line {self.line}' if self.line else '')
+
 
 @dataclass(frozen=True, slots=True)
 class ValueChange:
@@ -425,12 +430,8 @@ def _why(change: ChangeDocument) -> str:
     cause = change.get('cause')                     # plans of the previous release have none
     if not cause:
         return str(change['reason'])
-    line = f" line {cause['line']}" if cause['line'] else ''
-    in_words = f"{cause['kind']} {cause['what']}{line}"
-    if cause['kind'] in replacement.KINDS:
-        in_words = replacement.as_text({
-            'kind': cause['kind'], 'what': cause['what'], 'by': cause.get('by'), 'at': cause.get('at')})
-    return f"{change['reason']} ({in_words})"
+    found = Cause(cause['kind'], cause['what'], cause['line'], by=cause.get('by'), at=cause.get('at'))
+    return f"{change['reason']} ({found})"
 
 
 def _value_as_text(value: ValueDocument) -> str:

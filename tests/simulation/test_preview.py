@@ -75,7 +75,8 @@ def test_a_preview_names_what_differs_and_why_something_is_replaced():
         assert [entry['changed_properties'] for entry in in_place['updated']] == [['value']]
         assert [entry['resource_name'] for entry in in_place['unchanged']] == ['b']
         anew = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=template('1', 'x'), environment={}))
-        assert [entry['replace_reason'] for entry in anew['replaced']] == ['The Resource a requires replacement.']
+        assert [entry['replace_reason'] for entry in anew['replaced']] == [
+            'The Resource a requires replacement. (fixed: template resources.a.properties.fixed)']
         assert [(entry['resource_name'], entry['reason']) for entry in anew['unknown']] == [
             ('b', 'Known only when what it depends on is done: value')]
         assert anew['replaced'][0]['property_changes'] == {'fixed': {'old': '', 'new': 'x', 'forces_replacement': True}}

@@ -115,6 +115,12 @@ def test_each_cause_of_a_replacement(name):
         assert change['action'] == 'replace', change
         cause = change['cause'] or next(value['cause'] for value in change['values'] if value['forces_replacement'])
         assert {'kind': cause['kind'], **{key: cause[key] for key in case.cause}} == {'kind': case.kind, **case.cause}
+        preview = cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, **{'environment': {}, **case.after}))
+        reason = next(each for each in preview['replaced'] if each['resource_name'] == 'a')['replace_reason']
+        line = f" line {cause['line']}" if cause['line'] else ''
+        words = f"{cause['kind']} {cause['what']}{line}" if case.kind not in WORDS else WORDS[case.kind]
+        assert change['reason'] in reason and words in reason and cause['what'] in reason, reason
+        assert change['cause'] or reason.startswith(f"{change['reason']} (fixed: "), reason
         shown = '\n'.join(planning.as_text(made.document))
         assert '-/+ a' in shown and WORDS.get(case.kind, f'{case.kind} ') in shown, shown
         if change['cause']:

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from heatlite.engine.requests.dry_run import PreviewedChange
+from heatlite.engine.requests.preview_update import Previewed
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
 from heatlite.language.functions.references import GetFile, GetParam, Ref
 from heatlite.planning.plan import Cause
+from heatlite.planning.replacement import Reason
 
 
 class Causes:
@@ -21,6 +24,12 @@ class Causes:
         self._before = before
         self._after = after
         self._changing = changing
+
+    @classmethod
+    def within(cls, found: Previewed) -> Causes:
+        """Make the causes of a stack that was previewed."""
+        return cls(found.before, found.definition, {
+            name for name, change in found.changes.items() if change.kind != 'unchanged'})
 
     def of(self, resource: str, name: str) -> Cause | None:
         """Return the cause of the change of property `name`; None if the definitions do not tell one."""
@@ -76,3 +85,24 @@ class Causes:
     @staticmethod
     def _parameter(definition: StackDefinition | None, name: str) -> object:
         return definition.parameters.get(name) if definition is not None else None
+
+
+def of_replacement(change: PreviewedChange, found: Previewed, causes: Causes) -> Cause | None:
+    """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
+    was noted of it."""
+    noted = change.cause
+    if noted is None:
+        return None
+    at_type = causes.of_type(change.name) if noted.reason is Reason.TYPE else None
+    return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
+
+
+def replacement_in_words(change: PreviewedChange, found: Previewed, causes: Causes) -> str:
+    """Return the reason of a replacement with its cause, or with the properties that force it and their causes."""
+    cause = of_replacement(change, found, causes)
+    if cause is not None:
+        return f'{change.why} ({cause})'
+    forcing = {name: causes.of(change.name, name)
+               for name, each in change.properties.items() if each.forces_replacement}
+    words = '; '.join(name if cause is None else f'{name}: {cause}' for name, cause in forcing.items())
+    return f'{change.why} ({words})' if words else change.why

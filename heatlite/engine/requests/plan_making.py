@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from heatlite.engine.reconcile.diff import PropertyChange
-from heatlite.engine.requests.causes import Causes
+from heatlite.engine.requests.causes import Causes, of_replacement
 from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.language.hiding import HIDDEN_TEXT
@@ -28,7 +28,6 @@ from heatlite.planning.plan import (
     value_changes,
 )
 from heatlite.planning.protection import Protection
-from heatlite.planning.replacement import Reason
 from heatlite.planning.states import Action
 
 OF_KIND: Mapping[str, PlanAction] = {
@@ -58,8 +57,7 @@ def _changes(found: Previewed, path: Path, permissions: dict[Path, Permissions])
     inside: dict[str, list[Previewed]] = {}
     for each in found.inside:
         inside.setdefault(str(each.row.parent_resource), []).append(each)
-    causes = Causes(found.before, found.definition, {
-        name for name, change in found.changes.items() if change.kind != 'unchanged'})
+    causes = Causes.within(found)
     shown = {name: f'*{number}' for number, name in enumerate(sorted(_generated(found)), 1)}
     for name in _in_order(found):
         place = (*path, shown.get(name, name))
@@ -123,17 +121,7 @@ def _change(found: Previewed, change: PreviewedChange, path: Path, causes: Cause
     reason = change.why or change.inside
     return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
                          _object(change), *found.measured.get(change.name, (None, None)),
-                         is_gone=change.name in found.gone, cause=_cause(change, found, causes))
-
-
-def _cause(change: PreviewedChange, found: Previewed, causes: Causes) -> Cause | None:
-    """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
-    was noted of it."""
-    noted = change.cause
-    if noted is None:
-        return None
-    at_type = causes.of_type(change.name) if noted.reason is Reason.TYPE else None
-    return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
+                         is_gone=change.name in found.gone, cause=of_replacement(change, found, causes))
 
 
 def _object(change: PreviewedChange) -> str | None:

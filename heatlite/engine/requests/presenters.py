@@ -12,6 +12,7 @@ from datetime import datetime
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.timeutils import isotime
 from heatlite.engine.reconcile.diff import PropertyChange
+from heatlite.engine.requests.causes import Causes, replacement_in_words
 from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.language.definition import StackDefinition
@@ -37,9 +38,12 @@ def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, obj
     waiting = deque([found])
     while waiting:
         stack = waiting.popleft()
-        needed_by = required_by(stack.definition)
+        needed_by, causes = required_by(stack.definition), Causes.within(stack)
         for change in stack.changes.values():
-            shown = masked(_change(change, stack.definition, needed_by), stack.mask)
+            shown = _change(change, stack.definition, needed_by)
+            if change.kind != 'unknown' and change.why:
+                shown['replace_reason'] = replacement_in_words(change, stack, causes)
+            shown = masked(shown, stack.mask)
             if stack.row.parent_resource is not None:
                 shown['parent_resource'] = stack.row.parent_resource
             lists[change.kind].append(shown)
@@ -62,8 +66,8 @@ def _change(change: PreviewedChange, definition: StackDefinition,
         shown['changed_properties'] = sorted(change.properties)
         shown['property_changes'] = {name: _property_change(each) for name, each in change.properties.items()
                                      if each.old != each.new}
-    if change.why:
-        shown['reason' if change.kind == 'unknown' else 'replace_reason'] = change.why
+    if change.why and change.kind == 'unknown':
+        shown['reason'] = change.why
     if change.inside and change.kind != 'unknown':
         shown['nested_unknown'] = change.inside
     return shown

@@ -134,20 +134,19 @@ class StackUpdates:
 
     def preview(self, context: RequestContext,
                 message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
-        _row, found = self.foresee(context, message, with_causes=False)
+        _row, found = self.foresee(context, message)
         return presenters.changes(found, show_nested=message.show_nested)
 
-    def foresee(self, context: RequestContext, message: messages.UpdateStack,
-                with_causes: bool = True) -> tuple[stacks.StoredStack, Previewed]:
-        """Return the present row, and what an update would do. Raises what it would be refused with.
-
-        `with_causes`: with the present definitions, also of nested stacks, from which the causes of changes follow."""
+    def foresee(self, context: RequestContext, message: messages.UpdateStack) -> tuple[stacks.StoredStack, Previewed]:
+        """Return the present row, and what an update would do, with the present definitions, also of nested stacks,
+        from which the causes of changes follow. Raises what it would be refused with."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
         definition = self.redefine(row, stored, message)
         stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
-        return row, self._foresight.of_update(context, row, definition, before, bool(message.converge), with_causes)
+        return row, self._foresight.of_update(context, row, definition, before, bool(message.converge),
+                                                with_causes=True)
 
     def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
         """Return the message with the definition of a revision of its stack as its source, and the present tags.
