@@ -329,12 +329,6 @@ class StackValidationFailed(HeatException):
     def first_line(self) -> str:
         return ': '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
 
-    @property
-    def wire_message(self) -> str:
-        """The text for API answers, in Heat's format: heading and path are each followed by two colons."""
-        first = ': : '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
-        return '\n'.join([first, *self.details])
-
 
 def path_text(parts: Iterable[object]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
@@ -364,7 +358,14 @@ class InvalidTemplateSection(HeatException):
 class InvalidTemplateReference(HeatException):
     http_code = 400
     cfn_code = INVALID_PARAMETER
+    """`key`: where the reference is; without it the error says so by its path."""
+
     msg_fmt = _('The specified reference "%(resource)s" (in %(key)s) is incorrect.')
+
+    def __init__(self, **kwargs: object) -> None:
+        if kwargs.get('key') is None:
+            self.msg_fmt = _('The specified reference "%(resource)s" is incorrect.')
+        super().__init__(**kwargs)
 
 
 class InvalidTemplateAttribute(HeatException):

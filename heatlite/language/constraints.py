@@ -33,8 +33,7 @@ class Typed(Protocol):
 def to_whole(value: object) -> int:
     """Converts `value` as `int` does. Raises ValueError, TypeError, OverflowError."""
     if not isinstance(value, str | int | float):
-        raise TypeError('int() argument must be a string, a bytes-like object or a real number, '
-                        f'not {type(value).__name__!r}')
+        raise TypeError(_('expected a number, found a %s') % type(value).__name__)
     return int(value)
 
 
@@ -53,10 +52,17 @@ def to_number(value: object) -> float:
         try:
             return int(value)
         except ValueError:
-            number = float(value)
+            number = _to_float(value)
     if isinstance(number, float) and not math.isfinite(number):
         raise ValueError(_('%s is not a finite number') % number)
     return number
+
+
+def _to_float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(_("'%s' is not a number") % text) from None
 
 
 def as_json(value: object) -> str:

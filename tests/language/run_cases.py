@@ -303,8 +303,20 @@ def without_descriptions(value: Any, inside: bool = False) -> Any:
             for key, part in value.items()}
 
 
+OURS = (                            # what Heat writes, and what heatlite writes instead
+    (re.compile(': :'), ':'), (re.compile(r' \(in unknown\)'), ''),
+    (re.compile(r"could not convert string to float: ('[^']*')"), r'\1 is not a number'),
+    (re.compile(r"int\(\) argument must be a string, a bytes-like object or a real number, not '(\w+)'"),
+     r'expected a number, found a \1'),
+    (re.compile('Invalid net cidr invalid IPNetwork'), 'Invalid net cidr'),
+    (re.compile('(?<=Circular Dependency Found: ).*'), ''))
+
+
 def single(text: str) -> str:
-    return text.replace(': :', ':')
+    """A message without the differences between Heat's words and ours."""
+    for pattern, replacement in OURS:
+        text = pattern.sub(replacement, text)
+    return text.rstrip()
 
 
 @functools.cache

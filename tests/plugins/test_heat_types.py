@@ -126,7 +126,7 @@ def test_the_value_is_checked_but_handed_out_as_it_was_given(types, kind, value)
 
 
 @pytest.mark.parametrize('kind, value, text', [
-    ('number', 'x', "could not convert string to float: 'x'"),
+    ('number', 'x', "'x' is not a number"),
     ('comma_delimited_list', 'a,b', '"\'a,b\'" is not a list'),
     ('json', [], '"[]" is not a map'),
     ('boolean', 'yes', '"yes" is not a valid boolean'),

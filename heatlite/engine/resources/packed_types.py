@@ -85,7 +85,8 @@ class PackedTypes:
         return self._facts[name]
 
     def fetch(self, template_name: str, is_user: bool) -> str:
-        raise missing_template(template_name, f'Invalid URL scheme {template_name.rpartition("://")[0]}')
+        scheme = template_name.rpartition('://')[0] or '(none)'
+        raise missing_template(template_name, f'Invalid URL scheme {scheme}')
 
 
 def _accept(value: object) -> None:
