@@ -358,14 +358,7 @@ class InvalidTemplateSection(HeatException):
 class InvalidTemplateReference(HeatException):
     http_code = 400
     cfn_code = INVALID_PARAMETER
-    """`key`: where the reference is; without it the error says so by its path."""
-
     msg_fmt = _('The specified reference "%(resource)s" (in %(key)s) is incorrect.')
-
-    def __init__(self, **kwargs: object) -> None:
-        if kwargs.get('key') is None:
-            self.msg_fmt = _('The specified reference "%(resource)s" is incorrect.')
-        super().__init__(**kwargs)
 
 
 class InvalidTemplateAttribute(HeatException):

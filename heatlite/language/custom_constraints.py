@@ -77,12 +77,13 @@ def net_cidr(value: object) -> None:
     text = str(value)
     try:
         ipaddress.ip_network(text, strict=False)
-        is_network = '/' in text
     except ValueError:
-        is_network = False
-    if not is_network:
-        raise ValueError(_(
-            'Invalid net cidr %s: expected an address with the length of its prefix, such as 10.0.0.0/24') % text)
+        text = f'invalid IPNetwork {text}'
+    else:
+        if '/' in text:
+            return
+    raise ValueError(_(
+        'Invalid net cidr %s (expected an address with the length of its prefix, such as 10.0.0.0/24)') % text)
 
 
 def ip_or_cidr(value: object) -> None:

@@ -264,8 +264,8 @@ class Checker(DocumentChecks):
                     for name in resources if waiting[name]}
             cycle = find_cycle(left)
             text = ' -> '.join([*cycle, cycle[0]])
-            yield Diagnostic(exception.CircularDependencyException(cycle=text), (self.keys.resources, cycle[0]),
-                             found=text)
+            yield Diagnostic(exception.CircularDependencyException(cycle=f'{self._cycle_text(cycle)} ({text})'),
+                             (self.keys.resources, cycle[0]), found=text)
 
     def _requirements(self) -> dict[str, frozenset[str]]:
         """The requirements of the resources that are not right, and of those that they require, in template order."""
@@ -288,6 +288,15 @@ class Checker(DocumentChecks):
             found |= {name for name in facts.needs(resource) if name in self.definition.resources}
         released = {name for name in found if name in self.facts and not self.facts[name].strict_dependency}
         return found - released.difference(resource.depends_on) if released else found
+
+    def _cycle_text(self, cycle: list[str]) -> str:
+        """The cycle in the words of Heat's error, which programs may look for."""
+        def named(name: str) -> str:
+            facts = self.facts.get(name)
+            return f'{facts.class_name if facts else "Resource"} "{name}"'
+        members = [f'{named(name)}: {{{named(needed)}}}'
+                   for name, needed in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]
+        return f'{{{", ".join(members)}}}'
 
     def _within_budget(self, resource: DefinedResource, facts: TypeFacts) -> list[Diagnostic]:
         """Checks the properties and policies of one resource, as one evaluation."""

@@ -304,12 +304,10 @@ def without_descriptions(value: Any, inside: bool = False) -> Any:
 
 
 OURS = (                            # what Heat writes, and what heatlite writes instead
-    (re.compile(': :'), ':'), (re.compile(r' \(in unknown\)'), ''),
+    (re.compile(': :'), ':'),
     (re.compile(r"could not convert string to float: ('[^']*')"), r'\1 is not a number'),
     (re.compile(r"int\(\) argument must be a string, a bytes-like object or a real number, not '(\w+)'"),
-     r'expected a number, found a \1'),
-    (re.compile('Invalid net cidr invalid IPNetwork'), 'Invalid net cidr'),
-    (re.compile('(?<=Circular Dependency Found: ).*'), ''))
+     r'expected a number, found a \1'))
 
 
 def single(text: str) -> str:

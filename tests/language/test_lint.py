@@ -60,7 +60,7 @@ def test_everything_wrong_is_reported_with_place_and_hint():
         (11, 'Property error: resources.two.properties: Unknown Property lenght', 'did you mean "length"?'),
         (16, 'resources.four.properties.value.get_attr: The Referenced Attribute (two valeu) is incorrect.',
          'did you mean "value"?'),
-        (18, 'outputs.out.value.get_attr: The specified reference "fourr" is incorrect.',
+        (18, 'outputs.out.value.get_attr: The specified reference "fourr" (in unknown) is incorrect.',
             'did you mean "four"?')]
 
 

@@ -67,7 +67,7 @@ class GetResource(Call):
         if isinstance(args, list | dict):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args not in self.home.resource_names:
-            raise exception.InvalidTemplateReference(resource=args)
+            raise exception.InvalidTemplateReference(resource=args, key='unknown')
         return scope.reference(args)
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
@@ -116,8 +116,8 @@ class GetAttr(Call):
         if resource is UNKNOWN or (rest and rest[0] is UNKNOWN):
             return
         if not isinstance(resource, str) or resource not in self.home.resource_names:
-            misuse = InvalidCall(str(exception.InvalidTemplateReference(resource=resource)))
-            misuse.cause = exception.InvalidTemplateReference(resource=resource)
+            misuse = InvalidCall(str(exception.InvalidTemplateReference(resource=resource, key='unknown')))
+            misuse.cause = exception.InvalidTemplateReference(resource=resource, key='unknown')
             raise misuse
         broken_path = any(part is UNKNOWN for part in rest[1:])
         attribute = rest[0] if rest else None
@@ -131,7 +131,7 @@ class GetAttr(Call):
     def result(self, args: Sequence[object], scope: Scope) -> object:
         resource, attribute, *path = [*args, None][:max(2, len(args))]
         if not isinstance(resource, str) or resource not in self.home.resource_names:
-            raise exception.InvalidTemplateReference(resource=resource)
+            raise exception.InvalidTemplateReference(resource=resource, key='unknown')
         if attribute is None:
             return scope.all_attributes(resource)
         return self._attribute(scope, resource, attribute, tuple(path))
@@ -251,7 +251,7 @@ class Ref(Call):
             return scope.reference(args)
         value = self.home.parameters.get(args, _MISSING)
         if value is _MISSING:
-            raise exception.InvalidTemplateReference(resource=args)
+            raise exception.InvalidTemplateReference(resource=args, key='unknown')
         return value
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
@@ -267,7 +267,7 @@ class ParamRef(GetParam):
     def result(self, args: object, scope: Scope) -> object:
         value = self.home.parameters.get(args, _MISSING) if isinstance(args, str) else _MISSING
         if value is _MISSING:
-            raise exception.InvalidTemplateReference(resource=args)
+            raise exception.InvalidTemplateReference(resource=args, key='unknown')
         return value
 
 
