@@ -428,7 +428,8 @@ class Checker(DocumentChecks):
             # ignored.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
             if self.depth == 0 or not is_of_values:
-                yield Diagnostic(own, self._path_of(own, resource.path))
+                named = own if self.depth else _with_path(own, resource.path)       # inside, an outer one is named
+                yield Diagnostic(named, self._path_of(own, resource.path))
 
     def _evaluated(self, resource: DefinedResource, name: str, expression: object) -> object:
         try:
@@ -558,6 +559,13 @@ class Checker(DocumentChecks):
             return exception.StackValidationFailed(
                 error=error.error, path=[*path, *inner], message=error.error_message)
         return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
+
+
+def _with_path(error: exception.HeatException, path: tuple[object, ...]) -> exception.HeatException:
+    """The error of a type's own check; one that says only what is wrong gets the path of its resource."""
+    if type(error) is not exception.StackValidationFailed or error.error or error.path or error.elsewhere:
+        return error
+    return exception.StackValidationFailed(path=path, message=error.error_message, details=error.details)
 
 
 def _policy_attributes(resource: DefinedResource) -> Iterator[expressions.InvalidCall]:

@@ -25,7 +25,9 @@ FILES = {'child.yaml': CHILD, 'literal.yaml': CHILD.replace('{get_param: length}
 heat_template_version: 2018-08-31
 parameters: {length: {type: string}}
 resources: {c: {type: child.yaml, properties: {length: {get_param: length}}}}
-''', 'http://here/child.yaml': CHILD}
+''', 'tight.yaml': CHILD.replace('{length: {get_param: length}}',
+                                  '{length: {get_param: length}, character_classes: [{class: digits, min: 5}]}'),
+         'http://here/child.yaml': CHILD}
 
 
 def member(kind, length):
@@ -114,3 +116,17 @@ def test_an_external_resource_needs_no_service(types, monkeypatch):
 
 def _absent():
     raise exception.ResourceTypeUnavailable(service_name='nova', resource_type='OS::Nova::Server', reason='none')
+
+
+GROUPS = {'min_size': 3, 'max_size': 1, 'resource': {'type': 'OS::Heat::RandomString'}}
+
+
+@pytest.mark.parametrize('resource, text', [
+    ({'type': 'OS::Heat::AutoScalingGroup', 'properties': GROUPS}, 'MinSize can not be greater than MaxSize'),
+    ({'type': 'OS::Heat::RandomString', 'properties': {
+        'length': 1, 'character_classes': [{'class': 'digits', 'min': 5}]}}, 'Length property cannot be smaller'),
+    (member('tight.yaml', 1), 'Length property cannot be smaller')])
+def test_what_a_type_finds_wrong_names_its_resource(types, resource, text):
+    """The types' own words say what is wrong, and not where."""
+    with pytest.raises(exception.StackValidationFailed, match=rf'^resources\.r.*: {text}'):
+        check(types, resource)

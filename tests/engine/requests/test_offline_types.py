@@ -49,7 +49,7 @@ def findings(tmp_path, resources):
 @pytest.mark.parametrize('resources, message', WRONG.values(), ids=WRONG)
 def test_what_a_type_refuses_by_itself_is_told_with_its_place(tmp_path, resources, message):
     [found] = findings(tmp_path, resources)
-    assert found.message == message and found.line is not None
+    assert found.message == f'resources.r: {message}' and found.line is not None
 
 
 def test_what_only_a_service_could_tell_is_not_told(tmp_path):
@@ -129,4 +129,4 @@ def test_a_parameter_without_value_is_no_wrong_value(tmp_path):
             'network': 'n', 'cidr': '10.0.0.0/24', 'gateway_ip': {'get_param': 'gateway'}}}}}))
     assert checking.check(str(file)) == []
     [found] = checking.check(str(file), parameters={'gateway': 'x'})
-    assert found.message == 'Gateway IP address "x" is in invalid format.'
+    assert found.message == 'resources.r: Gateway IP address "x" is in invalid format.'
