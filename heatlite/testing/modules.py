@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from heatlite.engine import plugins
-from heatlite.engine.types import plugin_loading
+from heatlite.engine.types import plugin_loading, registry
+from heatlite.language import registry as language_registry
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,11 @@ def load(path: Path) -> LoadedPlugin:
     folder, only = (path, None) if path.is_dir() and not is_package(path) else (path.parent, path.name)
     package = plugins.__path__
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
-    return LoadedPlugin(path, plugin_loading.load([str(folder)], only, former=plugin_loading.PluginDefinitions()))
+    found = plugin_loading.load([str(folder)], only, former=plugin_loading.PluginDefinitions())
+    known = language_registry.Registry(found.types, registry.current().operator)
+    for _name in plugin_loading.leave_out_dead_names(found, known):
+        pass                                    # it is among the failures
+    return LoadedPlugin(path, found)
 
 
 def is_package(path: Path) -> bool:

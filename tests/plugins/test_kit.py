@@ -114,6 +114,16 @@ def test_what_is_wrong_is_told(skeleton, change, check, outcome, text):
     assert re.search(text, f'{os.path.basename(found.where)}: {found.reason}'), found
 
 
+def test_a_name_that_means_no_type_fails(skeleton):
+    written = skeleton.read_text()
+    mapping = "{'Acme::Lamp': Lamp"
+    assert mapping in written
+    skeleton.write_text(written.replace(mapping, f"{mapping}, 'Acme::Good': 'OS::Heat::Value', 'Acme::W': 'notaclass'"))
+    found = [each for each in kit.of(skeleton).run(crash.NONE) if each.outcome == report.FAILED]
+    assert [(each.type_name, each.check, each.where) for each in found] == [('Acme::W', 'loading', str(skeleton))]
+    assert 'it is mapped to "notaclass"' in found[0].reason
+
+
 def test_a_type_that_cannot_look_for_what_it_made_is_told_so(skeleton):
     skeleton.write_text(skeleton.read_text().replace('def find_existing', 'def look_for'))
     found = results(skeleton, crash.ALL)

@@ -14,18 +14,22 @@ from typing import Any
 
 from oslo_log import log
 
+from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, properties
 from heatlite.engine import plugins as package
 from heatlite.engine.compat import aliases
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
+from heatlite.language import diagnostics
 from heatlite.language import environment as environments_of_language
+from heatlite.language import registry as language_registry
 
 LOG = log.getLogger(__name__)
 
 RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that exists is used
 CONSTRAINT_MAPPING = 'constraint_mapping'
+NO_NAME = _('the name %r in its mapping must be text that is not empty')
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
 
@@ -186,14 +190,18 @@ def _reason(error: BaseException, file: str = '') -> str:
 def _read(module: ModuleType, found: PluginDefinitions) -> None:
     for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
-        if diagnostic is None:
+        if not isinstance(name, str) or not name:
+            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (str(name),), NO_NAME % (name,)))
+        elif diagnostic is None:
             found.types.pop(name, None)     # a later module replaces it, and takes the later place in the order
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
         else:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
     for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
-        if callable(getattr(kind, 'validate', None)):
+        if not isinstance(name, str) or not name:
+            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), NO_NAME % (name,)))
+        elif callable(getattr(kind, 'validate', None)):
             found.constraints[name] = kind
             found.files[name] = module.__file__ or ''
         else:
@@ -201,7 +209,7 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
                                        _('the constraint %s has no method validate') % name))
 
 
-def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[str, object]:
+def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[object, object]:
     function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
     if function is None:
         return {}
@@ -243,6 +251,44 @@ def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]
         except Exception:
             return f' (line {source_lines.of_entry(kind, name, key).rpartition(":")[2]})'
     return ''
+
+
+def leave_out_dead_names(found: PluginDefinitions, known: language_registry.Registry) -> Iterator[str]:
+    """Leave out each type of `found` that is a name and leads neither to a class nor to a template; yield its name.
+
+    `known`: all types of the operator, those of `found` included. Modules are loaded in any order, so that this can be
+    decided only after all of them.
+    """
+    for name, target in list(found.types.items()):
+        error = dead_name(name, target, known) if isinstance(target, str) else None
+        if error is not None:
+            del found.types[name]
+            file = found.files.pop(name, '')
+            module = next((module for module, path in found.modules.items() if path == file), '')
+            failure = LoadFailure(module, file, (name,), error)
+            found.left_out(failure)
+            LOG.error('Plug-in %s', failure)
+            yield name
+
+
+def dead_name(name: str, target: str, known: language_registry.Registry) -> str | None:
+    """Return why `name`, which is mapped to the name `target`, means no type; None if it means one.
+
+    A pattern (`My::*`) means what is asked for later.
+    """
+    if name.endswith('*'):
+        return None
+    try:
+        known.find(name)
+    except exception.StackValidationFailed as error:
+        if target in known.entries:             # it is the rest of the chain that ends nowhere
+            return _('it is mapped to %(target)s: %(error)s') % {'target': target, 'error': error}
+    else:
+        return None
+    hint = diagnostics.did_you_mean(target, known.types())
+    return _('it is mapped to "%(target)s", which is neither a subclass of heat.engine.resource.Resource, nor the name '
+             'of a type that is defined, nor that of a template (.yaml, .template)%(hint)s') % {
+                 'target': target, 'hint': f'; {hint}' if hint else ''}
 
 
 def environments(directory: str, found: PluginDefinitions, former: PluginDefinitions | None = None) -> None:

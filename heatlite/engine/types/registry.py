@@ -137,6 +137,7 @@ class TypeRegistry:
     def _take_plugins(self, former: plugin_loading.PluginDefinitions | None) -> None:
         conf = self._conf or cfg.CONF
         found = plugin_loading.load(conf.plugin_dirs, former=former)
+        built_in = dict(self._entries)
         for name, value in found.types.items():
             self.register(name, value)
         for name, value in found.constraints.items():
@@ -144,7 +145,29 @@ class TypeRegistry:
         plugin_loading.environments(conf.environment_dir, found, former)
         for sections in found.environments.values():
             self.load_environment(sections)
+        self._leave_out_dead_names(found, built_in, former)
         self.plugins, self.failures = found, found.failures
+
+    def _leave_out_dead_names(self, found: plugin_loading.PluginDefinitions, built_in: Mapping[str, object],
+                              former: plugin_loading.PluginDefinitions | None) -> None:
+        """Remove names of plug-ins that lead to no type; their former or built-in meaning applies. Warn about those of
+        environments, which stay: there they may be for types that another installation has."""
+        wanted = dict(found.types)
+        dead = list(plugin_loading.leave_out_dead_names(found, self.operator))
+        if former is not None:
+            found.keep(former)
+        for name in dead:
+            if self._entries.get(name) is wanted[name]:     # no environment has replaced it
+                other = found.types.get(name, built_in.get(name))
+                self.load_environment({REGISTRY: {name: other}})
+        for file, sections in found.environments.items():
+            entries = sections.get(REGISTRY)
+            for name, target in entries.items() if isinstance(entries, Mapping) else ():
+                if isinstance(target, str) and name != language_registry.BASE_URL:
+                    error = plugin_loading.dead_name(name, target, self.operator)
+                    if error is not None:
+                        LOG.warning('%(name)s in the environment %(file)s means no type: %(error)s',
+                                    {'name': name, 'file': file, 'error': error})
 
     def frozen(self) -> TypeRegistry:
         """Return a copy that later loading does not change."""

@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from heatlite.common import exception
 from heatlite.engine.types import plugin_loading, registry
 
 GOOD = '''
@@ -44,6 +45,17 @@ def resource_mapping():
                           'available_resource_mapping must return a map, not list'),
     'no_type': ("def resource_mapping():\n    return {'No::Type': dict}\n", ('No::Type',),
                 "<class 'dict'> is not a subclass of heat.engine.resource.Resource"),
+    'nothing': ("def resource_mapping():\n    return {'No::Type': None}\n", ('No::Type',),
+                'None is not a subclass of heat.engine.resource.Resource'),
+    'number': ("def resource_mapping():\n    return {'No::Type': 7}\n", ('No::Type',),
+               '7 is not a subclass of heat.engine.resource.Resource'),
+    'instance': ("def resource_mapping():\n    return {'No::Type': object()}\n", ('No::Type',),
+                 'is not a subclass of heat.engine.resource.Resource'),
+    'name_is_a_number': (GOOD.replace("'Good::Lamp'", '5'), ('5',),
+                         'the name 5 in its mapping must be text that is not empty'),
+    'name_is_empty': (GOOD.replace("'Good::Lamp'", "''"), ('',), "the name '' in its mapping must be text"),
+    'constraint_without_name': ("class Odd:\n    validate = print\ndef constraint_mapping():\n"
+                                '    return {None: Odd}\n', (), 'the name None in its mapping must be text'),
     'no_constraint': ("def constraint_mapping():\n    return {'odd': 5}\n", (),
                       'the constraint odd has no method validate'),
 }
@@ -63,6 +75,56 @@ def test_it_is_left_out_with_a_record(name, types, plugin_folders, tmp_path, cap
     assert expected in failure.error
     assert [record.getMessage() for record in caplog.records] == [f'Plug-in {failure}']
     assert list(found.types) == ['Good::Lamp']
+
+
+DEAD_NAMES = {                              # name -> (target, what the record says)
+    'My::W': ('notaclass', 'it is mapped to "notaclass", which is neither a subclass of heat.engine.resource.Resource, '
+                           'nor the name of a type that is defined, nor that of a template (.yaml, .template)'),
+    'My::Empty': ('', 'it is mapped to "", which is neither'),
+    'My::Near': ('OS::Heat::RandomStrin', 'did you mean "OS::Heat::RandomString"?'),
+    'My::Chain': ('My::W', 'it is mapped to My::W: The Resource Type (My::Chain) could not be found.'),
+    'My::Circle': ('My::Circle', 'it is mapped to My::Circle: The resource registry maps'),
+    'OS::Heat::Value': ('My::Nothing', 'it is mapped to "My::Nothing", which is neither'),
+}
+LIVING_NAMES = {'My::Alias': 'OS::Heat::RandomString', 'My::Late': 'Good::Lamp', 'My::Template': 'file:///nowhere.yaml',
+                'My::Environment': 'Site::Lamp', 'My::Pattern::*': 'OS::Heat::*'}
+
+
+def test_a_name_that_means_no_type_is_left_out_with_a_record(types, plugin_folders, tmp_path, caplog):
+    mapping = {name: target for name, (target, _error) in DEAD_NAMES.items()} | LIVING_NAMES
+    (tmp_path / 'aliases.py').write_text(f'def resource_mapping():\n    return {mapping}\n')
+    (tmp_path / 'zz_good.py').write_text(GOOD)
+    (tmp_path / 'environment').mkdir()
+    (tmp_path / 'environment' / 'site.yaml').write_text(
+        'resource_registry: {"Site::Lamp": "Good::Lamp", "Site::Post": "Good::Post", "Site::*": "OS::Heat::*"}')
+    conf = types._conf
+    conf.set_override('plugin_dirs', [str(tmp_path)])
+    conf.set_override('environment_dir', str(tmp_path / 'environment'))
+    with caplog.at_level(logging.WARNING):
+        types.load_plugins()
+    assert {name for failure in types.failures for name in failure.types} == set(DEAD_NAMES)
+    for failure in types.failures:
+        assert (failure.name, failure.file) == ('heat.engine.plugins.aliases', str(tmp_path / 'aliases.py'))
+        assert DEAD_NAMES[failure.types[0]][1] in failure.error
+        assert f'Plug-in {failure}' in caplog.messages
+    assert set(types.plugins.types) == {'Good::Lamp', *LIVING_NAMES} == set(types.plugins.files)
+    assert types.resolve('OS::Heat::Value', 'r').__name__ == 'Value'            # the built-in one is used
+    assert types.resolve('My::Environment', 'r').__name__ == 'Lamp'
+    with pytest.raises(exception.StackValidationFailed):
+        types.resolve('My::W', 'r')
+    line, = (message for message in caplog.messages if 'in the environment' in message)
+    assert line.startswith('Site::Post in the environment ') and 'did you mean "Good::Lamp"' not in line
+
+
+def test_of_a_name_that_means_no_type_any_more_the_former_meaning_stays(types, plugin_folders, tmp_path):
+    (tmp_path / 'aliases.py').write_text("def resource_mapping():\n    return {'My::Alias': 'OS::Heat::Value'}\n")
+    types._conf.set_override('plugin_dirs', [str(tmp_path)])
+    types._conf.set_override('environment_dir', '/nowhere')
+    types.load_plugins()
+    (tmp_path / 'aliases.py').write_text("def resource_mapping():\n    return {'My::Alias': 'notaclass'}\n")
+    types.reload_plugins()
+    assert [failure.types for failure in types.failures] == [('My::Alias',)]
+    assert types.resolve('My::Alias', 'r').__name__ == 'Value'
 
 
 def test_a_package_that_fails_takes_only_itself(plugin_folders, tmp_path):
