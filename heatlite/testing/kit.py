@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from heatlite.engine.resource import Resource
-from heatlite.engine.types import plugin_loading, registry
+from heatlite.engine.types import contract_names, plugin_loading, registry
 from heatlite.testing import changes, clouds, lives, modules, schemas
 from heatlite.testing import examples as example_files
 from heatlite.testing.clouds import Cloud
@@ -36,8 +37,15 @@ class Kit:
     def failures(self) -> list[plugin_loading.LoadFailure]:
         """What could not be loaded; that there is no type at all, too."""
         if not self.types and not self.plugin.found.failures:
-            return [plugin_loading.LoadFailure(self.plugin.path.name, str(self.plugin.path), (), 'it defines no types')]
+            return [plugin_loading.LoadFailure(self.plugin.path.name, str(self.plugin.path), (),
+                                               '; '.join(['it defines no types', *self._misspelt_mappings()]))]
         return self.plugin.found.failures
+
+    def _misspelt_mappings(self) -> Iterator[str]:
+        for name in self.plugin.found.modules:      # files of described types are no modules
+            module = sys.modules.get(name.replace('heat.', 'heatlite.', 1))
+            for given, meant in contract_names.misspelt_mappings(vars(module) if module else ()):
+                yield f'{given} is never called: did you mean {meant}?'
 
     def register(self, types: registry.TypeRegistry) -> None:
         """As an engine does when it loads the plug-in."""

@@ -12,20 +12,12 @@ from heatlite.engine import properties as property_set
 from heatlite.engine.resource import Resource
 from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.translation import TranslationRule
-from heatlite.engine.types import source_lines
+from heatlite.engine.types import contract_names, source_lines
 from heatlite.language.constraints import Constraint, CustomConstraint
 from heatlite.testing.report import FAILED, PASSED, CheckResult
 
 Diagnostic = tuple[str, str]
 """(FILE:LINE or nothing, what is wrong)"""
-
-VERBS = ('create', 'update', 'delete', 'suspend', 'resume', 'check', 'snapshot', 'adopt')
-ARGUMENTS: Mapping[str, int] = {                # of methods that the engine calls, without self
-    'handle_create': 0, 'handle_update': 3, 'handle_delete': 0, 'handle_suspend': 0, 'handle_resume': 0,
-    'handle_check': 0, 'handle_snapshot': 0, 'handle_adopt': 1, 'find_existing': 0, 'handle_restore': 2,
-    'handle_snapshot_delete': 1, 'handle_delete_snapshot': 1, '_resolve_attribute': 1, 'translation_rules': 1,
-    'get_live_resource_data': 0, 'parse_live_resource_data': 2, 'add_dependencies': 1,
-    **{f'check_{verb}_complete': 1 for verb in VERBS}, **{f'handle_{verb}_cancel': 1 for verb in VERBS}}
 
 
 def check_properties(kind: type[Resource]) -> Iterator[Diagnostic]:
@@ -92,13 +84,13 @@ def check_attributes(kind: type[Resource]) -> Iterator[Diagnostic]:
 
 def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
     """The engine can call them, and what the schema promises has somebody who does it."""
-    for name, count in ARGUMENTS.items():
+    for name, count in contract_names.ARGUMENTS.items():
         method = getattr(kind, name, None)
         if method is not None and not callable(method):
             yield source_lines.of_entry(kind, name), f'{name} is no method'
         elif method is not None and not _takes(method, count + 1):
             yield _line(kind, name), f'{name} must take {count} arguments besides self'
-    for verb in VERBS:
+    for verb in contract_names.VERBS:
         if hasattr(kind, f'check_{verb}_complete') and not hasattr(kind, f'handle_{verb}'):
             yield _line(kind, f'check_{verb}_complete'), (
                 f'check_{verb}_complete is never called: there is no handle_{verb}')
@@ -107,6 +99,9 @@ def check_methods(kind: type[Resource]) -> Iterator[Diagnostic]:
     if changing and kind.handle_update is Resource.handle_update:
         yield source_lines.of_entry(kind, 'properties_schema', changing[0]), (
             f'{", ".join(changing)}: update_allowed, but there is no handle_update')
+    for name, meant in contract_names.misspelt(kind):
+        where = _line(kind, name) if callable(getattr(kind, name)) else source_lines.of_entry(kind, name)
+        yield where, f'{name} is never used: did you mean {meant}?'
 
 
 def _takes(method: Callable[..., object], count: int) -> bool:

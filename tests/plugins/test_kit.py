@@ -12,7 +12,9 @@ import pytest
 
 from heatlite.cmd import manage
 from heatlite.engine.compat import extensions
-from heatlite.testing import crash, examples, kit, report, skeletons
+from heatlite.engine.resource import Resource
+from heatlite.engine.types import contract_names, plugin_loading
+from heatlite.testing import crash, examples, kit, report, schemas, skeletons
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.usefixtures('plugin_folders')
@@ -122,6 +124,71 @@ def test_a_name_that_means_no_type_fails(skeleton):
     found = [each for each in kit.of(skeleton).run(crash.NONE) if each.outcome == report.FAILED]
     assert [(each.type_name, each.check, each.where) for each in found] == [('Acme::W', 'loading', str(skeleton))]
     assert 'it is mapped to "notaclass"' in found[0].reason
+
+
+MISSPELT = [                                # (text of the skeleton, text instead), name, the name that was meant
+    (('def handle_create', 'def handle_creat'), 'handle_creat', 'handle_create'),
+    (('def handle_create', 'def handleCreate'), 'handleCreate', 'handle_create'),
+    (('def handle_delete', 'def handle_deleet'), 'handle_deleet', 'handle_delete'),
+    (('def check_create_complete', 'def check_create_complet'), 'check_create_complet', 'check_create_complete'),
+    (('def find_existing', 'def find_exsiting'), 'find_exsiting', 'find_existing'),
+    (('def _resolve_attribute', 'def _resolve_atribute'), '_resolve_atribute', '_resolve_attribute'),
+    (('    properties_schema =', '    propertys_schema = {}\n    properties_schema ='), None, None),
+    (('    properties_schema =', '    properties_schema = {}\n    update_allowed_propertys = ()\n    schema ='),
+     'update_allowed_propertys', 'update_allowed_properties'),
+    (('    attributes_schema =', '    atributes_schema ='), 'atributes_schema', 'attributes_schema'),
+    (('    properties_schema =', '    supportstatus = None\n    properties_schema ='), 'supportstatus',
+     'support_status'),
+    (('    properties_schema =', '    propertys_schema ='), 'propertys_schema', 'properties_schema'),
+]
+
+
+@pytest.mark.parametrize('change, name, meant', MISSPELT, ids=[str(change[1]).strip() for change, _n, _m in MISSPELT])
+def test_a_misspelt_name_of_the_contract_fails_and_is_logged(skeleton, change, name, meant, caplog):
+    written = skeleton.read_text()
+    assert change[0] in written
+    skeleton.write_text(written.replace(*change))
+    loaded = kit.of(skeleton)
+    kind = loaded.types['Acme::Lamp']
+    said = [text for _where, text in schemas.check_methods(kind) if 'did you mean' in text]
+    logged = [line for line in caplog.messages if 'did you mean' in line]
+    if name is None:                        # the right name is there, too: a helper
+        assert said == logged == []
+        return
+    assert said == [f'{name} is never used: did you mean {meant}?']
+    assert logged == [f'Acme::Lamp: {kind.__name__}.{name} is never used: did you mean {meant}?']
+    places = [where for where, text in schemas.check_methods(kind) if text in said]
+    line = int(places[0].rpartition(':')[2])
+    assert name in skeleton.read_text().splitlines()[line - 1]
+
+
+@pytest.mark.parametrize('name', ['resource_maping', 'resourceMapping', 'available_resource_mappings'])
+def test_a_misspelt_mapping_function_is_named(skeleton, name, caplog):
+    skeleton.write_text(skeleton.read_text().replace('def resource_mapping', f'def {name}'))
+    failure, = kit.of(skeleton).failures
+    assert failure.error.startswith(f'it defines no types; {name} is never called: did you mean ')
+    assert any(f'{name} is never called: did you mean ' in line for line in caplog.messages)
+
+
+def test_no_name_of_good_plugins_is_taken_for_a_misspelling(plugin_folders, types):
+    for name, kind in types.classes():
+        assert list(contract_names.misspelt(kind)) == [], name
+    folders = [ROOT / 'tests' / 'plugins' / 'fixtures' / 'vendors', *sorted((ROOT / 'contrib' / 'plugins').iterdir())]
+    found = plugin_loading.load([str(folder) for folder in folders])
+    assert found.types
+    for name, kind in found.types.items():
+        assert isinstance(kind, str) or list(contract_names.misspelt(kind)) == [], name
+    symbols = (ROOT / 'tests' / 'plugins' / 'plugin_symbols.yaml').read_text()
+    names = set(re.findall(r'\b[a-z_]\w+\b', symbols)) - {*contract_names.NAMES, *dir(Resource)}
+    assert {name: contract_names.nearest(name, contract_names.NAMES) for name in names
+            if contract_names.nearest(name, contract_names.NAMES)} == {}
+
+
+def test_the_table_of_names_is_that_of_the_contract():
+    """What the base class has for types to override or set is spelt as there."""
+    conditional = re.compile(r'handle_|check_\w+_complete$|find_existing$|observe$')
+    missing = {name for name in contract_names.NAMES if not hasattr(Resource, name) and not conditional.match(name)}
+    assert missing <= {'properties_schema', 'needs_replace_failed'}
 
 
 def test_a_type_that_cannot_look_for_what_it_made_is_told_so(skeleton):

@@ -20,15 +20,15 @@ from heatlite.engine import attributes, properties
 from heatlite.engine import plugins as package
 from heatlite.engine.compat import aliases
 from heatlite.engine.resource import Resource
-from heatlite.engine.types import source_lines
+from heatlite.engine.types import contract_names, source_lines
 from heatlite.language import diagnostics
 from heatlite.language import environment as environments_of_language
 from heatlite.language import registry as language_registry
 
 LOG = log.getLogger(__name__)
 
-RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that exists is used
-CONSTRAINT_MAPPING = 'constraint_mapping'
+RESOURCE_MAPPINGS = contract_names.MAPPINGS[:2]          # the first that exists is used
+CONSTRAINT_MAPPING = contract_names.MAPPINGS[2]
 NO_NAME = _('the name %r in its mapping must be text that is not empty')
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
@@ -188,6 +188,10 @@ def _reason(error: BaseException, file: str = '') -> str:
 
 
 def _read(module: ModuleType, found: PluginDefinitions) -> None:
+    functions = (name for name, value in vars(module).items() if callable(value))
+    for given, meant in contract_names.misspelt_mappings(functions):
+        LOG.warning('%(file)s: %(given)s is never called: did you mean %(meant)s?', {
+            'file': module.__file__, 'given': given, 'meant': meant})
     for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
         if not isinstance(name, str) or not name:
@@ -196,6 +200,7 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
             found.types.pop(name, None)     # a later module replaces it, and takes the later place in the order
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
+            _warn_of_misspelt(name, kind)
         else:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
     for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
@@ -207,6 +212,13 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
         else:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (),
                                        _('the constraint %s has no method validate') % name))
+
+
+def _warn_of_misspelt(name: str, kind: object) -> None:
+    if isinstance(kind, type) and issubclass(kind, Resource):
+        for given, meant in contract_names.misspelt(kind):
+            LOG.warning('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?', {
+                'type': name, 'class': kind.__name__, 'given': given, 'meant': meant})
 
 
 def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[object, object]:
