@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from pathlib import Path
 
 import pytest
 
-from heatlite.engine.resources.rest import description
+from heatlite.common import exception
+from heatlite.engine.resources.rest import description, waits
 from heatlite.engine.types import plugin_loading
 
 LAMP = '''
@@ -69,6 +71,79 @@ def test_a_mistake_is_named_with_its_line(load, change, line, text):
     failure, = found.failures
     assert failure.name == 'lamps.yaml'
     assert f'line {line}: ' in failure.error and text in failure.error
+
+
+ALL_WRONG = '''
+    families:
+      lantern: {service_type: lantern, create: POST, update: PUT, delete: DELETE}
+
+    Acme::Lamp:
+      family: lantern
+      path: /lamps
+      keys: lamp
+      wait: {field: state, redy: [lit]}
+      suspend: [HALT /lamps]
+      before_delete: ["DELETE /rooms/{room}"]
+      body: {color: shade}
+      hooks: {body: missing}
+      properties:
+        watts: {type: int, update_allowed: true}
+        volts:
+          type: map
+          updatable: true
+          schema:
+            low: {type: text}
+            high: {defaults: 3}
+        amps: {type: integer, constraints: {range: 3}}
+    '''
+MISTAKES = {                                # line -> what is said of it
+    8: 'keys is no word of descriptions', 9: 'redy: not known in a wait', 10: 'a call is written as "VERB /path"',
+    11: '{room} is neither a property nor', 12: 'there is no property color', 13: 'there is no hook missing',
+    15: 'watts needs a type', 18: 'volts: updatable is no word of properties', 20: 'volts.schema.low needs a type',
+    21: 'volts.schema.high: defaults is no word of properties', 22: 'amps: constraints are a list of maps'}
+
+
+def test_all_mistakes_of_a_type_are_named_at_once_with_their_lines(load):
+    failure, = load(ALL_WRONG).failures
+    places = re.findall(r'line (\d+): (.*?)(?=; line \d+: |$)', failure.error)
+    assert [int(line) for line, _text in places] == sorted([*MISTAKES, 21])         # high has no type, either
+    for line, text in MISTAKES.items():
+        assert any(int(where) == line and text in said for where, said in places), (line, failure.error)
+
+
+def test_what_follows_from_a_mistake_is_not_named(load):
+    """A misspelt `create` is one mistake, not also `nothing is ever created`."""
+    failure, = load(LAMP.replace('create: POST', 'creates: POST')).failures
+    assert failure.error.count('line ') == 1 and 'creates is no word of descriptions' in failure.error
+
+
+def test_all_entries_that_are_no_maps_are_named(load):
+    failure, = load('families: {lantern: 5}\nAcme::Lamp: 3\nAcme::Post: [x]\n').failures
+    assert failure.types == ('Acme::Lamp', 'Acme::Post')
+    assert [text in failure.error for text in ('line 1: the family lantern is not', 'line 2: Acme::Lamp is not a map',
+                                               'line 3: Acme::Post is not')] == [True] * 3
+
+
+@pytest.mark.parametrize('word', sorted(description.WORDS))
+@pytest.mark.parametrize('value', ['5', '[5]', '{a: 5}', '[[x]]', 'text'])
+def test_values_of_another_form_never_cost_more_than_the_type(load, word, value):
+    given = {'path': '/lamps', 'service_type': 'lantern', 'create': 'POST', 'delete': 'DELETE',
+             'properties': '{watts: integer}'}
+    good, odd = ('{' + ', '.join(f'{key}: {text}' for key, text in entry.items()) + '}'
+                 for entry in (given, {**given, word: value}))
+    found = load(f'Acme::Good: {good}\nAcme::Odd: {odd}\n')
+    assert 'Acme::Good' in found.types
+    for failure in found.failures:
+        assert failure.types == ('Acme::Odd',) and 'line 2: ' in failure.error
+
+
+def test_a_status_that_is_not_described_fails_with_those_that_are():
+    wait = waits.waits({'field': 'state', 'busy': ['dark'], 'ready': ['lit', 'on'], 'error': ['broken']})['create']
+    with pytest.raises(exception.ResourceUnknownStatus) as error:
+        wait.is_over({'state': 'BUILD'})
+    assert str(error.value) == (
+        'Resource is not built - Unknown status BUILD due to "state is none of the described statuses: '
+        'busy dark; ready lit, on; error broken"')
 
 
 def test_one_wrong_type_does_not_cost_the_others(load):

@@ -6,7 +6,8 @@ The words are explained in docs/authors/described-types.rst.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -42,12 +43,18 @@ WORDS = frozenset({
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
 
-class DescriptionError(Exception):
-    """A description cannot be used. `types`: the names it would have defined."""
+Mistake = tuple[tuple[object, ...], str]
+"""(path in the document, what is wrong there)"""
 
-    def __init__(self, file: str, line: int, text: str, types: tuple[str, ...] = ()) -> None:
+SHAPES = (ValueError, TypeError, KeyError, AttributeError, IndexError)      # of code that reads values of another form
+
+
+class DescriptionError(Exception):
+    """A description cannot be used. `types`: the names it would have defined. `found`: (line, what is wrong there)."""
+
+    def __init__(self, file: str, found: Iterable[tuple[int, str]], types: tuple[str, ...] = ()) -> None:
         self.types = types
-        super().__init__(f'{file}, line {line}: {text}')
+        super().__init__(f'{file}, ' + '; '.join(f'line {line}: {text}' for line, text in sorted(set(found))))
 
 
 @dataclass(frozen=True)
@@ -125,84 +132,97 @@ class DescriptionFile:
         try:
             self._source = yaml_lines.read(text)
         except yaml_lines.YamlError as error:
-            raise DescriptionError(file, error.line, str(error)) from None
+            raise DescriptionError(file, [(error.line, str(error))]) from None
         self.values = self._source.values if self._source.values is not None else {}
         if not isinstance(self.values, dict):
-            raise DescriptionError(file, 1, 'a file of descriptions is a map of type names')
+            raise DescriptionError(file, [(1, 'a file of descriptions is a map of type names')])
 
     def types(self) -> Iterator[tuple[str, Written]]:
-        for name, entry in self.values.items():
-            if name != FAMILIES:
-                if not isinstance(entry, dict):
-                    raise self.error((name,), f'{name} is not a map')
-                yield name, entry
+        """Raises DescriptionError if an entry is no map."""
+        wrong: list[Mistake] = [((name,), f'{name} is not a map') for name, entry in self.values.items()
+                                if not isinstance(entry, dict) and (name != FAMILIES or entry is not None)]
+        families = self.values.get(FAMILIES)
+        wrong += [((FAMILIES, name), f'the family {name} is not a map')
+                  for name, entry in (families.items() if isinstance(families, dict) else ())
+                  if not isinstance(entry, dict)]
+        if wrong:
+            raise self.error(wrong)
+        yield from ((name, entry) for name, entry in self.values.items() if name != FAMILIES)
 
-    def error(self, path: tuple[object, ...], text: str) -> DescriptionError:
-        """`path` is where it is wrong, or where it would stand."""
-        types = tuple(name for name in self.values if name != FAMILIES)
-        return DescriptionError(self.file, self._source.line(path), text, types)
+    def error(self, mistakes: Iterable[Mistake]) -> DescriptionError:
+        """The path of each mistake is where it is, or where what is missing would stand."""
+        types = tuple(str(name) for name in self.values if name != FAMILIES)
+        return DescriptionError(self.file, [(self._source.line(path), text) for path, text in mistakes], types)
 
-    def complete(self, name: str, entry: Written, seen: tuple[str, ...] = ()) -> Written:
-        """`entry` with what its families say."""
+    def complete(self, name: str, entry: Written, mistakes: list[Mistake], seen: tuple[str, ...] = ()) -> Written:
+        """`entry` with what its families say; without one that is wrong, which is added to `mistakes`."""
         family = entry.get('family')
         if family is None:
             return dict(entry)
         families = self.values.get(FAMILIES) or {}
-        if family not in families or family in seen:
-            raise self.error((name, 'family'), f'there is no family {family} in this file')
-        base = self.complete(name, families[family], (*seen, family))
-        joined = {key: {**base[key], **entry[key]} for key in JOINED if key in base and key in entry}
+        if not isinstance(family, str) or family not in families or family in seen:
+            mistakes.append(((name, 'family'), f'there is no family {family} in this file'))
+            return dict(entry)
+        base = self.complete(name, families[family], mistakes, (*seen, family))
+        joined = {key: {**base[key], **entry[key]} for key in JOINED
+                  if isinstance(base.get(key), dict) and isinstance(entry.get(key), dict)}
         return {**base, **entry, **joined}
 
 
 def compiled(name: str, entry: Mapping[str, object], document: DescriptionFile, file: str) -> TypeDescription:
-    """The description of one type. Raises DescriptionError."""
-    whole = document.complete(name, entry)
-    unknown = sorted(str(word) for word in whole if word not in WORDS)
-    if unknown:
-        raise document.error((name, unknown[0]), f'{unknown[0]} is no word of descriptions')
+    """The description of one type. Raises DescriptionError, with all mistakes in it."""
+    found, mistakes = examined(name, entry, document, file)
+    if mistakes:
+        raise document.error(mistakes)
+    return found
+
+
+def examined(name: str, entry: Mapping[str, object], document: DescriptionFile,
+             file: str) -> tuple[TypeDescription, list[Mistake]]:
+    """The description of one type, without the words that are wrong, and what is wrong with them."""
+    mistakes: list[Mistake] = []
+    whole = document.complete(name, entry, mistakes)
+    mistakes += [((name, word), f'{word} is no word of descriptions') for word in whole if word not in WORDS]
     built: dict[str, Any] = {'name': name, 'file': file}
-    for word, build in _BUILD.items():
+
+    def build(word: str, make: Callable[[], object], target: str | None = None) -> None:
+        try:
+            built[target or word] = make()
+        except SHAPES as error:
+            mistakes.append(((name, word), f'{name}, {word}: {error}'))
+
+    for word, read in _BUILD.items():
         if whole.get(word) is not None:
-            try:
-                built[word if word != 'wait' else 'waits'] = build(whole[word])
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise document.error((name, word), f'{name}, {word}: {error}') from None
+            build(word, functools.partial(read, whole[word]), 'waits' if word == 'wait' else None)
     path = whole.get('path')
     built['object'] = whole.get('object') or (f'{path}/{{id}}' if path else None)
     built['name_property'] = whole.get('name', 'name') or None
     built['update_nulls'] = whole.get('update_nulls', 'send') == 'send'
-    built['rules'] = bodies.BodyRules(whole.get('body') or {}, whole.get('spread') or (), whole.get('nulls', 'drop'))
+    build('body', lambda: bodies.BodyRules(_map(whole.get('body') or {}), whole.get('spread') or (),
+                                           whole.get('nulls', 'drop')), 'rules')
     built['delete_follow'] = whole.get('delete') == 'follow'
     for word in ('create', 'delete', 'show'):
-        built[word] = _action(word, whole, built['object'], document, name)
-    built['update'] = _update(whole, built['object'], document, name)
-    return TypeDescription(**{word: value for word, value in built.items() if value is not None})
+        build(word, functools.partial(_action, word, whole, built['object']))
+    build('update', lambda: _update(whole, built['object']))
+    return TypeDescription(**{word: value for word, value in built.items() if value is not None}), mistakes
 
 
-def _action(word: str, whole: Written, thing: str | None, document: DescriptionFile,
-            name: str) -> CallTemplate | None:
+def _action(word: str, whole: Written, thing: str | None) -> CallTemplate | None:
     """`create: POST` is the verb at the collection, `delete: DELETE` and `show: GET` at the object."""
     written = whole.get(word, 'GET' if word == 'show' else None)
     if written in (None, False, 'follow'):
         return None
     place = whole.get('path') if word == 'create' else thing
-    try:
-        if written in calls.VERBS:
-            return calls.template(f'{written} {place}') if place else None
-        return calls.template(written)
-    except ValueError as error:
-        raise document.error((name, word), f'{name}, {word}: {error}') from None
+    if written in calls.VERBS:
+        return calls.template(f'{written} {place}') if place else None
+    return calls.template(written)
 
 
-def _update(whole: Written, thing: str | None, document: DescriptionFile, name: str) -> tuple[CallTemplate, ...]:
+def _update(whole: Written, thing: str | None) -> tuple[CallTemplate, ...]:
     written = whole.get('update')
     if not written:
         return ()
-    try:
-        return calls.templates(f'{written} {thing}' if written in calls.VERBS else written)
-    except ValueError as error:
-        raise document.error((name, 'update'), f'{name}, update: {error}') from None
+    return calls.templates(f'{written} {thing}' if written in calls.VERBS else written)
 
 
 def _text(value: object) -> str:

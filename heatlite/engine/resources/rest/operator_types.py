@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import packed
 from heatlite.engine.resources.rest import types, verify
-from heatlite.engine.resources.rest.description import DescriptionError, DescriptionFile, TypeDescription, compiled
+from heatlite.engine.resources.rest.description import (
+    SHAPES,
+    DescriptionError,
+    DescriptionFile,
+    Mistake,
+    TypeDescription,
+    examined,
+)
 from heatlite.language import support
 from heatlite.language.schema import Schema
 
@@ -59,19 +66,31 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Describe
 
 
 def made(name: str, entry: Mapping[str, object], document: DescriptionFile) -> type[DescribedResource]:
-    """The class of one type. Raises DescriptionError."""
-    what = compiled(name, entry, document, document.file)
-    facts = facts_of(what, document)
-    for word, text in verify.diagnostics(what, facts):
-        raise document.error((name, word), f'{name}, {word}: {text}')
+    """The class of one type. Raises DescriptionError, with all that is wrong.
+
+    What follows from another mistake is no mistake of its own: after a misspelt `create` nothing is ever created.
+    """
+    what, mistakes = examined(name, entry, document, document.file)
+    facts = facts_of(what, mistakes)
+    check = verify.references if mistakes else verify.diagnostics
+    try:
+        mistakes += [((name, word), f'{name}, {word}: {text}') for word, text in check(what, facts)]
+    except SHAPES as error:
+        if not mistakes:                    # else it follows from them
+            mistakes.append(((name,), f'{name}: a value has another form than is wanted: {error}'))
+    if mistakes:
+        raise document.error(mistakes)
     try:
         return types.class_of(what, facts)
     except Exception as error:              # schemas refuse contradictions
-        raise document.error((name, 'properties'), f'{name}: {error}') from None
+        raise document.error([((name, 'properties'), f'{name}: {error}')]) from None
 
 
-def facts_of(what: TypeDescription, document: DescriptionFile) -> packed.PackedFacts:
-    """What the type looks like, in the form of the packed facts; those themselves for a type that they know."""
+def facts_of(what: TypeDescription, mistakes: list[Mistake]) -> packed.PackedFacts:
+    """What the type looks like, in the form of the packed facts; those themselves for a type that they know.
+
+    Adds to `mistakes` what is wrong with properties; such a property is one of any type.
+    """
     if what.properties is None and what.name in packed.names():
         return packed.facts(what.name)
     attributes: dict[str, packed.AttributeFacts] = {}
@@ -82,7 +101,7 @@ def facts_of(what: TypeDescription, document: DescriptionFile) -> packed.PackedF
                             'description': said.get('description')}
     return {
         'class_name': what.name.rpartition('::')[2], 'attributes': attributes,
-        'properties': {name: _property(what, document, (name,), body)
+        'properties': {name: _property((what.name, 'properties', name), (name,), body, mistakes)
                        for name, body in (what.properties or {}).items()},
         'default_client_name': what.client or what.service_type, 'required_service_extension': what.extension,
         'support_status': {**SUPPORTED, **(what.support or SUPPORTED)},
@@ -90,21 +109,29 @@ def facts_of(what: TypeDescription, document: DescriptionFile) -> packed.PackedF
     }
 
 
-def _property(what: TypeDescription, document: DescriptionFile, path: tuple[str, ...],
-              body: object) -> dict[str, object]:
-    place = (what.name, 'properties', *path)
+def _property(place: tuple[str, ...], path: tuple[str, ...], body: object,
+              mistakes: list[Mistake]) -> dict[str, object]:
+    """The facts of one property. `place`: its path in the document; `path`: its name, and that of those around it."""
     body = {'type': body} if isinstance(body, str) else body
-    if not isinstance(body, Mapping) or body.get('type') not in TYPES:
-        raise document.error(place, f'{".".join(path)} needs a type: one of {", ".join(sorted(TYPES))}')
-    unknown = sorted(set(body) - PROPERTY_WORDS)
-    if unknown:
-        raise document.error((*place, unknown[0]), f'{".".join(path)}: {unknown[0]} is no word of properties')
+    known = len(mistakes)
+    if not isinstance(body, Mapping) or not isinstance(body.get('type'), str) or body['type'] not in TYPES:
+        mistakes.append((place, f'{".".join(path)} needs a type: one of {", ".join(sorted(TYPES))}'))
+    body = body if isinstance(body, Mapping) else {}
+    mistakes += [((*place, word), f'{".".join(path)}: {word} is no word of properties')
+                 for word in body if word not in PROPERTY_WORDS]
     found = dict(body)
     if 'schema' in body:
-        inner = body['schema']
-        found['schema'] = ({'*': _property(what, document, (*path, 'schema'), inner)} if body['type'] == 'list' else
-                           {name: _property(what, document, (*path, 'schema', name), child)
-                            for name, child in inner.items()})
-    found['constraints'] = [{'kind': kind, 'value': value} for limit in body.get('constraints', ())
-                            for kind, value in limit.items()]
-    return found
+        inner, inside = body['schema'], ((*place, 'schema'), (*path, 'schema'))
+        if body.get('type') == 'list':
+            found['schema'] = {'*': _property(*inside, inner, mistakes)}
+        elif isinstance(inner, Mapping):
+            found['schema'] = {name: _property((*inside[0], name), (*inside[1], name), child, mistakes)
+                               for name, child in inner.items()}
+        else:
+            mistakes.append(((*place, 'schema'), f'{".".join(path)}: the schema of a map is a map of properties'))
+    limits = body.get('constraints') or ()
+    if not isinstance(limits, list | tuple) or not all(isinstance(limit, Mapping) for limit in limits):
+        mistakes.append(((*place, 'constraints'), f'{".".join(path)}: constraints are a list of maps'))
+        limits = ()
+    found['constraints'] = [{'kind': kind, 'value': value} for limit in limits for kind, value in limit.items()]
+    return found if len(mistakes) == known else {'type': 'any'}

@@ -19,13 +19,19 @@ KNOWN = frozenset({'id', 'uuid', 'physical_name', 'name', 'own_project', 'own_pr
 def diagnostics(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str, str]]:
     """(word of the description, what is wrong with it)."""
     properties = facts.get('properties', {})
-    yield from _names(what, properties)
-    yield from _places(what, properties)
+    yield from references(what, facts)
     yield from _updates(what, properties)
     yield from _attributes(what, facts.get('attributes', {}))
-    yield from _hooks(what)
     if what.create is None and not what.follow:
         yield 'create', 'nothing is ever created'
+
+
+def references(what: TypeDescription, facts: PackedFacts) -> Iterator[tuple[str, str]]:
+    """Those of `diagnostics` that are true whatever else is wrong: names which stand for nothing."""
+    properties = facts.get('properties', {})
+    yield from _names(what, properties)
+    yield from _places(what, properties)
+    yield from _hooks(what)
 
 
 def exists(path: str, properties: Mapping[str, object]) -> bool:

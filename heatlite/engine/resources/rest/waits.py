@@ -42,7 +42,15 @@ class DescribedWait:
             return True
         if self.busy == OTHER or self.ready == OTHER or all(_has(self.busy, each) for each in left):
             return False
-        raise exception.ResourceUnknownStatus(resource_status=left[0], result=_('Resource is not built'))
+        raise exception.ResourceUnknownStatus(resource_status=left[0], result=_('Resource is not built'),
+                                              status_reason=self._known())
+
+    def _known(self) -> str:
+        """What the description says of statuses, for its author, who has missed one."""
+        return _('%(field)s is none of the described statuses: %(statuses)s') % {
+            'field': self.field, 'statuses': '; '.join(
+                f'{word} {", ".join(map(str, statuses)) if statuses != OTHER else statuses}'
+                for word, statuses in (('busy', self.busy), ('ready', self.ready), ('error', self.error)) if statuses)}
 
 
 def _has(statuses: tuple[str, ...] | str, status: object) -> bool:
