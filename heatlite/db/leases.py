@@ -38,6 +38,7 @@ class Lease:
     epoch: int                          # grows by one at each change of owner
     is_new: bool = field(default=False, compare=False)      # nothing was written under this epoch yet
     former: str | None = field(default=None, compare=False)     # in a sweep: the previous owner; '': none
+    among: int = field(default=1, compare=False)            # in a sweep: how many were claimed from `former` at once
     strikes: int = field(default=0, compare=False)          # engines that ended while executing the stack, see `strike`
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TypedDict
 from weakref import WeakKeyDictionary
@@ -27,6 +27,8 @@ from heatlite.engine.durability.periodic import apart
 
 LOG = logging.getLogger(__name__)
 
+MOST_NAMED = 10                                     # stacks of one takeover that the log names
+
 
 class ClockWasSet(Exception):
     """The database's clock was set during a sweep."""
@@ -40,6 +42,26 @@ class EngineDescription(TypedDict):
     binary: str
     topic: str
     report_interval: int
+
+
+def former_of(lease: Lease) -> str:
+    """Names the engine from which a lease was claimed by a sweep, with the reason."""
+    return f'engine {lease.former}, which is silent' if lease.former else 'an engine that has ended'
+
+
+def log_taking(claimed: Sequence[Lease]) -> None:
+    """One line for all leases that a sweep claimed from one engine. Names at most MOST_NAMED stacks."""
+    named = ', '.join(lease.stack_id for lease in claimed[:MOST_NAMED])
+    rest = len(claimed) - MOST_NAMED
+    LOG.info('Engine %s takes over %d stacks from %s: %s', claimed[0].engine_id, len(claimed), former_of(claimed[0]),
+             f'{named} and {rest} more' if rest > 0 else named)
+
+
+def _by_former(claimed: Iterable[Lease]) -> list[list[Lease]]:
+    found: dict[str | None, list[Lease]] = {}
+    for lease in claimed:
+        found.setdefault(lease.former, []).append(lease)
+    return list(found.values())
 
 
 class LeaseManager:
@@ -148,9 +170,11 @@ class LeaseManager:
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:
             return 0
-        for lease in claimed:
-            metrics.takeovers.inc()
-            self._acquire(lease)
+        for group in _by_former(claimed):
+            log_taking(group)
+            for lease in group:
+                metrics.takeovers.inc()
+                self._acquire(replace(lease, among=len(group)))
         if len(claimed) == batch:
             self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)

@@ -13,7 +13,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import leases, signals, stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
-from heatlite.engine.durability import request_ids
+from heatlite.engine.durability import lease_manager, request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
@@ -234,9 +234,10 @@ class StackController:
         if lease.former == self._engine_id:
             LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', leased.row.name, leased.id)
         else:
-            LOG.info('Taking over stack %s [%s] from %s (epoch %d)', leased.row.name, leased.id,
-                     f'engine {lease.former}, which is silent' if lease.former else 'an engine that has ended',
-                     lease.epoch)
+            # Of many stacks the sweep has logged one line.
+            LOG.log(logging.INFO if lease.among <= lease_manager.MOST_NAMED else logging.DEBUG,
+                    'Taking over stack %s [%s] from %s (epoch %d)', leased.row.name, leased.id,
+                    lease_manager.former_of(lease), lease.epoch)
 
     def _give_back(self, lease: Lease) -> None:
         """Release the lease of a stack that could not be loaded: the sweep of any engine claims it again."""
