@@ -382,7 +382,10 @@ AUTH_PASSWORD: list[Opt] = [
 
 NOAUTH: list[Opt] = [StrOpt('token_response', default='', help='JSON file that is used as the body of every token.')]
 
-REVISION: list[Opt] = [StrOpt('heat_revision', default='unknown', help='Revision shown by "build info".')]
+REVISION: list[Opt] = [
+    StrOpt('heat_revision', sample_default='<version of the package, and the revision that it was built of>',
+           help='Revision shown by "build info".'),
+]
 
 EC2AUTHTOKEN: list[Opt] = [
     StrOpt('auth_uri', help='Keystone that checks signatures of the CloudFormation and CloudWatch APIs.'),

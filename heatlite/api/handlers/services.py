@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from heatlite.api import views
 from heatlite.api.wsgi import Request
+from heatlite.common import build
 from heatlite.db import engines
 from heatlite.db import load as loads
 
@@ -27,5 +28,5 @@ def load(req: Request) -> dict[str, object]:
 
 def build_info(req: Request) -> dict[str, object]:
     """The revision of both: API and engine come from one source tree."""
-    revision = {'revision': req.conf.revision.heat_revision}
+    revision = {'revision': req.conf.revision.heat_revision or build.revision()}
     return {'api': revision, 'engine': dict(revision)}
