@@ -10,7 +10,7 @@ from oslo_config import cfg
 
 from heatlite.api import audit_calls, cells, faults, openapi, readiness, routes, wsgi
 from heatlite.api.event_hub import EventStreamBounds, Hub
-from heatlite.api.middleware import noauth
+from heatlite.api.middleware import noauth, token_cache
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.answer_headers import AnswerHeaders
 from heatlite.api.middleware.audit import Audit
@@ -104,12 +104,19 @@ def _keystone(app: WSGIApplication, conf: cfg.ConfigOpts) -> WSGIApplication:
     """Keystone's own middleware, without the header X-Service-Catalog.
 
     No layer reads it, and to write it takes a fifteenth of a small request. The catalog is a part of the validated
-    token, which engines get: the option `include_service_catalog` would leave it out of that, too."""
-    from keystonemiddleware import auth_token  # a service without Keystone does not load it
-    made = auth_token.AuthProtocol(app, {'oslo_config_config': conf})
+    token, which engines get: the option `include_service_catalog` would leave it out of that, too.
+
+    Where no memcached is configured, validated tokens are in a bounded cache of this process."""
+    from keystonemiddleware import auth_token, opts  # a service without Keystone does not load them
+    for group, known in opts.list_auth_token_opts():
+        conf.register_opts(known, group=group)
+    options = conf.keystone_authtoken
+    is_ours = not options.memcached_servers and not options.cache
+    cache = {'cache': token_cache.NAME} if is_ours else {}
+    made = auth_token.AuthProtocol(app, {'oslo_config_config': conf, **cache})
     made._include_service_catalog = False           # its client of Keystone has a copy of the option
     found: WSGIApplication = made
-    return found
+    return token_cache.provided(found, token_cache.TokenCache(options.token_cache_time)) if is_ours else found
 
 
 def identity_url(conf: cfg.ConfigOpts) -> str | None:
