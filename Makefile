@@ -129,7 +129,7 @@ audit: $(VENV)/.bom
 constraints:
 	rm -rf .constraints-venv
 	$(PYTHON) -m venv .constraints-venv
-	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[bom,dist,postgres,test,lint,docs]'
+	PIP_CONSTRAINT= .constraints-venv/bin/pip install -q --upgrade -e '.[bom,dist,docs,lint,plugins-openstack,postgres,test]'
 	{ sed -n '/^#/p' constraints.txt; .constraints-venv/bin/pip freeze --exclude-editable; \
 	  sed -n '/^setuptools==/p' constraints.txt; } > .constraints-new
 	mv .constraints-new constraints.txt

@@ -11,6 +11,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, health, settings
 from tests.architecture.source import ROOT
+from tests.architecture.test_bom import FOR_PLUGINS
 from tests.cmd.test_help import PROGRAMS, SETUP
 
 PACKAGING = ROOT / 'contrib' / 'packaging'
@@ -65,7 +66,7 @@ def test_each_program_is_installed_and_has_a_manual_page():
     (ROOT / 'Makefile', set())], ids=['debian', 'container', 'bill'])
 def test_extras_of_the_service_are_installed(file, left_out):
     """The extra of a package that has no pip cannot be added later."""
-    tools = {'bom', 'dist', 'docs', 'lint', 'test', 'testing'}
+    tools = {'bom', 'dist', 'docs', 'lint', 'test', 'testing', FOR_PLUGINS}
     runtime = set(SETUP['options.extras_require']) - tools
     found = [set(each.replace('$(comma)', ',').split(',')) for each in re.findall(
         r'\.\[([\w$(),-]*key-manager[\w$(),-]*)\]', file.read_text())]
