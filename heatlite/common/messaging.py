@@ -110,6 +110,26 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
     raise exception.BrokerUnavailable(reason=reason)
 
 
+def refusals() -> tuple[type[Exception], ...]:
+    """The errors of a broker that refuses user, password or virtual host. The library passes them on at once."""
+    from amqp import exceptions as broker  # with the messaging library
+    return broker.AccessRefused, broker.NotAllowed
+
+
+def describe_refusal(conf: ConfigOpts, error: Exception, broker: str | None = None) -> str:
+    """One line for operators: which hosts refuse what to whom, and what to check; never the password.
+
+    `error`: one of `refusals()`. `broker`: the URL; by default `transport_url`.
+    """
+    url, hosts = peers(conf, broker)
+    where = ', '.join(f'{host.hostname}:{host.port}' for host in hosts)
+    users = ', '.join(dict.fromkeys(host.username or 'guest' for host in hosts))
+    text = str(getattr(error, 'reply_text', error))
+    what = (f'the user {users} or the password' if 'Login was refused' in text else
+            f'the virtual host {url.virtual_host or "/"}, or a right in it, to the user {users}')
+    return f'{where} refuses {what} ({text.partition(" - ")[0]}); check transport_url, or run heatlite-manage doctor'
+
+
 def remove_queue(carrier: oslo_messaging.RPCTransport, engine_id: str) -> None:
     """Deletes the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
 

@@ -115,6 +115,7 @@ class BrokerClient:
         self._read_timeout = read_timeout
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
+        self._refusals = messaging.refusals()
         self._transport = transport
         self._client = oslo_messaging.get_rpc_client(
             self._transport, messaging.target(conf, topic=topic), serializer=oslo_messaging.NoOpSerializer(),
@@ -154,12 +155,21 @@ class BrokerClient:
             self._connected = False
             outages.away(outages.BROKER, error)
             raise
+        except self._refusals as error:
+            raise self._refused(error) from None
         except (library.MessageDeliveryFailure, self._broken, OSError) as error:
             self._connected = False
             outages.away(outages.BROKER, error)
             raise exception.BrokerUnavailable(reason=str(error)) from None
         self._reached()
         return found
+
+    def _refused(self, error: Exception) -> exception.BrokerUnavailable:
+        """Records that the broker does not let this process in; returns the error for the caller."""
+        self._connected = False
+        reason = messaging.describe_refusal(self._conf, error, self._url)
+        outages.away(outages.BROKER, reason)
+        return exception.BrokerUnavailable(reason=reason)
 
     def _reached(self) -> None:
         self._connected = True
@@ -250,6 +260,9 @@ class BrokerClient:
                 self.probe()
             target = self._client.prepare(server=engine_id) if engine_id else self._client
             target.cast(admin_context().to_dict(), bell.method(), **bell.sent())
+        except self._refusals as error:
+            self._refused(error)
+            LOG.debug('No engine was woken for stack %s', stack_id)
         except (exception.BrokerUnavailable, library.MessagingException, library.MessageUndeliverable, self._broken,
                 OSError) as error:
             self._connected = False

@@ -25,6 +25,7 @@ from heatlite.common import (
     metrics,
     outages,
     repeats,
+    retries,
     runtime,
     template_format,
     tracing,
@@ -183,19 +184,36 @@ class MessageServer:
     def __init__(self, transport: oslo_messaging.RPCTransport, engine_id: str, endpoint: RequestHandler,
                  check: Callable[[], None] = lambda: None) -> None:
         """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
-        import oslo_messaging
         self._transport = transport
         self._engine_id = engine_id
+        self._methods = _Methods(endpoint, check)
         self._listens = False
-        self._server = oslo_messaging.get_rpc_server(
-            transport, messaging.target(transport.conf, engine_id), [_Methods(endpoint, check)],
+        self._server = self._make()
+
+    def _make(self) -> oslo_messaging.RPCServer:
+        import oslo_messaging
+        return oslo_messaging.get_rpc_server(
+            self._transport, messaging.target(self._transport.conf, self._engine_id), [self._methods],
             serializer=oslo_messaging.NoOpSerializer(), access_policy=oslo_messaging.DefaultRPCAccessPolicy)
 
     def start(self) -> None:
-        """Connects and listens. Blocks until there is a broker: run it in a thread of its own."""
-        self._server.start()
+        """Connects and listens. Blocks until a broker lets this engine in: run it in a thread of its own."""
+        waits: tuple[type[Exception], ...] = (exception.BrokerUnavailable, *messaging.refusals())
+        retries.call(self._start, retries.START, waits, before_pause=lambda error, _seconds: outages.away(
+            outages.BROKER, error if isinstance(error, exception.BrokerUnavailable) else
+            messaging.describe_refusal(self._transport.conf, error)))
+        if outages.current:
+            outages.back(outages.BROKER)
         LOG.info('Engine %s takes requests', self._engine_id)
         self._listens = True
+
+    def _start(self) -> None:
+        messaging.probe(self._transport.conf)   # the library would try for ever, in silence
+        try:
+            self._server.start()
+        except messaging.refusals():
+            self._server = self._make()         # the library starts a server once, even if that fails
+            raise
 
     def stop(self) -> None:
         """Stops taking messages, waits for those being handled, removes the engine's own queue."""
