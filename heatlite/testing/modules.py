@@ -7,7 +7,7 @@ from pathlib import Path
 
 from heatlite.engine import plugins
 from heatlite.engine.types import plugin_loading, registry
-from heatlite.language import registry as language_registry
+from heatlite.language.registry import Registry
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def load(path: Path) -> LoadedPlugin:
     package = plugins.__path__
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
     found = plugin_loading.load([str(folder)], only, former=plugin_loading.PluginDefinitions())
-    known = language_registry.Registry(found.types, registry.current().operator)
+    known = Registry(found.types, registry.current().operator)
     for _name in plugin_loading.leave_out_dead_names(found, known):
         pass                                    # it is among the failures
     return LoadedPlugin(path, found)

@@ -10,6 +10,7 @@ from importlib.metadata import entry_points
 import pytest
 from cliff.display import DisplayCommandBase
 
+from heatlite.common import build
 from heatlite.osc.output import DocumentCommand
 from tests.system import openstack_shell, service
 from tests.system.processes import eventually
@@ -453,7 +454,7 @@ def test_what_there_is(run, files):
     assert 'heat_template_version.2018-08-31' in run('orchestration', 'template', 'version', 'list')
     assert 'get_attr' in run('orchestration', 'template', 'function', 'list', 'heat_template_version.2018-08-31')
     assert run.json('orchestration', 'template', 'validate', '-t', files['lamp'])['Description'] == 'A lamp'
-    assert run.json('orchestration', 'build', 'info')['api'] == {'revision': 'unknown'}
+    assert run.json('orchestration', 'build', 'info')['api'] == {'revision': build.revision()}
     with run.as_admin() as admin:
         assert [each['Status'] for each in admin.json('orchestration', 'service', 'list')] == ['up']
 
