@@ -54,7 +54,7 @@ def document(error: BaseException, debug: bool = False) -> FaultDocument:
     code = error.http_code if isinstance(error, exception.HeatException) else 500
     inner: dict[str, object] = {'type': wire_name(error), 'traceback': None}
     if own and getattr(error, 'safe', False):
-        inner['message'] = getattr(error, 'public', None) or str(error)
+        inner['message'] = getattr(error, 'public', None) or getattr(error, 'wire_message', None) or str(error)
     if debug:
         inner['traceback'] = ''.join(traceback.format_exception(error))
     return {'code': code, 'title': HTTPStatus(code).phrase, 'explanation': EXPLANATIONS.get(code, MALFORMED),

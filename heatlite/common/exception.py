@@ -329,6 +329,13 @@ class StackValidationFailed(HeatException):
     def first_line(self) -> str:
         return ': '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
 
+    @property
+    def wire_message(self) -> str:
+        """The text for API answers, in Heat's format: heading and path are each followed by two colons, for which
+        clients and the tests of Heat look."""
+        first = ': : '.join(part for part in (self.error, path_text(self.path), self.error_message) if part)
+        return '\n'.join([first, *self.details])
+
 
 def path_text(parts: Iterable[object]) -> str:
     """`['resources', 'a', 'rules', 1, 'port']` -> `resources.a.rules[1].port`."""
