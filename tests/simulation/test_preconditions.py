@@ -7,6 +7,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.planning import definition_tags
 from heatlite.rpc import messages
+from tests.simulation import stores
 from tests.simulation.cluster import Cluster, done
 from tests.simulation.test_unchanged import flat
 
@@ -36,10 +37,11 @@ def updates(stack_id, if_match):
             for value in ('two', 'three')]
 
 
-def test_of_two_updates_with_one_tag_one_is_accepted():
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_of_two_updates_with_one_tag_one_is_accepted(store):
     winners = set()
     for seed in range(SEEDS):
-        with Cluster(seed) as cluster:
+        with Cluster(seed, storage=stores.storage(store)) as cluster:
             stack_id = cluster.create('s', flat())
             done(cluster, stack_id, 'CREATE')
             tag = definition_tags.of(cluster.row(stack_id))
@@ -63,11 +65,12 @@ def test_without_a_tag_both_are_accepted():
         assert done(cluster, stack_id, 'UPDATE').revision == 3
 
 
-def test_an_update_and_a_delete_with_one_tag():
+@pytest.mark.parametrize('store', stores.AVAILABLE)
+def test_an_update_and_a_delete_with_one_tag(store):
     """A delete that comes first has the update refused, as any update of a stack that is being deleted."""
     firsts = set()
     for seed in range(SEEDS):
-        with Cluster(seed) as cluster:
+        with Cluster(seed, storage=stores.storage(store)) as cluster:
             stack_id = cluster.create('s', flat())
             done(cluster, stack_id, 'CREATE')
             tag = (definition_tags.of(cluster.row(stack_id)),)

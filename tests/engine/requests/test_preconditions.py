@@ -9,6 +9,7 @@ from heatlite.common import exception
 from heatlite.db import stacks
 from heatlite.planning import definition_tags
 from heatlite.rpc import messages
+from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_unchanged import flat
 
@@ -120,6 +121,34 @@ def test_another_tag_is_refused_and_nothing_is_done(made, message, wanted):
         cluster.ask(message(stack_id, wanted))
     wait(cluster, 10)
     assert stored(cluster, stack_id) == before
+
+
+def cost(message):
+    """The number of statements of a request. `message(stack_id, tag)`: the request."""
+    with Cluster(engines=1, interleaved=False) as cluster:      # no other thread executes statements meanwhile
+        stack_id = cluster.create('s', flat())
+        done(cluster, stack_id, 'CREATE')
+        wait(cluster, 10)
+        wanted, found = message(stack_id, tag(cluster, stack_id)), []
+        service = cluster.engines[0][1]
+
+        def handle():
+            with statements.noted(lambda statement: True) as seen:
+                service.endpoint.handle(cluster.context, wanted)
+            found.append(len(seen))
+
+        cluster.user.spawn(handle)
+        assert cluster.universe.run(lambda: bool(found))
+        return found[0]
+
+
+def test_what_a_condition_costs():
+    """One SELECT before a delete."""
+    plain = cost(lambda stack_id, _tag: messages.UpdateStack(stack_id=stack_id, template=flat('two')))
+    assert plain == cost(lambda stack_id, tag: messages.UpdateStack(
+        stack_id=stack_id, template=flat('two'), if_match=(tag,)))
+    plain = cost(lambda stack_id, _tag: messages.DeleteStack(stack_id))
+    assert plain + 1 == cost(lambda stack_id, tag: messages.DeleteStack(stack_id, (tag,)))
 
 
 def test_a_delete_with_the_present_tag(made):
