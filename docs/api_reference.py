@@ -56,13 +56,15 @@ class Reference:
         yield from heading(f"{method.upper()} {path.replace('/{tenant_id}', '/PROJECT', 1)}", '~')
         yield operation['summary'] + '.'
         yield ''
-        query = [each for each in operation['parameters'] if each['in'] == 'query']
-        if query:
-            yield 'Query:'
-            yield ''
-            for each in query:
-                yield f"- ``{each['name']}``: {self._kind(each['schema'])}"
-            yield ''
+        for place, title in (('query', 'Query:'), ('header', 'Headers:')):
+            given = [each for each in operation['parameters'] if each['in'] == place]
+            if given:
+                yield title
+                yield ''
+                for each in given:
+                    about = f". {each['description']}." if 'description' in each else ''
+                    yield f"- ``{each['name']}``: {self._kind(each['schema'])}{about}"
+                yield ''
         if 'requestBody' in operation:
             body = operation['requestBody']
             optional = '' if body['required'] else ' (optional)'

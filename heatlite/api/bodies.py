@@ -36,8 +36,9 @@ def preview_stack(body: Body, limits: Limits) -> messages.PreviewStack:
     return messages.PreviewStack(**fields, adopt=adopt)
 
 
-def update_stack(body: Body, stack_id: str, limits: Limits, existing: bool) -> messages.UpdateStack:
-    return messages.UpdateStack(**_update(body, stack_id, limits, existing))
+def update_stack(body: Body, stack_id: str, limits: Limits, existing: bool,
+                 if_match: tuple[str, ...] | None = None) -> messages.UpdateStack:
+    return messages.UpdateStack(**_update(body, stack_id, limits, existing), if_match=if_match)
 
 
 def preview_update_stack(body: Body, stack_id: str, limits: Limits, existing: bool,

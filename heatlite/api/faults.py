@@ -32,6 +32,7 @@ EXPLANATIONS = {
     404: _('The resource could not be found.'),
     405: MALFORMED,
     409: _('There was a conflict when trying to complete your request.'),
+    412: _('A condition of the request is not met.'),
     413: MALFORMED,
     429: _('There were too many requests.'),
     500: _('The server has either erred or is incapable of performing the requested operation.'),

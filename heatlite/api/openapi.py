@@ -27,6 +27,11 @@ LOOKUP = 'stacks.lookup'                # one handler for several methods
 VERSION = '3.1.0'
 STREAM = 'text/event-stream'
 
+LOCATION: Json = {'Location': {'schema': {'type': 'string', 'format': 'uri'}}}
+ETAG: Json = {'ETag': {'description': 'The tag of the definition of the stack', 'schema': TEXT}}
+IF_MATCH: Json = {'name': 'If-Match', 'in': 'header', 'schema': TEXT, 'description': (
+    'Tags of definitions; the answer is a 412 if the definition of the stack has none of them')}
+
 
 # --- operations of handlers ------------------------------------------------------------------------------
 
@@ -34,13 +39,16 @@ STREAM = 'text/event-stream'
 class Operation:
     """One operation. `answer` and `body`: names of shapes; answers of status 202, 204 and 302 may have none.
 
-    `kind`: the content type of an answer that is no JSON.
+    `kind`: the content type of an answer that is no JSON. `has_tag`: the answer may have an `ETag`, of a stack's
+    definition. `is_conditional`: the request may have `If-Match`.
     """
 
     summary: str
     answer: str = ''
     body: str = ''
     kind: str = ''
+    has_tag: bool = False
+    is_conditional: bool = False
 
 
 OPERATIONS: Mapping[str, Operation] = {                 # by module and function of the handler
@@ -54,13 +62,14 @@ OPERATIONS: Mapping[str, Operation] = {                 # by module and function
     'template_versions.functions': Operation('List functions of a template version', 'FunctionList'),
     'stacks.index': Operation('List stacks', 'StackList'),
     'stacks.detail': Operation('List stacks; the same objects as the other list', 'StackList'),
-    'stacks.create': Operation('Create or adopt a stack', 'NewStack', 'StackBody'),
+    'stacks.create': Operation('Create or adopt a stack', 'NewStack', 'StackBody', has_tag=True),
     'stacks.preview': Operation('Show a stack without creating it', 'StackPreview', 'StackBody'),
     LOOKUP: Operation('The way to a stack named by name, id or ARN', body='Object'),
-    'stacks.show': Operation('Show a stack', 'OneStack'),
-    'stacks.update': Operation('Update a stack: all is replaced', body='UpdateBody'),
-    'stacks.patch': Operation('Update a stack: what is not named is kept', body='UpdateBody'),
-    'stacks.delete': Operation('Delete a stack'),
+    'stacks.show': Operation('Show a stack', 'OneStack', has_tag=True),
+    'stacks.update': Operation('Update a stack: all is replaced', body='UpdateBody', has_tag=True, is_conditional=True),
+    'stacks.patch': Operation('Update a stack: what is not named is kept', body='UpdateBody', has_tag=True,
+                              is_conditional=True),
+    'stacks.delete': Operation('Delete a stack', is_conditional=True),
     'stacks.template': Operation('The template, as it was given', 'Object'),
     'stacks.environment': Operation('The environment, without secrets', 'Environment'),
     'stacks.files': Operation('The files that came with the template', 'Files'),
@@ -227,7 +236,8 @@ def _operation(route: Route, path: str, part: str) -> Json:
         'parameters': [
             *({'name': each[1], 'in': 'path', 'required': True, 'schema': {'type': 'string', 'minLength': 1}}
               for each in _PARAMETER.finditer(path)),
-            *({'name': key, 'in': 'query', 'schema': each.kind} for key, each in QUERY_KEYS.get(name, {}).items())],
+            *({'name': key, 'in': 'query', 'schema': each.kind} for key, each in QUERY_KEYS.get(name, {}).items()),
+            *([IF_MATCH] if about.is_conditional else [])],
         'responses': _responses(route, about)}
     if route.body is not Body.NONE:
         found['requestBody'] = {'required': route.body is Body.REQUIRED,
@@ -244,8 +254,9 @@ def _responses(route: Route, about: Operation) -> Json:
         success['content'] = {about.kind: {'schema': TEXT}}
     elif about.answer:
         success['content'] = {'application/json': {'schema': _reference(about.answer)}}
-    if route.status in (201, 302):
-        success['headers'] = {'Location': {'schema': {'type': 'string', 'format': 'uri'}}}
+    headers = {**(LOCATION if route.status in (201, 302) else {}), **(ETAG if about.has_tag else {})}
+    if headers:
+        success['headers'] = headers
     fault = {'content': {'application/json': {'schema': _reference('Fault')}}}
     return {str(route.status): success,
             '401': {'description': 'No token, or one that is not valid',

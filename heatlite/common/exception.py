@@ -288,6 +288,15 @@ class Conflict(_OneMessage):
     http_code = 409
 
 
+class PreconditionFailed(HeatException):
+    """The definition of the stack has none of the tags that the request names. `why`: a phrase."""
+
+    http_code = 412
+    cfn_code = 'ValidationError'
+    msg_fmt = _('The ETag of stack %(stack_name)s is none of those in the header If-Match: %(why)s. Nothing was done. '
+                'Read the stack again, and send the request with its present ETag if it is still what you want.')
+
+
 class NotARefactor(HeatException):
     """A refactor that would change something. `differences`: what, one sentence for each."""
 

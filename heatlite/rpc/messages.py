@@ -19,6 +19,9 @@ from heatlite.planning.protection import ProtectionDocument
 DEADLINE: Final = 'deadline'
 # Beside it while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
 TRACE: Final = 'trace'
+# In the answers to a create and an update, beside the identity of the stack: the tag of the accepted definition
+# (`planning.definition_tags`). Engines of release 0.1.0 do not send it.
+DEFINITION_TAG: Final = 'definition_tag'
 # Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
 # any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0
@@ -118,7 +121,11 @@ class CheckCreate(CreateStack):
 
 @dataclass(frozen=True)
 class UpdateStack(Source):
-    """Updates a stack. `existing`: PATCH. None leaves the stack's own value for timeout, rollback, converge."""
+    """Updates a stack. `existing`: PATCH. None leaves the stack's own value for timeout, rollback, converge.
+
+    `if_match`: the update is refused unless the definition has one of these tags; None: any. Previews, checks and plans
+    ignore it.
+    """
 
     answer = 'identity of the stack'
     stack_id: str = ''
@@ -128,6 +135,7 @@ class UpdateStack(Source):
     disable_rollback: bool | None = None
     tags: tuple[str, ...] | None = None
     converge: bool | None = None
+    if_match: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -329,7 +337,10 @@ class ReleaseStack(Message):
 
 @dataclass(frozen=True)
 class DeleteStack(Message):
+    """Deletes a stack. `if_match`: as of `UpdateStack`."""
+
     stack_id: str
+    if_match: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,18 @@ def test_every_route_has_its_own_name(described):
     assert len(names) == len(set(names)) >= len(openapi.OPERATIONS)
 
 
+def test_which_requests_have_tags_and_conditions(described):
+    tagged, conditional = set(), set()
+    for path in described['paths'].values():
+        for operation in path.values():
+            if any('ETag' in answer.get('headers', ()) for answer in operation['responses'].values()):
+                tagged.add(operation['operationId'])
+            if any((each['in'], each['name']) == ('header', 'If-Match') for each in operation['parameters']):
+                conditional.add(operation['operationId'])
+    assert tagged == {'stacks.show', 'stacks.create', 'stacks.update', 'stacks.patch'}
+    assert conditional == {'stacks.update', 'stacks.patch', 'stacks.delete'}
+
+
 def test_it_is_served_without_identity(api):
     answer = in_process.ask(api, 'GET', '/v1/openapi.json', project=None)
     assert (answer.status_code, answer.content_type) == (200, 'application/json')

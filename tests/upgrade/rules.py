@@ -94,6 +94,8 @@ def messages(former: State, now: State) -> Iterator[str]:
                 yield f'message {method}: field {name} is new and required'
     for name, error in now['errors'].items():
         known = former['errors'].get(name)
+        if known is None and _answers_new_fields(error, former):
+            continue
         if known is None:
             nearest = next((former['errors'][base] for base in error['bases'] if base in former['errors']), None)
             if nearest is None:
@@ -104,6 +106,13 @@ def messages(former: State, now: State) -> Iterator[str]:
             yield f'error {name}: its code changes from {known["code"]} to {error["code"]}'
     for name in former['errors'].keys() - now['errors'].keys():
         yield f'error {name}: it is gone'
+
+
+def _answers_new_fields(error: State, former: State) -> bool:
+    """Whether an error answers only requests with fields that the former release does not send."""
+    fields = [each.partition('.') for each in error.get('only_for', ())]
+    return bool(fields) and not any(field in former['calls'].get(method, {}).get('fields', ())
+                                    for method, _dot, field in fields)
 
 
 def documents(former: State, now: State) -> Iterator[str]:

@@ -68,9 +68,9 @@ def _as_sent(annotation: str) -> str:
 
 
 def wire() -> State:
-    """{calls: {method: {fields: {name: {type, default}}, reads, answer}}, errors: {name: {code, bases}}}. A field
-    without a default is required. Errors are those which the package defines: the names that foreign plug-ins may ask
-    for are added to its module when the first of them is loaded."""
+    """{calls: {method: {fields: {name: {type, default}}, reads, answer}}, errors: {name: {code, bases, only_for?}}}. A
+    field without a default is required. Errors are those which the package defines: the names that foreign plug-ins may
+    ask for are added to its module when the first of them is loaded."""
     found = {}
     for method, message in sorted(MESSAGES.items()):
         fields = {}
@@ -81,11 +81,17 @@ def wire() -> State:
         found[method] = {'fields': fields, 'reads': message.reads, 'answer': message.answer}
     errors = {name: {'code': kind.http_code, 'bases': [
                   base.__name__ for base in kind.__mro__[1:]
-                  if issubclass(base, exception.HeatException) and base is not exception.HeatException]}
+                  if issubclass(base, exception.HeatException) and base is not exception.HeatException],
+                     **({'only_for': list(ONLY_FOR[name])} if name in ONLY_FOR else {})}
               for name, kind in sorted(vars(exception).items())
               if isinstance(kind, type) and issubclass(kind, exception.HeatException)
               and (kind.__module__, kind.__name__) == (exception.__name__, name)}
     return {'calls': found, 'errors': errors}
+
+
+# Errors that answer only requests with one of these fields, which a release that does not know the error never sends.
+ONLY_FOR: Mapping[str, tuple[str, ...]] = {
+    exception.PreconditionFailed.__name__: ('update_stack.if_match', 'delete_stack.if_match')}
 
 
 def _plain(value: Any) -> Any:

@@ -112,6 +112,16 @@ def test_new_messages_fields_and_errors_are_accepted():
     assert list(rules.messages(now, new)) == []
 
 
+@pytest.mark.parametrize('fields, refused', [
+    (['delete_stack.colour'], False), (['delete_stack.colour', 'paint_stack.colour'], False),
+    (['delete_stack.stack_id'], True), (['delete_stack.colour', 'delete_stack.stack_id'], True), ([], True)])
+def test_an_error_of_its_own_answers_new_fields_only(fields, refused):
+    now = state.wire()
+    new = copy.deepcopy(now)
+    new['errors']['Odd'] = {'code': 418, 'bases': [], 'only_for': fields}
+    assert bool(list(rules.messages(now, new))) == refused
+
+
 DOCUMENTS = {
     'document resource.waits: it is gone': lambda found: found['documents'].pop('resource.waits'),
     'document drift.report, resources: finding is gone': lambda found: found['documents']['drift.report']['resources'][

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
-from heatlite.api import bodies, documents, finding, links, masking, schemas, views
+from heatlite.api import bodies, documents, finding, links, masking, preconditions, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Created, Redirect, Request, StreamedList
+from heatlite.api.wsgi import Created, Redirect, Request, StreamedList, TaggedAnswer
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
 from heatlite.db import stacks, templates
+from heatlite.planning import definition_tags
 from heatlite.rpc import messages
 
 View = dict[str, object]
@@ -76,15 +77,17 @@ def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:
 
 # --- one stack -------------------------------------------------------------------------------------------
 
-def show(req: Request, stack_name: str, stack_id: str) -> View:
-    """One stack. One SELECT; an engine is called only for outputs that must be read again."""
+def show(req: Request, stack_name: str, stack_id: str) -> TaggedAnswer:
+    """One stack, with the tag of its definition unless it is deleted. One SELECT; an engine is called only for outputs
+    that must be read again."""
     with_outputs = Query(req.query).boolean('resolve_outputs', default=True)
     with req.db.reader() as tx:
         stack = finding.visible(req, stacks.show(tx, stack_id), stack_name)
     outputs = None
     if with_outputs and stack.deleted_at is None:
         outputs = finding.fresh_outputs(req, stack)
-    return {'stack': views.stack_detail(req.base, stack, outputs)}
+    tag = definition_tags.of(stack) if stack.deleted_at is None else None
+    return TaggedAnswer({'stack': views.stack_detail(req.base, stack, outputs)}, tag)
 
 
 def template(req: Request, stack_name: str, stack_id: str) -> Mapping[str, object]:
@@ -114,10 +117,11 @@ def _stored(req: Request, stack_name: str, stack_id: str) -> tuple[stacks.Identi
 
 # --- changes ---------------------------------------------------------------------------------------------
 
-def create(req: Request) -> Created:
+def create(req: Request) -> TaggedAnswer:
     made = req.call(_adoptable(req, bodies.create_stack(req.require_json(), Limits.of(req.conf))))
     url = links.stack_url(req.base, made['tenant'], made['stack_name'], made['stack_id'])
-    return Created(url, {'stack': {'id': made['stack_id'], 'links': [links.link(url)]}})
+    return TaggedAnswer(Created(url, {'stack': {'id': made['stack_id'], 'links': [links.link(url)]}}),
+                        made.get(messages.DEFINITION_TAG))
 
 
 def _adoptable(req: Request, message: messages.CreateStack) -> messages.CreateStack:
@@ -134,12 +138,12 @@ def preview(req: Request) -> View:
     return {'stack': {**shown, 'id': str(made.get('id')), 'links': [links.link(url)]}}
 
 
-def update(req: Request, stack_name: str, stack_id: str) -> None:
-    _update(req, stack_name, stack_id, existing=False)
+def update(req: Request, stack_name: str, stack_id: str) -> TaggedAnswer:
+    return _update(req, stack_name, stack_id, existing=False)
 
 
-def patch(req: Request, stack_name: str, stack_id: str) -> None:
-    _update(req, stack_name, stack_id, existing=True)
+def patch(req: Request, stack_name: str, stack_id: str) -> TaggedAnswer:
+    return _update(req, stack_name, stack_id, existing=True)
 
 
 def patch_policy(req: Request) -> str:
@@ -147,10 +151,12 @@ def patch_policy(req: Request) -> str:
     return 'stacks:update_no_change' if bodies.changes_nothing(req.require_json()) else 'stacks:update_patch'
 
 
-def _update(req: Request, stack_name: str, stack_id: str, existing: bool) -> None:
+def _update(req: Request, stack_name: str, stack_id: str, existing: bool) -> TaggedAnswer:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-    req.call(bodies.update_stack(req.require_json(), stack.id, Limits.of(req.conf), existing))
+    updated = req.call(bodies.update_stack(req.require_json(), stack.id, Limits.of(req.conf), existing,
+                                           preconditions.wanted_tags(req)))
+    return TaggedAnswer(None, updated.get(messages.DEFINITION_TAG))
 
 
 def preview_update(req: Request, stack_name: str, stack_id: str) -> View:
@@ -173,7 +179,7 @@ def _preview_update(req: Request, stack_name: str, stack_id: str, existing: bool
 def delete(req: Request, stack_name: str, stack_id: str) -> None:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-    req.call(messages.DeleteStack(stack.id))
+    req.call(messages.DeleteStack(stack.id, preconditions.wanted_tags(req)))
 
 
 def abandon(req: Request, stack_name: str, stack_id: str) -> View:

@@ -11,8 +11,8 @@ from oslo_middleware import cors
 cors.set_defaults(
     allow_methods=['GET', 'PUT', 'POST', 'DELETE', 'PATCH'],
     allow_headers=['X-Auth-Token', 'X-Identity-Status', 'X-Roles', 'X-Service-Catalog', 'X-User-Id', 'X-Tenant-Id',
-                   'X-OpenStack-Request-ID'],
-    expose_headers=['X-Auth-Token', 'X-Subject-Token', 'X-Service-Token', 'X-OpenStack-Request-ID'])
+                   'X-OpenStack-Request-ID', 'If-Match'],
+    expose_headers=['X-Auth-Token', 'X-Subject-Token', 'X-Service-Token', 'X-OpenStack-Request-ID', 'ETag'])
 
 
 class CrossOrigin:

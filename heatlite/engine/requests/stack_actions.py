@@ -26,7 +26,7 @@ from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stored_stacks import StoredStacks
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
@@ -54,10 +54,14 @@ class StackActions:
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
 
-        `plan`: the plan that the request applies."""
+        `plan`: the plan that the request applies. Raises PreconditionFailed."""
+        if message.if_match is not None:            # before credentials are made for the delete
+            with self._database.reader() as tx:
+                check_tag(self._stored.found(tx, message.stack_id, context), message.if_match)
         renew = self.renewal(context, message.stack_id)
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            check_tag(row, message.if_match)
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
             renew(tx, row)

@@ -25,8 +25,8 @@ from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
-from heatlite.engine.requests.stacks import identity
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_updatable
+from heatlite.engine.requests.stacks import identified
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, check_updatable
 from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
@@ -54,12 +54,14 @@ class StackUpdates:
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
                plan: Applying | None = None) -> dict[str, str]:
-        """Return the identity of the stack, once the request is stored. `plan`: the plan that it applies."""
+        """Return the identity of the stack and the tag of its definition, once the request is stored. `plan`: the plan
+        that it applies. Raises PreconditionFailed."""
         self._quotas.check_planned(plan)
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
             protections = guarding.check_lock(tx, row).protections
         check_updatable(row)
+        check_tag(row, message.if_match)            # before the new definition is judged, and again when it is accepted
         self._stored.check_rights(row.id, context)
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
         content = Content.of(definition)
@@ -73,6 +75,7 @@ class StackUpdates:
             context.check_in_time(self._runtime.now())
             guarding.check_lock(tx, current)
             check_updatable(current)
+            check_tag(current, message.if_match)
             if plan is not None:
                 plan.accept(tx, row.id, current.generation)
             if renewed is not None:
@@ -93,7 +96,7 @@ class StackUpdates:
             tokenless = None if renewed is None else replace(renewed, token=None)     # no action follows
             ended = self._unchanged.accept(row, digest, partial(requested, renewed=tokenless))
             if ended is not None:
-                return dict(identity(ended))
+                return identified(ended)
         stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
         applied = replace(content, environment=definition.environment.document())   # with what was hidden before
@@ -124,7 +127,7 @@ class StackUpdates:
 
         accepted = self._acceptance.commit(accept, definition)
         self._known.note(accepted.template_id)
-        return dict(identity(accepted))
+        return identified(accepted)
 
     def check(self, context: RequestContext, message: messages.CheckUpdate) -> None:
         """Raise what the definition of an update would be refused with."""

@@ -26,7 +26,7 @@ from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition, StackIdentity
-from heatlite.planning import text
+from heatlite.planning import definition_tags, text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -48,8 +48,8 @@ class Stacks:
 
     def create(self, context: RequestContext, message: messages.CreateStack,
                plan: Applying | None = None) -> dict[str, str]:
-        """Return the identity of the new stack, once its row, its resources, its first event and its lease are
-        stored. `plan`: the plan that the request applies."""
+        """Return the identity of the new stack and the tag of its definition, once its row, its resources, its first
+        event and its lease are stored. `plan`: the plan that the request applies."""
         self._quotas.check_planned(plan)
         now = self._runtime.now()
         row, definition = self._checked(context, message, now, is_planned=plan is not None)
@@ -64,7 +64,7 @@ class Stacks:
         row = replace(row, next_resource=len(rows) + 1)
         self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
         self._known.note(row.template_id)
-        return dict(identity(row))
+        return identified(row)
 
     def foresee(self, context: RequestContext, message: messages.CreateStack) -> Previewed:
         """Return what a create would do. Raises what it would be refused with."""
@@ -137,6 +137,11 @@ def check_name(name: str) -> None:
         raise exception.StackValidationFailed(message=_(
             'Invalid stack name %s must contain only alphanumeric or "_-." characters, must start with alpha '
             'and must be 255 characters or less.') % name)
+
+
+def identified(row: stacks.StoredStack) -> dict[str, str]:
+    """Return the answer to a create or an update."""
+    return {**identity(row), messages.DEFINITION_TAG: definition_tags.of(row)}
 
 
 def identity(row: stacks.StoredStack) -> HeatIdentifier:

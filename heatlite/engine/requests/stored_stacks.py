@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sqlalchemy import Connection
 
 from heatlite.common import exception
@@ -13,6 +15,7 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.requests import validation
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
+from heatlite.planning import definition_tags
 from heatlite.planning.states import Action, Status
 
 
@@ -65,3 +68,10 @@ def check_updatable(row: stacks.StoredStack) -> None:
         raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
     if row.action == Action.DELETE:
         raise exception.NotSupported(feature=_('Updating a stack when it is deleting'))
+
+
+def check_tag(row: stacks.StoredStack, wanted: Collection[str] | None) -> None:
+    """Raise PreconditionFailed unless the definition of the stack has one of the tags `wanted`; None: any will do."""
+    if wanted is not None and definition_tags.of(row) not in wanted:
+        raise exception.PreconditionFailed(stack_name=row.name, why=(
+            _('the stack was changed since it was read') if wanted else _('it has only weak ones, which never match')))
