@@ -51,14 +51,14 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
                       memory=Memory(dict(known or {})))
     checker.right = right
     found: list[Diagnostic] = []
-    seen: set[str] = set()
+    seen: set[tuple[str, tuple[object, ...]]] = set()       # several checks may find one error
     section = definition.template.section('resources')
     with shared(definition.limits, len(section) if isinstance(section, Mapping) else 0):
         for diagnostic in checker.diagnostics():
-            text = str(diagnostic.error)
-            if text in seen:
+            key = str(diagnostic.error), diagnostic.path
+            if key in seen:
                 continue
-            seen.add(text)
+            seen.add(key)
             found.append(checker.placed(diagnostic))
             if not all or len(found) >= MOST_COMPLAINTS:
                 break
@@ -89,8 +89,7 @@ class Checker(DocumentChecks):
         yield from ruled(rules.DUPLICATE, self._duplicates())
         yield from ruled(rules.OUTPUT, self._outputs())
         yield from ruled(rules.REFERENCE, self._references())
-        if (yield from self._until_error(ruled(rules.CYCLE, self._cycles()))):
-            return
+        yield from ruled(rules.CYCLE, self._cycles())
         definition.known_attributes = self._attribute_exists
         for name in self.order:
             turns.spend(STEPS)
@@ -250,9 +249,10 @@ class Checker(DocumentChecks):
                           found=found, hint=did_you_mean(str(found), self.definition.resources))
 
     def _cycles(self) -> Iterator[Diagnostic]:
-        """Sorts resources so that required ones come first; reports a cycle as the list of its resources.
+        """Sorts resources so that required ones come first; reports each cycle as the list of its resources.
 
-        Those that are right are left out unless others require them: there is no cycle of them alone."""
+        Those that are right are left out unless others require them: there is no cycle of them alone. Those on or
+        behind a cycle come last, in the order of the template: what else is wrong with them is reported, too."""
         resources = self.definition.resources
         requires = self._requirements()
         self.order, waiting = _sorted(requires)
@@ -262,10 +262,11 @@ class Checker(DocumentChecks):
         if len(self.order) < len(requires):
             left = {name: [other for other in requires[name] if waiting[other]]
                     for name in resources if waiting[name]}
-            cycle = find_cycle(left)
-            text = ' -> '.join([*cycle, cycle[0]])
-            yield Diagnostic(exception.CircularDependencyException(cycle=f'{self._cycle_text(cycle)} ({text})'),
-                             (self.keys.resources, cycle[0]), found=text)
+            self.order += left
+            for cycle in _separate_cycles(left):
+                text = ' -> '.join([*cycle, cycle[0]])
+                yield Diagnostic(exception.CircularDependencyException(cycle=f'{self._cycle_text(cycle)} ({text})'),
+                                 (self.keys.resources, cycle[0]), found=text)
 
     def _requirements(self) -> dict[str, frozenset[str]]:
         """The requirements of the resources that are not right, and of those that they require, in template order."""
@@ -613,6 +614,20 @@ def find_cycle(requires: Mapping[str, Iterable[str]]) -> list[str]:
         walk.append(name)
         name = next(iter(requires[name]))
     return walk[place[name]:]
+
+
+def _separate_cycles(requires: Mapping[str, Collection[str]]) -> Iterator[list[str]]:
+    """Cycles without a common name, as `find_cycle`; at most MOST_COMPLAINTS."""
+    left = dict(requires)
+    for _number in range(MOST_COMPLAINTS):
+        if not left:
+            return
+        cycle = find_cycle(left)
+        yield cycle
+        kept = {name: [other for other in needed if other in left and other not in cycle]
+                for name, needed in left.items() if name not in cycle}
+        _order, waiting = _sorted(kept)
+        left = {name: [other for other in needed if waiting[other]] for name, needed in kept.items() if waiting[name]}
 
 
 def _schemas_at(schemas: object, path: Iterable[object]) -> Mapping[str, object]:

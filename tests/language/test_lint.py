@@ -298,3 +298,35 @@ def test_further_errors_of_an_object_have_the_path_of_their_place():
         lint.raise_first(lint.check(made, TYPES))
     assert str(caught.value).split('\n')[-1] == (
         'root stack, resources.b.depends_on: The specified reference "c" (in b) is incorrect.')
+
+
+def told(text):
+    return [(each.line, str(each.error)) for each in lint.check(build(text), TYPES)]
+
+
+@pytest.mark.parametrize('parts, lines', [
+    ('parameters:\n  a: {type: strin}\n  b: {type: strin}', [3, 4]),
+    ('resources:\n  a: {}\n  b: {properties: {}}', [3, 4]),
+    ('resources:\n  a: {type: OS::Heat::Valu}\n  b: {type: OS::Heat::Valu}', [3, 4]),
+    ('resources:\n  a: []\n  b: []', [3, 4]),
+    ('resources:\n  a: {type: OS::Heat::Value, depend_on: x, properties: {value: 1}}\n'
+     '  b: {type: OS::Heat::Value, depend_on: x, properties: {value: 1}}', [3, 4])])
+def test_the_same_mistake_at_two_places_is_told_twice(parts, lines):
+    assert [line for line, _text in told(f'heat_template_version: 2018-08-31\n{parts}\n')] == lines
+
+
+CYCLES = '''heat_template_version: 2018-08-31
+resources:
+  a: {type: OS::Heat::Value, depends_on: b, properties: {valu: 1, value: 1}}
+  b: {type: OS::Heat::Value, depends_on: [a, c], properties: {value: 1}}
+  c: {type: OS::Heat::RandomString, depends_on: d, properties: {length: 100000}}
+  d: {type: OS::Heat::RandomString, depends_on: c}
+  e: {type: OS::Heat::RandomString, depends_on: d, properties: {length: none}}
+'''
+
+
+def test_a_cycle_hides_nothing():
+    """Neither another cycle, nor what is wrong with resources on it or behind it."""
+    found = told(CYCLES)
+    assert [text.rpartition('(')[2] for _line, text in found[:2]] == ['c -> d -> c)', 'a -> b -> a)']
+    assert [line for line, _text in found[2:]] == [3, 5, 7]
