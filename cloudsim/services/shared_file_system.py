@@ -7,24 +7,13 @@ from typing import Any
 
 from cloudsim import listing, quota_sets
 from cloudsim.collection import Collection
+from cloudsim.detailed_collection import DetailedCollection
 from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, NotFound
 from cloudsim.service import Route, Service
 from cloudsim.store import Thing
 
 
-class DetailedShares(Collection):
-    def routes(self) -> list[Any]:
-        return [*super().routes(), ('GET', f'{self.kind.path}/detail', self.do_details)]
-
-    def do_list(self, call: Call, *parents: str) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None), lambda call, thing: {
-            'id': thing.id, 'name': thing['name']})
-
-    def do_details(self, call: Call) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None))
-
-
-class Shares(DetailedShares):
+class Shares(DetailedCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         data, types = thing.data, self.service.collection('types')
         if data['share_proto'] not in ('NFS', 'CIFS', 'GlusterFS', 'HDFS', 'CephFS', 'MapRFS'):
@@ -107,13 +96,13 @@ class Shares(DetailedShares):
                                           for each in self.get(call, id)['export_locations']]}
 
 
-class ShareSnapshots(DetailedShares):
+class ShareSnapshots(DetailedCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         share = self.service.collection('shares').get(call, thing['share_id'])
         thing.data.update(share_proto=share['share_proto'], share_size=share['size'], size=share['size'])
 
 
-class ShareNetworks(DetailedShares):
+class ShareNetworks(DetailedCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         thing.hidden['services'] = []
 
@@ -133,7 +122,7 @@ class ShareNetworks(DetailedShares):
         return 200, {'share_network': self.view(call, thing)}
 
 
-class SecurityServices(DetailedShares):
+class SecurityServices(DetailedCollection):
     def candidates(self, call: Call, parent: str | None) -> list[Thing]:
         network = self.service.collection('share-networks').table.get(call.asked('share_network_id') or '')
         found = super().candidates(call, parent)

@@ -79,7 +79,7 @@ class Hub:
         self.bounds = bounds
         self.clock = clock
         self._lock = threading.Lock()
-        self._listeners: dict[tuple[str, str], dict[int, EventStream]] = {}
+        self._listeners: dict[tuple[str, str], dict[int, EventListener]] = {}
         self._owners: dict[str, int] = {}
         self._count = 0
         self._cursor: EventCursor | None = None
@@ -87,7 +87,8 @@ class Hub:
         metrics.streams.set_function(lambda: self._count)
 
     def listen(self, scope: StreamScope, render: Render, position: int | None = None, seconds: float | None = None,
-               is_stopping: Callable[[], bool] | None = None, is_left: Callable[[], bool] | None = None) -> EventStream:
+               is_stopping: Callable[[], bool] | None = None,
+               is_left: Callable[[], bool] | None = None) -> EventListener:
         """A new listener, from now on or from `position` on. `seconds`: the longest it lives, if less than the option.
 
         `is_stopping`: whether the server is about to stop; only the built-in one has it, others give each listener a
@@ -108,8 +109,8 @@ class Hub:
                 self._cursor = self._begin()
             if position is not None and position > self._cursor.top and position > self._newest():
                 position = None                     # of another database: one that was restored is behind its clients
-            made = EventStream(self, scope, render, self._cursor.top, self._cursor.floor, position, until, is_stopping,
-                               is_left)
+            made = EventListener(self, scope, render, self._cursor.top, self._cursor.floor, position, until,
+                                 is_stopping, is_left)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
             self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
             self._count += 1
@@ -118,7 +119,7 @@ class Hub:
                 threading.Thread(target=self._run, name='events', daemon=True).start()
         return made
 
-    def leave(self, listener: EventStream) -> None:
+    def leave(self, listener: EventListener) -> None:
         with self._lock:
             among = self._listeners.get(listener.scope.key, {})
             if among.pop(id(listener), None) is None:
@@ -213,7 +214,7 @@ class Hub:
                 time.sleep(0)
 
 
-class EventStream:
+class EventListener:
     """One stream as the body of an answer: an iterator over chunks, which waits for events.
 
     `position`: the client's, None: it has none. What was committed before this listener began is read from the database

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
     from heatlite.db.connection import Database
-    from heatlite.db.project_cells import Placed
+    from heatlite.db.project_cells import PlacedProject
 
 COMMAND = 'cells'
 LINES = 20                                  # portions of rows for each line of progress
@@ -80,7 +80,7 @@ def show_project(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) ->
     return 0
 
 
-def _state(place: Placed) -> str:
+def _state(place: PlacedProject) -> str:
     if place.moving_to is not None:
         return _('is being moved to %s') % place.moving_to
     return _('here; rows are left in %s') % place.leaving if place.leaving is not None else _('here')

@@ -118,8 +118,8 @@ def refine(tx: sa.Connection, project_id: str, wanted: Metric, now: float, most:
                .values(length=FINE))
 
 
-def rows(points: Iterable[Datapoint], places: Mapping[str, MetricPlace], now: float) -> dict[tuple[int, int, int, str],
-                                                                                             Statistics]:
+def rows(points: Iterable[Datapoint], places: Mapping[str, MetricPlace],
+         now: float) -> dict[tuple[int, int, int, str], Statistics]:
     """What `add` takes: datapoints of the same period are merged. Values only."""
     found: dict[tuple[int, int, int, str], Statistics] = {}
     for point in points:

@@ -53,7 +53,9 @@ class ProjectPlace:
 
 
 @dataclass(frozen=True)
-class Placed(ProjectPlace):
+class PlacedProject(ProjectPlace):
+    """A project with its place. `since`: when the place was stored."""
+
     project_id: str = ''
     since: datetime | None = None
 
@@ -66,16 +68,17 @@ _FIND = sa.select(*COLUMNS).where(project_cell.c.project_id == sa.bindparam('pro
 def find(tx: sa.Connection, project_id: str) -> ProjectPlace:
     """Where a project is. Primary key."""
     row = tx.execute(_FIND, {'project': project_id}).first()
-    return ProjectPlace(HOME) if row is None else ProjectPlace(row.cell, row.moving_to, row.leaving,
-                                                               _numbers(row.numbers))
+    if row is None:
+        return ProjectPlace(HOME)
+    return ProjectPlace(row.cell, row.moving_to, row.leaving, _numbers(row.numbers))
 
 
-def page(tx: sa.Connection, project_id: str | None = None) -> list[Placed]:
+def page(tx: sa.Connection, project_id: str | None = None) -> list[PlacedProject]:
     """All projects with a row, or this one, by id."""
     query = sa.select(*COLUMNS, project_cell.c.project_id, project_cell.c.since).order_by(project_cell.c.project_id)
     if project_id is not None:
         query = query.where(project_cell.c.project_id == project_id)
-    return [Placed(row.cell, row.moving_to, row.leaving, _numbers(row.numbers), row.project_id, row.since)
+    return [PlacedProject(row.cell, row.moving_to, row.leaving, _numbers(row.numbers), row.project_id, row.since)
             for row in tx.execute(query)]
 
 

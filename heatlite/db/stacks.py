@@ -104,7 +104,7 @@ class Identity:
 
 
 class StackFilter(Page, Protocol):
-    """The arguments of a list; names are those of columns.
+    """Which stacks a list has, and in which order; names are those of columns.
 
     `tags`: has all, `tags_any`: has one, `not_`: the opposite.
     """

@@ -145,8 +145,8 @@ class _Tree:
     def _executor(self, known: _Known) -> StepExecutor:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
-                          self._runtime, scope=objects.scope, nesting=_Inside(self, known),
-                          software=_NotRead(self._refuse), alarms=_NotRead(self._refuse))
+                         self._runtime, scope=objects.scope, nesting=_Inside(self, known),
+                         software=_NotRead(self._refuse), alarms=_NotRead(self._refuse))
 
         records: Any = _Records(known.stack)
         return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,

@@ -15,6 +15,7 @@ from heatclient import client as heatclient
 from heatclient import exc
 from openstack import exceptions as sdk_errors
 
+from heatlite.common import build
 from tests.system.processes import Program, eventually
 
 COMMAND = pathlib.Path(sys.executable).with_name('openstack')
@@ -121,7 +122,7 @@ def test_heatclient_asks_what_there_is(heat):
     assert heat.resource_types.get('OS::Heat::RandomString')['properties']['length']['default'] == 32
     assert 'heat_template_version.2018-08-31' in [each.version for each in heat.template_versions.list()]
     assert [each.status for each in heat.services.list()] == ['up']
-    assert heat.build_info.build_info()['api'] == {'revision': 'unknown'}
+    assert heat.build_info.build_info()['api'] == {'revision': build.revision()}
     assert heat.stacks.validate(template=TEMPLATE)['Parameters']['code']['NoEcho'] == 'true'
     assert heat.stacks.preview(stack_name='p', template=TEMPLATE).resources[0]['resource_name'] == 'number'
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cloudsim.messages import BadRequest, Call
 from cloudsim.service import Route
-from cloudsim.services.volume.volumes import DetailedVolumes
+from cloudsim.services.volume.volumes import LinkedCollection
 from cloudsim.store import Thing
 
 if TYPE_CHECKING:
     from cloudsim.services.volume import VolumeService
 
 
-class Attachments(DetailedVolumes):
+class Attachments(LinkedCollection):
     service: VolumeService
     SHORT = ('id', 'volume_id', 'instance', 'status')
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cloudsim.messages import BadRequest, Call
 from cloudsim.service import Route
-from cloudsim.services.volume.volumes import DetailedVolumes
+from cloudsim.services.volume.volumes import LinkedCollection
 from cloudsim.store import Thing
 
 if TYPE_CHECKING:
     from cloudsim.services.volume import VolumeService
 
 
-class VolumeSnapshots(DetailedVolumes):
+class VolumeSnapshots(LinkedCollection):
     service: VolumeService
     SHORT = ('id', 'name', 'description', 'status', 'size', 'volume_id', 'created_at', 'updated_at', 'metadata')
 
@@ -40,7 +40,7 @@ class VolumeSnapshots(DetailedVolumes):
         return status, {'snapshot': {name: value for name, value in answer['snapshot'].items() if ':' not in name}}
 
 
-class Backups(DetailedVolumes):
+class Backups(LinkedCollection):
     service: VolumeService
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from cloudsim import listing
-from cloudsim.collection import Collection
+from cloudsim.detailed_collection import DetailedCollection
 from cloudsim.messages import BadRequest, Call
 from cloudsim.service import Route
 from cloudsim.store import Thing
@@ -20,23 +19,10 @@ SINCE = {'provider_id': (3, 21), 'group_id': (3, 13), 'service_uuid': (3, 48), '
 ADMIN_ONLY = ('os-vol-host-attr:', 'os-vol-mig-status-attr:', 'migration_status')
 
 
-class DetailedVolumes(Collection):
-    """Cinder's lists are short; the long ones have a path of their own."""
+class LinkedCollection(DetailedCollection):
+    """The things of Cinder, which it shows with links."""
 
-    SHORT: tuple[str, ...] = ('id', 'name', 'links')
-
-    def routes(self) -> list[Any]:
-        return [*super().routes(), ('GET', f'{self.kind.path}/detail', self.do_details)]
-
-    def do_list(self, call: Call, *parents: str) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None), self.brief)
-
-    def do_details(self, call: Call) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None))
-
-    def brief(self, call: Call, thing: Thing) -> dict[str, Any]:
-        shown = self.view(call, thing)
-        return {name: shown[name] for name in self.SHORT if name in shown}
+    SHORT: ClassVar[tuple[str, ...]] = ('id', 'name', 'links')
 
     def links(self, thing: Thing) -> list[dict[str, str]]:
         base, path = f'{self.cloud.url}/volume', self.kind.path.removeprefix('/v3')
@@ -44,7 +30,7 @@ class DetailedVolumes(Collection):
                 {'rel': 'bookmark', 'href': f'{base}/{thing.project_id}{path}/{thing.id}'}]
 
 
-class Volumes(DetailedVolumes):
+class Volumes(LinkedCollection):
     service: VolumeService
 
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:

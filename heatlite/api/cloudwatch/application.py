@@ -24,7 +24,7 @@ Input = TypeVar('Input')
 
 @dataclass(frozen=True)
 class ApiAction(Generic[Input]):
-    """`invalid`: the code for values that are wrong."""
+    """An action of this API. `input`: what it reads; `invalid`: the error code for values that are wrong."""
 
     input: Structure[Input]
     run: Callable[[wsgi.Request, Input], Result | None]

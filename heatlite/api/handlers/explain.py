@@ -317,9 +317,9 @@ def _changed_properties(tx: Connection, row: stacks.StoredStack) -> Mapping[str,
     if before is None or after is None or (
             after[0].created_at < (row.started_at or row.created_at) - timedelta(seconds=1)):
         return {}
-    return comparison.changed_properties(*(ComparedDefinition(stored.document, stored.environment, stored.files,
-                                                              found.parameters or {}) for found,
-                                                              stored in (before, after)))
+    return comparison.changed_properties(*(
+        ComparedDefinition(stored.document, stored.environment, stored.files, found.parameters or {})
+        for found, stored in (before, after)))
 
 
 def _summary(row: stacks.StoredStack, found: WaitingView | None, causes: Sequence[CauseView]) -> str:

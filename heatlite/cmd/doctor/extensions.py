@@ -83,8 +83,7 @@ def policy_problems(file: Path, known: set[str]) -> Iterator[DoctorFinding]:
             check = _parser.parse_rule(text)
         if str(check) == '!' and text != '!':
             yield DoctorFinding(expected, f'{name}: {text}',
-                                _('Correct the rule: it refuses everybody, as it cannot be '
-                                                               'parsed.'))
+                                _('Correct the rule: it refuses everybody, as it cannot be parsed.'))
     texts = ' '.join(map(str, found.values()))
     for name in found:
         if name not in known and f'rule:{name}' not in texts and not name.startswith('resource_types:'):

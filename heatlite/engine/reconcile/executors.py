@@ -54,9 +54,9 @@ class Executors:
         def facade(objects: ResourceObjects) -> Stack:
             use_cases = self._use_cases()
             return Stack(leased, objects.by_name, clients.of, self._runtime, scope=objects.scope,
-                          nesting=use_cases.nest(leased), software=use_cases.software, alarms=use_cases.alarms,
-                          project=lambda make, unmake: self._projects.of(leased, make, unmake),
-                          tell_scaling=tell_scaling)
+                         nesting=use_cases.nest(leased), software=use_cases.software, alarms=use_cases.alarms,
+                         project=lambda make, unmake: self._projects.of(leased, make, unmake),
+                         tell_scaling=tell_scaling)
 
         return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
                             self._registry.frozen(), facade,

@@ -44,7 +44,7 @@ class PreviewedChange:
     properties: Mapping[str, PropertyChange] = field(default_factory=dict)
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
-    nested: StoredStack | None = None         # the row of the nested stack
+    nested: StoredStack | None = None   # the row of the nested stack
     given: Mapping[str, object] = field(default_factory=dict)      # properties of a resource that would be made
     stored: Mapping[str, object] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
     cause: ReplacementCause | None = None
@@ -70,7 +70,8 @@ class DryRun:
         self.not_imported: dict[str, exception.HeatException] = {}      # resources that cannot be imported, and why
         self.begun: dict[str, set[Action]] = {}     # actions that the traversal began, in the order of their resources
         self.released: set[str] = set()             # resources that are deleted, but not their objects
-        self.measured: dict[str, tuple[MeasuredResource | None, MeasuredResource | None]] = {}      # before and after
+        # What counts of a resource before and after.
+        self.measured: dict[str, tuple[MeasuredResource | None, MeasuredResource | None]] = {}
 
     def run(self) -> dict[str, PreviewedChange]:
         leased = self.leased

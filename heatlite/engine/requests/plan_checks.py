@@ -30,7 +30,7 @@ MOST_ASKED = 100                        # objects of one type, or images, about 
 
 
 class PlanReading:
-    """What one plan asks services: at most one question about each subject, whatever the number of resources."""
+    """What one plan reads of services: at most one question about each subject, whatever the number of resources."""
 
     def __init__(self, context: RequestContext, plan: Plan) -> None:
         self._clients = clients.of(context)

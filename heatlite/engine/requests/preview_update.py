@@ -204,7 +204,7 @@ class Preview:
     def _executor(self, leased: LeasedStack, ahead: Ahead) -> DryExecutor:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=ahead,
-                          software=self._software, alarms=self._alarms)
+                         software=self._software, alarms=self._alarms)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
                            StoredResourceCache(self._runtime, self._database, None, leased.id,

@@ -149,7 +149,7 @@ class StackUpdates:
         stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
         return row, self._foresight.of_update(context, row, definition, before, bool(message.converge),
-                                                with_causes=True)
+                                              with_causes=True)
 
     def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
         """Return the message with the definition of a revision of its stack as its source, and the present tags.

@@ -26,7 +26,7 @@ heat_template_version: 2018-08-31
 parameters: {length: {type: string}}
 resources: {c: {type: child.yaml, properties: {length: {get_param: length}}}}
 ''', 'tight.yaml': CHILD.replace('{length: {get_param: length}}',
-                                  '{length: {get_param: length}, character_classes: [{class: digits, min: 5}]}'),
+                                 '{length: {get_param: length}, character_classes: [{class: digits, min: 5}]}'),
          'http://here/child.yaml': CHILD}
 
 

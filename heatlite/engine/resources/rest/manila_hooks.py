@@ -45,6 +45,7 @@ def access_denied_first(resource: DescribedResource, calls: list[DescribedCall],
     path = f'/shares/{resource.resource_id}/action'
     known = resource.read(DescribedCall('POST', path, {'access_list': None}, answer='access_list')) or []
     return [*calls,
-            *(DescribedCall('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,)) for entry in known
-                      if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone
-                             if isinstance(rule, Mapping)))]
+            *(DescribedCall('POST', path, {'deny_access': {'access_id': entry['id']}}, ignore=(404,))
+              for entry in known
+              if any(all(entry.get(name) == rule.get(name) for name in RULE if name in rule) for rule in gone
+                     if isinstance(rule, Mapping)))]
