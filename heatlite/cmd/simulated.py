@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.common.runtime import Runtime
@@ -30,7 +31,7 @@ def start(conf: ConfigOpts, runtime: Runtime, api_port: int, cfn_port: int,
         'orchestration': f'http://127.0.0.1:{api_port}/v1/%(project_id)s',
         'cloudformation': f'http://127.0.0.1:{cfn_port}/v1',
         **({} if cloudwatch_port is None else {'cloudwatch': f'http://127.0.0.1:{cloudwatch_port}/v1'})})
-    os.environ.update(login(url))
+    _log_in_to_it_alone(login(url))
     for name, value in STACK_USERS.items():
         conf.set_override(name, value)
     if conf.auth == 'keystone':
@@ -45,6 +46,16 @@ def login(url: str) -> dict[str, str]:
     return {'OS_AUTH_URL': f'{url}/v3', 'OS_USERNAME': USER, 'OS_PASSWORD': PASSWORD, 'OS_PROJECT_NAME': PROJECT,
             'OS_USER_DOMAIN_ID': DOMAIN, 'OS_PROJECT_DOMAIN_ID': DOMAIN, 'OS_REGION_NAME': REGION,
             'OS_IDENTITY_API_VERSION': '3'}
+
+
+def _log_in_to_it_alone(login: Mapping[str, str]) -> None:
+    """Removes what else the environment has for clients: OS_AUTH_TYPE and OS_CLOUD would choose another login.
+
+    Names with two underscores, such as OS_ENGINE__TOPIC, are options of this program.
+    """
+    for name in [name for name in os.environ if name.startswith('OS_') and '__' not in name]:
+        del os.environ[name]
+    os.environ.update(login)
 
 
 def _log_in(conf: ConfigOpts, group: str, url: str) -> None:

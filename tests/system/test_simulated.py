@@ -332,3 +332,23 @@ def test_a_remote_stack_with_a_login_of_its_own(login, demo, service):
     assert not [each for each in listed if each['stack_name'].startswith('remote-')]
     assert send('DELETE', stack, token=token)[0] == 204
     assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
+@pytest.mark.parametrize('environment', [
+    {'OS_AUTH_TYPE': 'none', 'OS_ENDPOINT': 'http://127.0.0.1:1/v1/admin'},         # what this program prints
+    {'OS_AUTH_TYPE': 'v3token', 'OS_TOKEN': 'old'},
+    {'OS_CLOUD': 'elsewhere'},
+    {'OS_PROJECT_ID': 'elsewhere', 'OS_DOMAIN_NAME': 'elsewhere'},
+], ids=lambda environment: ' '.join(environment))
+def test_a_shell_with_another_login_does_not_matter(tmp_path, environment):
+    program = Program(tmp_path / 'log', '--state-dir', tmp_path / 'state', '--port', '0', '--cloud', 'simulated',
+                      module='heatlite.cmd.all_in_one', **environment)
+    try:
+        url = program.process.stdout.readline().split()[-1] + '/v1/admin'
+        status, _, body = send('POST', f'{url}/stacks', {'stack_name': 'net', 'template': {
+            'heat_template_version': '2021-04-16', 'resources': {'net': {'type': 'OS::Neutron::Net'}}}})
+        assert status == 201, body
+        stack = body['stack']['links'][0]['href']
+        assert ended(stack, None) == 'CREATE_COMPLETE', send('GET', stack)[2]
+    finally:
+        program.kill()
