@@ -59,7 +59,7 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
                         'that is started along, and forgets everything when it stops.'),
         cfg.PortOpt('cloud-port', default=0, help='Port of the simulated cloud; 0: any that is free.')],
         description='API and engine in one process, with SQLite, on loopback.')
-    state = Path(conf.state_dir or conf.embedded.state_dir).expanduser()
+    state = state_dir(conf)
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -77,6 +77,10 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
         conf.set_override('flavor', 'noauth', group='paste_deploy')
     conf.set_default('enabled', True, group='console')
     return conf
+
+
+def state_dir(conf: ConfigOpts) -> Path:
+    return Path(conf.state_dir or conf.embedded.state_dir).expanduser()
 
 
 def alone(state: Path) -> None:
@@ -133,7 +137,7 @@ def run(conf: ConfigOpts) -> int:
     with database.reader() as tx:           # the folder is locked: engines registered there are dead
         dead = [each.id for each in engines.page(tx)]
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
-        runtime, Path(conf.state_dir or conf.embedded.state_dir).expanduser() / 'activity', conf.engine.stall_timeout))
+        runtime, state_dir(conf) / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
     notify = audited.recorded(notify, audit.of(conf, 'engine'))
     service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
@@ -206,7 +210,9 @@ def greet(conf: ConfigOpts, port: int, ports: Mapping[str, int], cloud_url: str 
         words = ' '.join(f'{name}={value}' for name, value in simulated.login(cloud_url).items())
         print(f'  export {words}', flush=True)
     print(f'  openstack stack create --template {example()} --wait hello\n'
-          'Ctrl-C stops it; stacks are kept and go on when it is started again.', flush=True)
+          f'Ctrl-C stops it. Stacks stay in {state_dir(conf)}, for every heatlite-all of this user.', flush=True)
+    if cloud_url is not None:
+        print('The simulated cloud forgets its objects then: delete stacks that have some first.', flush=True)
 
 
 def example() -> Path:

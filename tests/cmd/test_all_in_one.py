@@ -1,5 +1,7 @@
 """The one-process door: its key, and who may talk to it."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from heatlite.cmd import all_in_one
@@ -39,3 +41,12 @@ def test_the_key_is_made_once_and_is_nobody_elses(tmp_path):
     assert len(made) == 32
     assert all_in_one.key(tmp_path) == made
     assert (tmp_path / 'encryption-key').stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize('cloud', ['http://127.0.0.1:5000', None])
+def test_the_greeting_says_what_stays(cloud, tmp_path, capsys):
+    conf = SimpleNamespace(state_dir=str(tmp_path), auth='none', console=SimpleNamespace(enabled=False))
+    all_in_one.greet(conf, 8004, {}, cloud)
+    said = capsys.readouterr().out
+    assert f'Stacks stay in {tmp_path}' in said and 'go on when' not in said
+    assert ('forgets its objects' in said) is (cloud is not None)
