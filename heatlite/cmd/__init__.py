@@ -2,3 +2,7 @@
 
 The only files that import every package. Must not contain decisions of any kind.
 """
+
+from heatlite.common import runtime
+
+runtime.omit_advice()           # here, as some programs import the library without the need to patch anything

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heatlite.cmd.plugins import silence
 from heatlite.common import exception, key_manager, options, settings
 from heatlite.common.i18n import _
 
@@ -26,7 +27,8 @@ _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugi
 
 def run(conf: ConfigOpts) -> int:
     """Prints a line for each finding; exit code 1 when there is an error."""
-    found = list(findings(conf))
+    with silence():                         # libraries log that logins of extras are not installed
+        found = list(findings(conf))
     for level, text in found:
         print(f'{level}: {text}')
     errors = sum(level == ERROR for level, _text in found)

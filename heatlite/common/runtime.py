@@ -83,7 +83,7 @@ class Runtime(Protocol):
 def patch() -> None:
     """Makes the blocking calls of the standard library cooperative. Programs call it before anything else."""
     collect_rarely()
-    _silence()
+    omit_advice()
     warnings.filterwarnings('ignore', category=DeprecationWarning)      # for developers of libraries, not operators
     # The system's resolver handles /etc/hosts and IPv6 as operators expect; eventlet's costs 0.1 s to import.
     os.environ.setdefault('EVENTLET_NO_GREENDNS', 'yes')
@@ -99,7 +99,7 @@ def collect_rarely() -> None:
     gc.set_threshold(*COLLECT_AFTER)
 
 
-def _silence() -> None:
+def omit_advice() -> None:
     """Omits the library's advice to its users' developers, which it gives when it is imported."""
     warnings.filterwarnings('ignore', message='[\\s\\S]*Eventlet is deprecated')
 
@@ -142,7 +142,7 @@ def current() -> Runtime:
     """The runtime of this process, for code that is not passed one (resource types, tasks of plug-ins)."""
     global _current
     if _current is None:
-        _silence()
+        omit_advice()
         from heatlite.common.green_threads import GreenRuntime
         _current = GreenRuntime()
     return _current
