@@ -20,6 +20,7 @@ from heatlite.language.schema import Schema
 
 FILE = pathlib.Path(__file__).with_name('catalogue') / 'packed.jsonl'
 ALIASES, MODULES = 'aliases', 'modules'     # words of the first line
+CONSTRAINTS = ('range', 'length', 'modulo', 'allowed_values', 'allowed_pattern', 'custom_constraint')
 DATA_TYPES = {name.lower(): name for name in Schema.TYPES}
 
 
@@ -159,6 +160,7 @@ def schema(body: Written) -> Schema:
 
 
 def constraint(body: ConstraintFacts) -> constraint_kinds.Constraint:
+    """Raises ValueError for a kind that is not one of CONSTRAINTS, and InvalidSchemaError."""
     value = body['value']
     match body['kind']:
         case 'range':
@@ -171,7 +173,9 @@ def constraint(body: ConstraintFacts) -> constraint_kinds.Constraint:
             return constraint_kinds.AllowedValues(value)
         case 'allowed_pattern':
             return constraint_kinds.AllowedPattern(value)
-    return constraint_kinds.CustomConstraint(value)
+        case 'custom_constraint':
+            return constraint_kinds.CustomConstraint(value)
+    raise ValueError(f'{body["kind"]} is no constraint; there are {", ".join(CONSTRAINTS)}')
 
 
 def status(body: StatusFacts | None) -> support.SupportStatus:

@@ -58,9 +58,17 @@ def test_properties_and_attributes_have_texts_for_users(load):
     (('update_allowed', 'updatable'), 10, 'watts: updatable is no word of properties'),
     (('attributes: {color: color}', 'body: {color: shade}'), 11, 'there is no property color'),
     (('attributes: {color: color}', 'suspend: [HALT /lamps]'), 11, 'a call is written as "VERB /path"'),
-    (('attributes: {color: color}', 'follow: {watts: {ad: "PUT /x"}}'), 11, 'ad: not known here'),
+    (('attributes: {color: color}', 'follow: {watts: {ad: "PUT /x"}}'), 11, 'ad: not known; did you mean "add"?'),
     (('attributes: {color: color}', 'before_delete: ["DELETE /rooms/{room}"]'), 11, '{room} is neither a property nor'),
     (('attributes: {color: color}', 'hooks: {body: nobody}'), 11, 'there is no hook nobody'),
+    (('path: /lamps', 'path: /lamps\n      service_typ: x'), 8,
+     'service_typ is no word of descriptions; did you mean "service_type"?'),
+    (('update_allowed: true', 'updat_allowed: true'), 10, 'no word of properties; did you mean "update_allowed"?'),
+    (('family: lantern', 'family: lanten'), 6, 'no family lanten in this file; did you mean "lantern"?'),
+    (('attributes: {color: color}', 'body: {wats: shade}'), 11, 'no property wats; did you mean "watts"?'),
+    (('color: color}', 'color: }'), 11, 'color: a field of the answer or a map is wanted, not None'),
+    (('color: color}', 'color: {feld: color}}'), 11, 'color: feld: not known; did you mean "field"?'),
+    (('color: color}', 'color: {type: string}}'), 11, 'color: one of call, data, field, hook, value is missing'),
     (('update: PUT, ', ''), 5, 'watts may be updated, but nothing does it'),
     (('key: lamp', 'key: lamp\n      key: lamps'), 9, 'key is there twice'),
     (('attributes: {color: color}', 'attributes: [color'), 12, 'expected'),
@@ -71,6 +79,58 @@ def test_a_mistake_is_named_with_its_line(load, change, line, text):
     failure, = found.failures
     assert failure.name == 'lamps.yaml'
     assert f'line {line}: ' in failure.error and text in failure.error
+
+
+@pytest.mark.parametrize('wait, text', [
+    ('{feld: state}', 'feld: not known; did you mean "field"?'),
+    ('{busy: dark, after: [creat]}', 'field is missing; ready is missing; busy: a list is wanted, not \'dark\'; '
+                                     'after: creat: no such action; did you mean "create"?'),
+    ('{field: state, ready: lit}', "ready: a list is wanted, not 'lit'"),
+    ('{field: state, ready: [lit], error: other}', "error: a list is wanted, not 'other'"),
+    ('{field: [state], ready: [lit]}', "field: text is wanted, not ['state']"),
+    ('{field: state, ready: [lit], after: create}', "after: a list is wanted, not 'create'"),
+    ('{creat: {field: state, ready: [lit]}}', 'creat: no such action; did you mean "create"?'),
+    ('{create: state}', "a map is wanted, not 'state'"),
+    ('[state]', "a map is wanted, not ['state']"),
+])
+def test_a_wait_of_another_form(load, wait, text):
+    failure, = load(LAMP.replace('key: lamp', f'wait: {wait}')).failures
+    assert failure.error == f'line 8: Acme::Lamp, wait: {text}'
+
+
+@pytest.mark.parametrize('given, text', [
+    ('{valus: [gone]}', 'valus: not known; did you mean "values"?'),
+    ('{values: gone}', "field is missing; values: a list is wanted, not 'gone'"),
+    ('{field: state, busy: other}', "busy: a list is wanted, not 'other'"),
+])
+def test_a_deletion_that_is_waited_for_in_another_form(load, given, text):
+    failure, = load(LAMP.replace('key: lamp', f'gone: {given}')).failures
+    assert failure.error == f'line 8: Acme::Lamp, gone: {text}'
+
+
+@pytest.mark.parametrize('words, text', [
+    ('constraints: [{rnge: {min: 1}}]', 'rnge is no constraint; there are range, length, modulo, allowed_values, '
+                                        'allowed_pattern, custom_constraint; did you mean "range"?'),
+    ('constraints: [{range: 3}]', 'range is a map of min, max, not 3'),
+    ('constraints: [{range: {min: 1, mx: 3}}]', 'mx: not known in range; did you mean "max"?'),
+    ('constraints: [{range: {}}]', 'range: A range constraint must have a min value and/or a max value specified.'),
+    ('constraints: [{allowed_values: red}]', 'allowed_values: AllowedValues must be a list'),
+    ('constraints: [{length: {min: 1}}]', 'Length constraint invalid for Integer'),
+    ('default: lots', "the default 'lots' does not fit: Value 'lots' is not an integer"),
+    ('default: lots, constraints: [{range: {min: 1}}]',
+     "the default 'lots' does not fit: Value 'lots' is not an integer"),
+    ('default: 0, constraints: [{range: {min: 1}}]',
+     'the default 0 does not fit: 0 is out of range (min: 1, max: None)'),
+    ('update_allowed: true, immutable: true', 'Options UpdateAllowed and Immutable cannot both be True'),
+])
+@pytest.mark.parametrize('inside', [False, True])
+def test_a_property_that_contradicts_itself_is_named_with_its_line(load, words, text, inside):
+    """Also one inside of another."""
+    given = f'{{type: integer, {words}}}'
+    lines = LAMP.replace('attributes:', f'  volts: {{type: map, schema: {{low: {given}}}}}\n      attributes:' if inside
+                         else f'  volts: {given}\n      attributes:')
+    failure, = load(lines).failures
+    assert failure.error == f'line 11: {"volts.schema.low" if inside else "volts"}: {text}'
 
 
 ALL_WRONG = '''
@@ -97,7 +157,8 @@ ALL_WRONG = '''
         amps: {type: integer, constraints: {range: 3}}
     '''
 MISTAKES = {                                # line -> what is said of it
-    8: 'keys is no word of descriptions', 9: 'redy: not known in a wait', 10: 'a call is written as "VERB /path"',
+    8: 'keys is no word of descriptions', 9: 'redy: not known; did you mean "ready"?',
+    10: 'a call is written as "VERB /path"',
     11: '{room} is neither a property nor', 12: 'there is no property color', 13: 'there is no hook missing',
     15: 'watts needs a type', 18: 'volts: updatable is no word of properties', 20: 'volts.schema.low needs a type',
     21: 'volts.schema.high: defaults is no word of properties', 22: 'amps: constraints are a list of maps'}
@@ -117,11 +178,40 @@ def test_what_follows_from_a_mistake_is_not_named(load):
     assert failure.error.count('line ') == 1 and 'creates is no word of descriptions' in failure.error
 
 
-def test_all_entries_that_are_no_maps_are_named(load):
-    failure, = load('families: {lantern: 5}\nAcme::Lamp: 3\nAcme::Post: [x]\n').failures
-    assert failure.types == ('Acme::Lamp', 'Acme::Post')
-    assert [text in failure.error for text in ('line 1: the family lantern is not', 'line 2: Acme::Lamp is not a map',
-                                               'line 3: Acme::Post is not')] == [True] * 3
+ENTRIES = """
+    families:
+      lantern: {service_type: lantern, create: POST, delete: DELETE}
+      switch: 5
+    Acme::Lamp: {family: lantern, path: /lamps}
+    Acme::Nothing: nothing
+    Acme::Post: [x]
+    Acme::Broken: {family: lantern, path: /lamps, size: 3}
+    Acme::Switch: {family: switch, pth: /switches}
+    """
+
+
+def test_an_entry_that_is_no_map_costs_only_itself_and_what_hangs_on_it(load):
+    found = load(ENTRIES)
+    assert set(found.types) == {'Acme::Lamp'}
+    assert [(failure.types, failure.error) for failure in found.failures] == [
+        ((), 'line 4: the family switch is not a map'),
+        (('Acme::Nothing',), 'line 6: Acme::Nothing is not a map'),
+        (('Acme::Post',), 'line 7: Acme::Post is not a map'),
+        (('Acme::Broken',), 'line 8: size is no word of descriptions'),
+        (('Acme::Switch',), 'line 9: pth is no word of descriptions; did you mean "path"?; '
+                            'line 9: the family switch is not a map')]
+
+
+def test_families_that_are_no_map_cost_no_type_without_one(load):
+    found = load('families: 5\nAcme::Lamp: {path: /lamps, service_type: lantern, create: POST, delete: DELETE}\n')
+    assert set(found.types) == {'Acme::Lamp'}
+    assert [(failure.types, failure.error) for failure in found.failures] == [((), 'line 1: families is not a map')]
+
+
+def test_the_file_is_named_once(load):
+    for text in (LAMP.replace('path: /lamps', 'pth: /lamps'), 'Acme::Lamp: [x', 'Acme::Lamp: 5'):
+        failure, = load(text).failures
+        assert str(failure).count(failure.file) == 1, str(failure)
 
 
 @pytest.mark.parametrize('word', sorted(description.WORDS))

@@ -13,13 +13,14 @@ from typing import Any
 
 from heatlite.engine.resources import yaml_lines
 from heatlite.engine.resources.packed import StatusFacts
-from heatlite.engine.resources.rest import bodies, calls, rules, subresources, waits
+from heatlite.engine.resources.rest import bodies, calls, rules, spelling, subresources, waits
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.subresources import Follow
 from heatlite.engine.resources.rest.waits import DescribedWait, Gone
 from heatlite.engine.resources.rest.words import (
     After,
     Attributes,
+    AttributeWords,
     BeforeDelete,
     CheckWords,
     Existing,
@@ -40,6 +41,7 @@ WORDS = frozenset({
     'attributes', 'live', 'after', 'check', 'healthy', 'suspend', 'resume', 'keep_failed', 'existing', 'keep',
     'microversion', 'microversions', 'hooks', 'ignore', 'replace_first', 'busy_says', 'properties', 'extension',
     'name_limit', 'mark', 'support'})
+SOURCES = frozenset({'field', 'call', 'value', 'data', 'hook'})     # of attributes
 HOOK_EVENTS = ('body', 'check', 'replace', 'live', 'create', 'update', 'delete', 'id', 'done', 'exists')
 
 
@@ -50,11 +52,15 @@ SHAPES = (ValueError, TypeError, KeyError, AttributeError, IndexError)      # of
 
 
 class DescriptionError(Exception):
-    """A description cannot be used. `types`: the names it would have defined. `found`: (line, what is wrong there)."""
+    """A description cannot be used. `types`: the names it would have defined. `found`: (line, what is wrong there).
+
+    `mistakes`: its text without the file, for output that names the file itself.
+    """
 
     def __init__(self, file: str, found: Iterable[tuple[int, str]], types: tuple[str, ...] = ()) -> None:
         self.types = types
-        super().__init__(f'{file}, ' + '; '.join(f'line {line}: {text}' for line, text in sorted(set(found))))
+        self.mistakes = '; '.join(f'line {line}: {text}' for line, text in sorted(set(found)))
+        super().__init__(f'{file}, {self.mistakes}')
 
 
 @dataclass(frozen=True)
@@ -137,17 +143,18 @@ class DescriptionFile:
         if not isinstance(self.values, dict):
             raise DescriptionError(file, [(1, 'a file of descriptions is a map of type names')])
 
-    def types(self) -> Iterator[tuple[str, Written]]:
-        """Raises DescriptionError if an entry is no map."""
-        wrong: list[Mistake] = [((name,), f'{name} is not a map') for name, entry in self.values.items()
-                                if not isinstance(entry, dict) and (name != FAMILIES or entry is not None)]
-        families = self.values.get(FAMILIES)
-        wrong += [((FAMILIES, name), f'the family {name} is not a map')
-                  for name, entry in (families.items() if isinstance(families, dict) else ())
-                  if not isinstance(entry, dict)]
-        if wrong:
-            raise self.error(wrong)
+    def types(self) -> Iterator[tuple[str, object]]:
+        """Each type's name and entry, which is a map unless it is wrong."""
         yield from ((name, entry) for name, entry in self.values.items() if name != FAMILIES)
+
+    def wrong_families(self) -> Iterator[Mistake]:
+        families = self.values.get(FAMILIES)
+        if not isinstance(families, dict | None):
+            yield (FAMILIES,), f'{FAMILIES} is not a map'
+            return
+        for name, entry in (families or {}).items():
+            if not isinstance(entry, dict):
+                yield (FAMILIES, name), f'the family {name} is not a map'
 
     def error(self, mistakes: Iterable[Mistake]) -> DescriptionError:
         """The path of each mistake is where it is, or where what is missing would stand."""
@@ -159,9 +166,14 @@ class DescriptionFile:
         family = entry.get('family')
         if family is None:
             return dict(entry)
-        families = self.values.get(FAMILIES) or {}
+        written = self.values.get(FAMILIES)
+        families = written if isinstance(written, dict) else {}
         if not isinstance(family, str) or family not in families or family in seen:
-            mistakes.append(((name, 'family'), f'there is no family {family} in this file'))
+            hint = spelling.hint(family, families)
+            mistakes.append(((name, 'family'), f'there is no family {family} in this file{hint}'))
+            return dict(entry)
+        if not isinstance(families[family], dict):
+            mistakes.append(((name, 'family'), f'the family {family} is not a map'))
             return dict(entry)
         base = self.complete(name, families[family], mistakes, (*seen, family))
         joined = {key: {**base[key], **entry[key]} for key in JOINED
@@ -169,7 +181,7 @@ class DescriptionFile:
         return {**base, **entry, **joined}
 
 
-def compiled(name: str, entry: Mapping[str, object], document: DescriptionFile, file: str) -> TypeDescription:
+def compiled(name: str, entry: object, document: DescriptionFile, file: str) -> TypeDescription:
     """The description of one type. Raises DescriptionError, with all mistakes in it."""
     found, mistakes = examined(name, entry, document, file)
     if mistakes:
@@ -177,12 +189,18 @@ def compiled(name: str, entry: Mapping[str, object], document: DescriptionFile, 
     return found
 
 
-def examined(name: str, entry: Mapping[str, object], document: DescriptionFile,
+def examined(name: str, entry: object, document: DescriptionFile,
              file: str) -> tuple[TypeDescription, list[Mistake]]:
-    """The description of one type, without the words that are wrong, and what is wrong with them."""
+    """The description of one type, without the words that are wrong, and what is wrong with them.
+
+    Raises DescriptionError if it is no map.
+    """
     mistakes: list[Mistake] = []
+    if not isinstance(entry, dict):
+        raise document.error([((name,), f'{name} is not a map')])
     whole = document.complete(name, entry, mistakes)
-    mistakes += [((name, word), f'{word} is no word of descriptions') for word in whole if word not in WORDS]
+    mistakes += [((name, word), f'{word} is no word of descriptions{spelling.hint(word, WORDS)}')
+                 for word in whole if word not in WORDS]
     built: dict[str, Any] = {'name': name, 'file': file}
 
     def build(word: str, make: Callable[[], object], target: str | None = None) -> None:
@@ -241,6 +259,23 @@ def _map(value: object) -> Written:
     return value
 
 
+def _attributes(written: object) -> Attributes:
+    mistakes: list[str] = []
+    for name, source in _map(written).items():
+        if isinstance(source, str):
+            continue
+        if not isinstance(source, dict):
+            mistakes.append(f'{name}: a field of the answer or a map is wanted, not {source!r}')
+            continue
+        unknown = spelling.unknown(source, AttributeWords.__annotations__)
+        if not unknown and not SOURCES & set(source):
+            unknown = [f'one of {", ".join(sorted(SOURCES))} is missing']
+        mistakes += [f'{name}: {mistake}' for mistake in unknown]
+    if mistakes:
+        raise ValueError('; '.join(mistakes))
+    return _map(written)
+
+
 def _rules(written: Iterable[CheckWords]) -> tuple[CheckWords, ...]:
     for rule in written:
         unknown = sorted(set(rule) - rules.KEYS)
@@ -272,17 +307,15 @@ def _retry(written: list[int] | Mapping[str, list[int]]) -> Mapping[str, frozens
 
 
 def _hooks(written: Mapping[str, str]) -> Mapping[str, str]:
-    unknown = sorted(set(_map(written)) - set(HOOK_EVENTS))
-    if unknown:
-        raise ValueError(f'{", ".join(unknown)}: no such event; there are {", ".join(HOOK_EVENTS)}')
+    spelling.refuse(_map(written), HOOK_EVENTS, f'no such event; there are {", ".join(HOOK_EVENTS)}')
     return written
 
 
 _BUILD: dict[str, Any] = {word: build for build, words in {
     _text: 'about path key answer_key plural id client service service_type extension mark microversion',
-    _map: 'patch constants find fold attributes live keep microversions healthy keep_failed properties support',
+    _map: 'patch constants find fold live keep microversions healthy keep_failed properties support',
     calls.templates: 'then finish suspend resume',
     frozenset: 'ignore busy_says', tuple: 'after', int: 'name_limit', bool: 'replace_first', _as_it_is: 'send existing',
     _before_delete: 'before_delete', _hooks: 'hooks', _follow: 'follow', _rules: 'check', _retry: 'retry',
-    waits.waits: 'wait', waits.gone: 'gone',
+    _attributes: 'attributes', waits.waits: 'wait', waits.gone: 'gone',
 }.items() for word in words.split()}

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.engine.resources import packed
-from heatlite.engine.resources.rest import types, verify
+from heatlite.engine.resources.rest import operator_properties, types, verify
 from heatlite.engine.resources.rest.description import (
     SHAPES,
     DescriptionError,
@@ -18,14 +18,9 @@ from heatlite.engine.resources.rest.description import (
     examined,
 )
 from heatlite.language import support
-from heatlite.language.schema import Schema
 
 if TYPE_CHECKING:
     from heatlite.engine.resources.rest.described_resource import DescribedResource
-
-PROPERTY_WORDS = frozenset({'type', 'required', 'default', 'update_allowed', 'immutable', 'constraints', 'schema',
-                            'description'})
-TYPES = frozenset(kind.lower() for kind in Schema.TYPES)
 
 SUPPORTED: packed.StatusFacts = {'status': support.SUPPORTED}
 ENDINGS = ('.yaml', '.yml')
@@ -54,18 +49,23 @@ def load_file(path: str, left_out: LeftOut) -> Iterator[tuple[str, type[Describe
         if TEMPLATE.search(text):
             return                          # a template that lies beside the plug-in it is for
         document = DescriptionFile(text, path)
-        entries = list(document.types())
-    except (OSError, UnicodeDecodeError, DescriptionError) as error:
-        left_out(path, getattr(error, 'types', ()), str(error))
+    except (OSError, UnicodeDecodeError) as error:
+        left_out(path, (), str(error))
         return
-    for name, entry in entries:
+    except DescriptionError as error:
+        left_out(path, error.types, error.mistakes)
+        return
+    families = list(document.wrong_families())
+    if families:
+        left_out(path, (), document.error(families).mistakes)
+    for name, entry in document.types():
         try:
             yield name, made(name, entry, document)
         except DescriptionError as error:
-            left_out(path, (name,), str(error))
+            left_out(path, (name,), error.mistakes)
 
 
-def made(name: str, entry: Mapping[str, object], document: DescriptionFile) -> type[DescribedResource]:
+def made(name: str, entry: object, document: DescriptionFile) -> type[DescribedResource]:
     """The class of one type. Raises DescriptionError, with all that is wrong.
 
     What follows from another mistake is no mistake of its own: after a misspelt `create` nothing is ever created.
@@ -101,37 +101,9 @@ def facts_of(what: TypeDescription, mistakes: list[Mistake]) -> packed.PackedFac
                             'description': said.get('description')}
     return {
         'class_name': what.name.rpartition('::')[2], 'attributes': attributes,
-        'properties': {name: _property((what.name, 'properties', name), (name,), body, mistakes)
+        'properties': {name: operator_properties.facts((what.name, 'properties', name), (name,), body, mistakes)
                        for name, body in (what.properties or {}).items()},
         'default_client_name': what.client or what.service_type, 'required_service_extension': what.extension,
         'support_status': {**SUPPORTED, **(what.support or SUPPORTED)},
         'reference': {'kind': 'physical_id', 'before_create': 'resource_name'},
     }
-
-
-def _property(place: tuple[str, ...], path: tuple[str, ...], body: object,
-              mistakes: list[Mistake]) -> dict[str, object]:
-    """The facts of one property. `place`: its path in the document; `path`: its name, and that of those around it."""
-    body = {'type': body} if isinstance(body, str) else body
-    known = len(mistakes)
-    if not isinstance(body, Mapping) or not isinstance(body.get('type'), str) or body['type'] not in TYPES:
-        mistakes.append((place, f'{".".join(path)} needs a type: one of {", ".join(sorted(TYPES))}'))
-    body = body if isinstance(body, Mapping) else {}
-    mistakes += [((*place, word), f'{".".join(path)}: {word} is no word of properties')
-                 for word in body if word not in PROPERTY_WORDS]
-    found = dict(body)
-    if 'schema' in body:
-        inner, inside = body['schema'], ((*place, 'schema'), (*path, 'schema'))
-        if body.get('type') == 'list':
-            found['schema'] = {'*': _property(*inside, inner, mistakes)}
-        elif isinstance(inner, Mapping):
-            found['schema'] = {name: _property((*inside[0], name), (*inside[1], name), child, mistakes)
-                               for name, child in inner.items()}
-        else:
-            mistakes.append(((*place, 'schema'), f'{".".join(path)}: the schema of a map is a map of properties'))
-    limits = body.get('constraints') or ()
-    if not isinstance(limits, list | tuple) or not all(isinstance(limit, Mapping) for limit in limits):
-        mistakes.append(((*place, 'constraints'), f'{".".join(path)}: constraints are a list of maps'))
-        limits = ()
-    found['constraints'] = [{'kind': kind, 'value': value} for limit in limits for kind, value in limit.items()]
-    return found if len(mistakes) == known else {'type': 'any'}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from heatlite.engine.resources.rest import spelling
 from heatlite.engine.resources.rest.bodies import without_nulls
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, template, templates
 from heatlite.engine.resources.rest.templating import TemplatingScope
@@ -74,9 +75,7 @@ class Follow:
 
 def read(name: str, written: Written) -> Follow:
     """From its place in a description. Raises ValueError."""
-    unknown = sorted(set(written) - KEYS)
-    if unknown:
-        raise ValueError(f'{", ".join(unknown)}: not known here')
+    spelling.refuse(written, KEYS)
     return Follow(
         name, templates(written.get('set')), templates(written.get('add')), templates(written.get('drop')),
         template(written['live']) if 'live' in written else None, bool(written.get('replace')),

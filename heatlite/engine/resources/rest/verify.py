@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from heatlite.engine.resources.packed import PackedFacts
-from heatlite.engine.resources.rest import hooks
+from heatlite.engine.resources.rest import hooks, spelling
 from heatlite.engine.resources.rest.calls import CallTemplate
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import places
@@ -63,7 +63,7 @@ def _names(what: TypeDescription, properties: Mapping[str, Written]) -> Iterator
     for word, used in named.items():
         for name in sorted(used - {'value_specs'}):
             if not exists(name, properties):
-                yield word, f'there is no property {name}'
+                yield word, f'there is no property {name}{spelling.hint(name, properties)}'
 
 
 def _of_rule(rule: CheckWords) -> Iterator[str]:

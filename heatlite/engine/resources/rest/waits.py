@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.resources.rest import spelling
 from heatlite.engine.resources.rest.templating import pick
 from heatlite.engine.resources.yaml_lines import Written
 
 WAIT_KEYS = frozenset({'field', 'busy', 'ready', 'error', 'reason', 'after'})
 GONE_KEYS = frozenset({'field', 'values', 'error', 'reason', 'busy'})
+ACTIONS = ('create', 'update')              # that are waited for
+TEXTS = frozenset({'field', 'reason'})
+STATUSES = frozenset({'busy', 'ready', 'error', 'values', 'after'})
 OTHER = 'other'                             # every status that is not named
 
 
@@ -83,34 +88,55 @@ class Gone:
         return self.field is not None and pick(found, self.field) in self.busy
 
 
-def waits(written: Written | None) -> dict[str, DescribedWait]:
+def waits(written: object) -> dict[str, DescribedWait]:
     """By action, from one wait with `after`, or a map of them by action. Raises ValueError."""
     if not written:
         return {}
-    if 'field' in written:
-        return {action: _wait(written) for action in written.get('after', ['create'])}
+    if not isinstance(written, Mapping):
+        raise ValueError(f'a map is wanted, not {written!r}')
+    if 'field' in written or not any(key in ACTIONS or isinstance(value, Mapping) for key, value in written.items()):
+        wait = _wait(written)
+        return dict.fromkeys(written.get('after', ['create']), wait)
+    spelling.refuse(written, ACTIONS, 'no such action')
     return {action: _wait(each) for action, each in written.items()}
 
 
-def _wait(written: Written) -> DescribedWait:
-    unknown = sorted(set(written) - WAIT_KEYS)
-    if unknown:
-        raise ValueError(f'{", ".join(unknown)}: not known in a wait')
+def _wait(written: object) -> DescribedWait:
+    given = _checked(written, WAIT_KEYS, needed=('field', 'ready'), can_be_other=('busy', 'ready'))
+
     def named(key: str) -> tuple[str, ...] | str:
-        value = written.get(key, ())
+        value = given.get(key, ())
         return OTHER if value == OTHER else tuple(value)
-    return DescribedWait(written['field'], named('ready'), named('busy'), tuple(written.get('error', ())),
-                         written.get('reason', ''))
+    return DescribedWait(given['field'], named('ready'), named('busy'), tuple(given.get('error', ())),
+                         given.get('reason', ''))
 
 
-def gone(written: list[int] | Written | None) -> Gone | None:
-    """None: the answer to the deletion is the end of it. `[404]`, or a map."""
+def gone(written: object) -> Gone | None:
+    """None: the answer to the deletion is the end of it. `[404]`, or a map. Raises ValueError."""
     if not written:
         return None
     if isinstance(written, list):
         return Gone()
-    unknown = sorted(set(written) - GONE_KEYS)
-    if unknown:
-        raise ValueError(f'{", ".join(unknown)}: not known here')
-    return Gone(written.get('field'), tuple(written.get('values', ())), tuple(written.get('error', ())),
-                written.get('reason', ''), tuple(written.get('busy', ())))
+    given = _checked(written, GONE_KEYS, needed=('field',))
+    return Gone(given['field'], tuple(given.get('values', ())), tuple(given.get('error', ())),
+                given.get('reason', ''), tuple(given.get('busy', ())))
+
+
+def _checked(written: object, known: frozenset[str], needed: tuple[str, ...],
+             can_be_other: tuple[str, ...] = ()) -> Written:
+    """`written`, if each value has the form that is wanted. Raises ValueError, with all that is wrong."""
+    if not isinstance(written, Mapping):
+        raise ValueError(f'a map is wanted, not {written!r}')
+    mistakes = spelling.unknown(written, known)
+    if not mistakes:                        # else what is needed may be there, misspelt
+        mistakes += [f'{key} is missing' for key in needed if key not in written]
+    for key, value in written.items():
+        if key in TEXTS and not isinstance(value, str):
+            mistakes.append(f'{key}: text is wanted, not {value!r}')
+        elif key in STATUSES and not isinstance(value, list) and not (key in can_be_other and value == OTHER):
+            mistakes.append(f'{key}: a list is wanted, not {value!r}')
+    if isinstance(written.get('after'), list):
+        mistakes += [f'after: {mistake}' for mistake in spelling.unknown(written['after'], ACTIONS, 'no such action')]
+    if mistakes:
+        raise ValueError('; '.join(mistakes))
+    return written
