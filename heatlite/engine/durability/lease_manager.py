@@ -50,11 +50,12 @@ def former_of(lease: Lease) -> str:
 
 
 def log_taking(claimed: Sequence[Lease]) -> None:
-    """One line for all leases that a sweep claimed from one engine. Names at most MOST_NAMED stacks."""
-    named = ', '.join(lease.stack_id for lease in claimed[:MOST_NAMED])
+    """One line for all leases that a sweep claimed from one engine. Names some stacks if there are more than
+    MOST_NAMED: of fewer, each has a line of its own, with the id of its request."""
     rest = len(claimed) - MOST_NAMED
-    LOG.info('Engine %s takes over %d stacks from %s: %s', claimed[0].engine_id, len(claimed), former_of(claimed[0]),
-             f'{named} and {rest} more' if rest > 0 else named)
+    named = ', '.join(lease.stack_id for lease in claimed[:MOST_NAMED]) if rest > 0 else ''
+    LOG.info('Engine %s takes over %d stacks from %s%s', claimed[0].engine_id, len(claimed), former_of(claimed[0]),
+             f': {named} and {rest} more' if rest > 0 else '')
 
 
 def _by_former(claimed: Iterable[Lease]) -> list[list[Lease]]:
