@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cloudsim import listing
-from cloudsim.collection import Collection
+from cloudsim.detailed_collection import DetailedCollection
 from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, NotFound, Problem
 from cloudsim.service import Route
 from cloudsim.store import Thing
@@ -18,7 +18,7 @@ PUBLIC = 'os-flavor-access:is_public'
 SEEDS = (('m1.nano', 128, 1, 1), ('m1.tiny', 512, 1, 1), ('m1.small', 2048, 20, 1), ('m1.medium', 4096, 40, 2))
 
 
-class Flavors(Collection):
+class Flavors(DetailedCollection):
     def prepare(self, call: Call, thing: Thing, given: dict[str, Any]) -> None:
         data = thing.data
         if given.get('id') in ('auto', 'None'):
@@ -46,13 +46,9 @@ class Flavors(Collection):
                 found.append(each)
         return found
 
-    def do_list(self, call: Call, *parents: str) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None), lambda call, each: {
-            'id': each.id, 'name': each['name'], 'links': self.links(each),
-            **({'description': each['description']} if call.version >= (2, 55) else {})})
-
-    def do_details(self, call: Call) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None))
+    def brief(self, call: Call, thing: Thing) -> dict[str, Any]:
+        return {'id': thing.id, 'name': thing['name'], 'links': self.links(thing),
+                **({'description': thing['description']} if call.version >= (2, 55) else {})}
 
     def filterable(self, thing: Thing, name: str) -> Any:
         return listing.MISSING
@@ -80,7 +76,6 @@ def seed(service: ComputeService, call: Call) -> None:
 
 def routes(service: ComputeService) -> Iterable[Route]:
     flavors = service.collection('flavors')
-    yield 'GET', '/v2.1/flavors/detail', flavors.do_details
 
     def specs(call: Call, id: str) -> Any:
         return 200, {'extra_specs': flavors.get(call, id).hidden['specs']}

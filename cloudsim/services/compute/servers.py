@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cloudsim import listing
-from cloudsim.collection import Collection
+from cloudsim.detailed_collection import DetailedCollection
 from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, Problem, Reply
 from cloudsim.service import Route
 from cloudsim.services.compute import block_devices, interfaces
@@ -29,7 +29,7 @@ PROGRESSING = ('ACTIVE', 'BUILD', 'REBUILD', 'RESIZE', 'VERIFY_RESIZE', 'MIGRATI
 ADMIN_ONLY = ('OS-EXT-SRV-ATTR:', 'host_status')
 
 
-class Servers(Collection):
+class Servers(DetailedCollection):
     service: ComputeService
 
     def do_create(self, call: Call, *parents: str) -> Any:
@@ -232,14 +232,8 @@ class Servers(Collection):
         shown['os-extended-volumes:volumes_attached'] = block_devices.attached(self, call, thing)
         return shown
 
-    def do_list(self, call: Call, *parents: str) -> Any:
-        def brief(call: Call, thing: Thing) -> dict[str, Any]:
-            return {'id': thing.id, 'name': thing['name'], 'links': self.links(thing)}
-
-        return 200, listing.page(call, self, self.candidates(call, None), brief)
-
-    def do_details(self, call: Call) -> Any:
-        return 200, listing.page(call, self, self.candidates(call, None))
+    def brief(self, call: Call, thing: Thing) -> dict[str, Any]:
+        return {'id': thing.id, 'name': thing['name'], 'links': self.links(thing)}
 
     def summary(self, call: Call, thing: Thing) -> dict[str, Any]:
         return {name: value for name, value in self.view(call, thing).items() if name != 'server_groups'}
@@ -289,7 +283,6 @@ def host_name(name: str) -> str:
 
 def routes(service: ComputeService) -> Iterable[Route]:
     servers = service.collection('servers')
-    yield 'GET', '/v2.1/servers/detail', servers.do_details
 
     def diagnostics(call: Call, id: str) -> Any:
         servers.get(call, id)
