@@ -60,13 +60,13 @@ def _with_values(found: list[lint.Diagnostic], definition: StackDefinition, type
 
     The first stays the first. Parameters without a value are unknown: they may be given with the create.
     """
-    first, *others = found
     supposed = definitions.build(definition.template, definition.environment, definition.files, definition.identity,
                                  limits=definition.limits, assume_unknown=True)
     complete = [each for each in lint.check(supposed, types) if not _is_ignored(each, ignored)]
-    texts = {str(each.error) for each in complete}
-    every = [*complete, *(each for each in others if str(each.error) not in texts)]
-    return [first, *(each for each in every if str(each.error) != str(first.error))][:lint.MOST_COMPLAINTS]
+    every: dict[object, lint.Diagnostic] = {}
+    for each in (*found[:1], *complete, *found[1:]):
+        every.setdefault(each.identity, each)
+    return list(every.values())[:lint.MOST_COMPLAINTS]
 
 
 def described(definition: StackDefinition) -> dict[str, object]:

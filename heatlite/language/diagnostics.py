@@ -32,6 +32,11 @@ class Diagnostic:
     hint: str | None = None
     rule: str = ''                      # the id of its row in `rules.TABLE`
 
+    @property
+    def identity(self) -> tuple[str, tuple[object, ...]]:
+        """What is wrong, and where: several checks may find one error; the same text at another place is another."""
+        return str(self.error), self.path
+
     def __str__(self) -> str:
         place = self.file if self.line is None else f'{self.file}:{self.line}:{self.column}'
         if self.line is None and self.path:             # sent as an object: there is no text with lines

@@ -51,14 +51,13 @@ def check(definition: StackDefinition, types: TypeCatalog, *, all: bool = True, 
                       memory=Memory(dict(known or {})))
     checker.right = right
     found: list[Diagnostic] = []
-    seen: set[tuple[str, tuple[object, ...]]] = set()       # several checks may find one error
+    seen: set[tuple[str, tuple[object, ...]]] = set()
     section = definition.template.section('resources')
     with shared(definition.limits, len(section) if isinstance(section, Mapping) else 0):
         for diagnostic in checker.diagnostics():
-            key = str(diagnostic.error), diagnostic.path
-            if key in seen:
+            if diagnostic.identity in seen:
                 continue
-            seen.add(key)
+            seen.add(diagnostic.identity)
             found.append(checker.placed(diagnostic))
             if not all or len(found) >= MOST_COMPLAINTS:
                 break
@@ -624,8 +623,9 @@ def _separate_cycles(requires: Mapping[str, Collection[str]]) -> Iterator[list[s
             return
         cycle = find_cycle(left)
         yield cycle
-        kept = {name: [other for other in needed if other in left and other not in cycle]
-                for name, needed in left.items() if name not in cycle}
+        found = frozenset(cycle)
+        kept = {name: [other for other in needed if other not in found]
+                for name, needed in left.items() if name not in found}
         _order, waiting = _sorted(kept)
         left = {name: [other for other in needed if waiting[other]] for name, needed in kept.items() if waiting[name]}
 

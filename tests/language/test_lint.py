@@ -300,7 +300,7 @@ def test_further_errors_of_an_object_have_the_path_of_their_place():
         'root stack, resources.b.depends_on: The specified reference "c" (in b) is incorrect.')
 
 
-def told(text):
+def reported(text):
     return [(each.line, str(each.error)) for each in lint.check(build(text), TYPES)]
 
 
@@ -311,8 +311,8 @@ def told(text):
     ('resources:\n  a: []\n  b: []', [3, 4]),
     ('resources:\n  a: {type: OS::Heat::Value, depend_on: x, properties: {value: 1}}\n'
      '  b: {type: OS::Heat::Value, depend_on: x, properties: {value: 1}}', [3, 4])])
-def test_the_same_mistake_at_two_places_is_told_twice(parts, lines):
-    assert [line for line, _text in told(f'heat_template_version: 2018-08-31\n{parts}\n')] == lines
+def test_the_same_mistake_at_two_places_is_reported_twice(parts, lines):
+    assert [line for line, _text in reported(f'heat_template_version: 2018-08-31\n{parts}\n')] == lines
 
 
 CYCLES = '''heat_template_version: 2018-08-31
@@ -327,6 +327,6 @@ resources:
 
 def test_a_cycle_hides_nothing():
     """Neither another cycle, nor what is wrong with resources on it or behind it."""
-    found = told(CYCLES)
+    found = reported(CYCLES)
     assert [text.rpartition('(')[2] for _line, text in found[:2]] == ['c -> d -> c)', 'a -> b -> a)']
     assert [line for line, _text in found[2:]] == [3, 5, 7]

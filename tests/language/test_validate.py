@@ -1,4 +1,4 @@
-"""POST /validate: its verdict does not depend on values; a template that it refuses is told everything at once."""
+"""POST /validate: its verdict does not depend on values; its answer to a template that it refuses has all errors."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_values_alone_are_no_reason_to_refuse():
 @pytest.mark.parametrize('wrong, error', [
     (WRONG_ANYWAY, exception.HTTPBadRequest), ('outputs: {o: {}}\n', exception.HTTPBadRequest),
     ('  lost: {type: OS::Heat::Value, depends_on: nowhere}\n', exception.InvalidTemplateReference)])
-def test_who_is_refused_is_told_all_that_a_create_would_tell(wrong, error):
+def test_a_refusal_has_all_errors_that_a_create_would_have(wrong, error):
     with pytest.raises(error) as refused:
         answer(VALUES + wrong)
     first, *lines = str(refused.value).split('\n')
@@ -63,6 +63,14 @@ def test_who_is_refused_is_told_all_that_a_create_would_tell(wrong, error):
     with pytest.raises(error) as alone:             # what clients read first does not depend on values
         answer('heat_template_version: 2018-08-31\nresources:\n  ok: {type: OS::Heat::Value}\n' + wrong, {})
     assert first == str(alone.value).split('\n')[0]
+
+
+def test_the_same_mistake_at_two_places_is_two_errors():
+    with pytest.raises(exception.HTTPBadRequest) as refused:
+        answer('heat_template_version: 2018-08-31\nresources:\n  a: {}\n  b: {properties: {}}\n', {})
+    assert str(refused.value).split('\n') == [
+        'Each resource must contain a type key.', 'root stack, line 3, column 3',
+        'root stack:4:3: Each resource must contain a type key.']
 
 
 def test_what_is_ignored_stays_so():
