@@ -31,8 +31,7 @@ def load(path: Path) -> LoadedPlugin:
     package[:] = [str(folder), *(other for other in package if other != str(folder))]
     found = plugin_loading.load([str(folder)], only, former=plugin_loading.PluginDefinitions())
     known = Registry(found.types, registry.current().operator)
-    for _name in plugin_loading.leave_out_dead_names(found, known):
-        pass                                    # it is among the failures
+    plugin_loading.leave_out_unresolved(found, known)       # they are among the failures
     return LoadedPlugin(path, found)
 
 

@@ -49,7 +49,7 @@ def former_of(lease: Lease) -> str:
     return f'engine {lease.former}, which is silent' if lease.former else 'an engine that has ended'
 
 
-def log_taking(claimed: Sequence[Lease]) -> None:
+def log_takeover(claimed: Sequence[Lease]) -> None:
     """One line for all leases that a sweep claimed from one engine. Names some stacks if there are more than
     MOST_NAMED: of fewer, each has a line of its own, with the id of its request."""
     rest = len(claimed) - MOST_NAMED
@@ -172,7 +172,7 @@ class LeaseManager:
         except ClockWasSet:
             return 0
         for group in _by_former(claimed):
-            log_taking(group)
+            log_takeover(group)
             for lease in group:
                 metrics.takeovers.inc()
                 self._acquire(replace(lease, among=len(group)))

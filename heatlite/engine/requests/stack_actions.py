@@ -204,7 +204,7 @@ class StackActions:
             new = [self._acceptance.event_of(accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
                 new.insert(0, stack_events.new(self._runtime, row.id, row.name, row.action, Status.FAILED,
-                                                 text.cancelled(row.action)))
+                                               text.cancelled(row.action)))
             events.insert_many(tx, row.id, new)
             return owner, accepted
 

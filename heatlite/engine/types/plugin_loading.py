@@ -265,14 +265,16 @@ def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]
     return ''
 
 
-def leave_out_dead_names(found: PluginDefinitions, known: language_registry.Registry) -> Iterator[str]:
-    """Leave out each type of `found` that is a name and leads neither to a class nor to a template; yield its name.
+def leave_out_unresolved(found: PluginDefinitions, known: language_registry.Registry) -> list[str]:
+    """Leave out each type of `found` that is mapped to a name which leads neither to a class nor to a template. Return
+    their names.
 
     `known`: all types of the operator, those of `found` included. Modules are loaded in any order, so that this can be
     decided only after all of them.
     """
+    names: list[str] = []
     for name, target in list(found.types.items()):
-        error = dead_name(name, target, known) if isinstance(target, str) else None
+        error = unresolved(name, target, known) if isinstance(target, str) else None
         if error is not None:
             del found.types[name]
             file = found.files.pop(name, '')
@@ -280,10 +282,11 @@ def leave_out_dead_names(found: PluginDefinitions, known: language_registry.Regi
             failure = LoadFailure(module, file, (name,), error)
             found.left_out(failure)
             LOG.error('Plug-in %s', failure)
-            yield name
+            names.append(name)
+    return names
 
 
-def dead_name(name: str, target: str, known: language_registry.Registry) -> str | None:
+def unresolved(name: str, target: str, known: language_registry.Registry) -> str | None:
     """Return why `name`, which is mapped to the name `target`, means no type; None if it means one.
 
     A pattern (`My::*`) means what is asked for later.

@@ -145,18 +145,18 @@ class TypeRegistry:
         plugin_loading.environments(conf.environment_dir, found, former)
         for sections in found.environments.values():
             self.load_environment(sections)
-        self._leave_out_dead_names(found, built_in, former)
+        self._leave_out_unresolved(found, built_in, former)
         self.plugins, self.failures = found, found.failures
 
-    def _leave_out_dead_names(self, found: plugin_loading.PluginDefinitions, built_in: Mapping[str, object],
+    def _leave_out_unresolved(self, found: plugin_loading.PluginDefinitions, built_in: Mapping[str, object],
                               former: plugin_loading.PluginDefinitions | None) -> None:
         """Remove names of plug-ins that lead to no type; their former or built-in meaning applies. Warn about those of
         environments, which stay: there they may be for types that another installation has."""
         wanted = dict(found.types)
-        dead = list(plugin_loading.leave_out_dead_names(found, self.operator))
+        left_out = plugin_loading.leave_out_unresolved(found, self.operator)
         if former is not None:
             found.keep(former)
-        for name in dead:
+        for name in left_out:
             if self._entries.get(name) is wanted[name]:     # no environment has replaced it
                 other = found.types.get(name, built_in.get(name))
                 self.load_environment({REGISTRY: {name: other}})
@@ -164,7 +164,7 @@ class TypeRegistry:
             entries = sections.get(REGISTRY)
             for name, target in entries.items() if isinstance(entries, Mapping) else ():
                 if isinstance(target, str) and name != language_registry.BASE_URL:
-                    error = plugin_loading.dead_name(name, target, self.operator)
+                    error = plugin_loading.unresolved(name, target, self.operator)
                     if error is not None:
                         LOG.warning('%(name)s in the environment %(file)s means no type: %(error)s',
                                     {'name': name, 'file': file, 'error': error})
