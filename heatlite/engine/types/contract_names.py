@@ -31,7 +31,9 @@ ATTRIBUTES = (
     'signal_needs_metadata_updates', 'always_replace_on_check_failed', 'strict_dependency', 'base_attributes_schema',
     'requires_deferred_auth', 'entity', 'poll_interval', 'idempotent_create')
 NAMES = (*ARGUMENTS, *OTHER_METHODS, *ATTRIBUTES)
-MAPPINGS = ('available_resource_mapping', 'resource_mapping', 'constraint_mapping')    # functions of a module
+RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that exists is used
+CONSTRAINT_MAPPING = 'constraint_mapping'
+MAPPINGS = (*RESOURCE_MAPPINGS, CONSTRAINT_MAPPING)
 LIKENESS = 0.88                                 # handle_resize is not meant as handle_resume: 0.85
 
 

@@ -27,8 +27,6 @@ from heatlite.language import registry as language_registry
 
 LOG = log.getLogger(__name__)
 
-RESOURCE_MAPPINGS = contract_names.MAPPINGS[:2]          # the first that exists is used
-CONSTRAINT_MAPPING = contract_names.MAPPINGS[2]
 NO_NAME = _('the name %r in its mapping must be text that is not empty')
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
@@ -192,7 +190,7 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
     for given, meant in contract_names.misspelt_mappings(functions):
         LOG.warning('%(file)s: %(given)s is never called: did you mean %(meant)s?', {
             'file': module.__file__, 'given': given, 'meant': meant})
-    for name, kind in _mapping(module, RESOURCE_MAPPINGS, found).items():
+    for name, kind in _mapping(module, contract_names.RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
         if not isinstance(name, str) or not name:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (str(name),), NO_NAME % (name,)))
@@ -203,7 +201,7 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
             _warn_of_misspelt(name, kind)
         else:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
-    for name, kind in _mapping(module, (CONSTRAINT_MAPPING,), found).items():
+    for name, kind in _mapping(module, (contract_names.CONSTRAINT_MAPPING,), found).items():
         if not isinstance(name, str) or not name:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), NO_NAME % (name,)))
         elif callable(getattr(kind, 'validate', None)):
