@@ -259,7 +259,7 @@ class Checker(DocumentChecks):
             requires = {name: self._requires(resource) for name, resource in resources.items()}
             self.order, waiting = _sorted(requires)
         if len(self.order) < len(requires):
-            left = {name: [other for other in requires[name] if waiting[other]]
+            left = {name: sorted(other for other in requires[name] if waiting[other])   # the same error each time
                     for name in resources if waiting[name]}
             self.order += left
             for cycle in _separate_cycles(left):
