@@ -5,6 +5,9 @@ statement. Parsing them takes 2.5 us for each column: as long as all the rest of
 
 The library makes a TLS context for each connection, even if the server then wants none, and reads the certificates of
 the system for it: 20 ms during which no other thread runs, so the first sixteen requests at once would wait for 0.3 s.
+
+Most values of the rows that are written are texts, whole numbers and NULL. The library needs three calls for each of
+them, which is a third of what writing a row costs.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from collections.abc import Mapping
 from typing import Final
 
 import pymysql
+from pymysql.constants import SERVER_STATUS
+from pymysql.converters import escape_string
 from pymysql.protocol import FieldDescriptorPacket, MysqlPacket
 
 MOST: Final = 4096              # descriptions of some hundred bytes: more than there are columns in all statements
@@ -27,6 +32,16 @@ _contexts: dict[tuple[object, ...], object] = {}
 class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc]
     def _read_packet(self, packet_type: object = MysqlPacket) -> object:
         return super()._read_packet(described if packet_type is FieldDescriptorPacket else packet_type)
+
+    def escape(self, obj: object, mapping: object = None) -> str:
+        kind = type(obj)
+        if kind is str and not self.server_status & SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES:
+            return f"'{escape_string(obj)}'"
+        if obj is None:
+            return 'NULL'
+        if kind is int:
+            return str(obj)
+        return super().escape(obj, mapping)             # type: ignore[no-any-return]
 
     def _create_ssl_ctx(self, sslp: object) -> object:
         if not isinstance(sslp, Mapping):               # a context

@@ -60,6 +60,7 @@ PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a new
 # waits for the next to begin; and few, so that begin and end of a short step are stored by one write of its row, and an
 # engine keeps contexts for a part of a large stack only.
 MOST_UNANSWERED = 400
+ANSWERS = (HandlerReturned, CheckReturned, Away, Failed, ReplacedSince)     # to the first call of a step
 
 
 class Traversal:
@@ -209,7 +210,7 @@ class Traversal:
     def handle(self, event: Event, now: datetime) -> list[Command]:
         if not self._is_awaited(event):
             return self._advance(now)
-        if isinstance(event, HandlerReturned | CheckReturned | Away | Failed | ReplacedSince):
+        if isinstance(event, ANSWERS):
             self._steps.unanswered.discard(event.step)
         match event:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called

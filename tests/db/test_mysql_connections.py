@@ -1,10 +1,14 @@
-"""Connections to MariaDB share their TLS context, until its files change."""
+"""Connections to MariaDB share their TLS context, until its files change, and write values as the library does."""
 
+import decimal
 import os
 import shutil
 import ssl
+from datetime import datetime
 
+import pymysql
 import pytest
+from pymysql.constants import SERVER_STATUS
 
 from heatlite.db import mysql_connections
 from heatlite.db.mysql_connections import MOST_CONTEXTS, MysqlConnection
@@ -58,3 +62,19 @@ def test_few_are_kept(authority):
         os.utime(authority, ns=(number, number))
         context(ssl_ca=str(authority))
     assert len(mysql_connections._contexts) <= MOST_CONTEXTS
+
+
+class _Text(str):
+    """A text of another type, as enumerations are."""
+
+
+@pytest.mark.parametrize('flags', [0, SERVER_STATUS.SERVER_STATUS_NO_BACKSLASH_ESCAPES])
+@pytest.mark.parametrize('value', [
+    '', "it's", 'a\\b', '"quoted"', 'line\nline\r', '\x00\x1a', 'Größe \U0001f600', '%s', _Text("it's"), 0, -7, 2 ** 63,
+    True, None, 1.5, b"it's", datetime(2026, 11, 27, 1, 2, 3, 4), decimal.Decimal('1.50'), ("it's", 1)], ids=repr)
+def test_values_are_written_as_the_library_writes_them(value, flags):
+    connection = MysqlConnection(defer_connect=True)
+    connection.server_status = flags
+    library = pymysql.connections.Connection(defer_connect=True)
+    library.server_status = flags
+    assert connection.escape(value) == library.escape(value)

@@ -34,7 +34,7 @@ class RunnerInbox:
     def post(self, event: c.Event) -> None:
         """Hand `event` to the traversal, in the runner's thread."""
         # None: such an event does not complete the step's own work.
-        step = None if isinstance(event, c.Preempted | c.TimedOut) else event.step
+        step = None if isinstance(event, (c.Preempted, c.TimedOut)) else event.step
         self._announced.add(step)
 
         def handle() -> list[c.Command]:
