@@ -42,11 +42,12 @@ class Job:
     def run(self, thread: _Thread) -> None:
         """Make the call, in a context of its own. Errors are logged; what ends the process passes through."""
         function, self._function = self._function, None
+        arguments, self._arguments = self._arguments, ()        # they may refer to this job
         if function is None:
             return
         self._thread = thread
         try:
-            Context().run(function, *self._arguments)
+            Context().run(function, *arguments)
         except greenlet.GreenletExit:
             self.is_killed = True
         except Exception:

@@ -300,6 +300,14 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
         environ[health.STOPPING] = self.server.is_stopping
         return environ
 
+    def handle_one_response(self) -> None:
+        """Answers a request. Then nothing needs its environment, which refers to itself: unless it is emptied, it and
+        all that the application has put into it stays until garbage is collected."""
+        try:
+            super().handle_one_response()
+        finally:
+            self.environ.clear()
+
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Answers a malformed head without the library's text, which would quote the input."""
         self._refuse(code, f'{HTTPStatus(code).phrase}.')

@@ -41,7 +41,8 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
             return 'NULL'
         if kind is int:
             return str(obj)
-        return super().escape(obj, mapping)             # type: ignore[no-any-return]
+        found: str = super().escape(obj, mapping)
+        return found
 
     def _create_ssl_ctx(self, sslp: object) -> object:
         if not isinstance(sslp, Mapping):               # a context
