@@ -23,7 +23,9 @@ from heatlite.common.runtime import EPOCH, Flag, Thread
 
 TURN = 0.004                     # seconds that green threads may work before the event loop polls
 TURN_ALONE = 0.010               # while one tree of stacks is all that works: each pause costs it some caches
+TURN_BESIDE = 0.001              # while one tree works most of the time: what others wait for ends with a turn of it
 SHARED_SECONDS = 1.0             # how long another tree is expected after there was one
+MOST_VOTES = 64                  # calls of `turn` by which a tree that works most of the time is found
 STACK, MARK = activity.MARKS
 OTHERS = ('others', '', '')       # the keys of threads whose work is of no stack, or is chosen when they continue
 VARIANT = {digit: '89ab'[int(digit, 16) % 4] for digit in '0123456789abcdef'}      # of UUIDs, by RFC 4122
@@ -66,6 +68,8 @@ class Rounds:
         self._is_planned = False                # the next round
         self._owners: tuple[str, ...] = ()      # of the work that came last, and when it did
         self._owners_at = 0.0
+        self._busiest: tuple[str, ...] = ()     # the owners of most calls; by so many more than those of all others
+        self._votes = 0
         self._shared_until = 0.0                # monotonic time until which several trees are expected
 
     def turn(self, *owners: str) -> None:
@@ -76,7 +80,7 @@ class Rounds:
         now = time.monotonic()
         if owners:
             self._note(owners, now)
-        if now - self._began < self._length(now) or not self._may_wait():
+        if now - self._began < self._length(now, owners) or not self._may_wait():
             return
         waiter = _Waiter(greenlet.getcurrent())
         self._waiting.put(waiter, *(('of stacks', *owners) if owners else OTHERS))
@@ -92,9 +96,20 @@ class Rounds:
                 self._shared_until = now + SHARED_SECONDS
             self._owners = owners
         self._owners_at = now
+        if owners == self._busiest:
+            self._votes = min(self._votes + 1, MOST_VOTES)
+        elif self._votes:
+            self._votes -= 1
+        else:
+            self._busiest = owners
 
-    def _length(self, now: float) -> float:
-        return TURN if now < self._shared_until else TURN_ALONE
+    def _length(self, now: float, owners: tuple[str, ...] = ()) -> float:
+        """Return the seconds of a round in which work of these, or of any, goes on."""
+        if now >= self._shared_until:
+            return TURN_ALONE
+        if self._votes < MOST_VOTES / 2 or owners not in ((), self._busiest):
+            return TURN
+        return TURN_BESIDE
 
     def _may_wait(self) -> bool:
         return self._identify() == self._thread and greenlet.getcurrent() is not hubs.get_hub().greenlet

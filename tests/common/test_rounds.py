@@ -6,7 +6,7 @@ import eventlet
 import pytest
 
 from heatlite.common import green_threads, turns
-from heatlite.common.green_threads import SHARED_SECONDS, TURN, TURN_ALONE
+from heatlite.common.green_threads import MOST_VOTES, SHARED_SECONDS, TURN, TURN_ALONE, TURN_BESIDE
 
 THREADS, CALLS = 20, 10
 LARGE, OTHER_TREE, OTHER = ('project', 'large'), ('project', 'other'), ('other project', 'small')
@@ -101,6 +101,40 @@ def test_threads_without_owners_take_every_second_turn(work, done):
     threads += [eventlet.spawn(work, 'pool', ()) for _ in range(5)]
     finished(threads)
     assert done[:10].count('pool') == 5
+
+
+def rounds_of(rounds, clock, owners, calls=16):
+    """The number of rounds that work of these takes, of half the shortest round at each call."""
+    before = rounds.number
+
+    def work():
+        for _ in range(calls):
+            rounds.turn(*owners)
+            clock.seconds += TURN_BESIDE / 2
+
+    finished([eventlet.spawn(work)])
+    return rounds.number - before
+
+
+def test_a_tree_that_works_most_of_the_time_has_short_rounds_beside_another(clock, rounds):
+    rounds_of(rounds, clock, LARGE, MOST_VOTES)
+    rounds_of(rounds, clock, OTHER_TREE, 1)
+    assert rounds_of(rounds, clock, LARGE) >= 7
+    assert rounds_of(rounds, clock, OTHER_TREE) <= 2, 'the other one goes on'
+
+
+def test_trees_that_work_equally_much_have_longer_rounds(clock, rounds):
+    for _ in range(MOST_VOTES):
+        rounds_of(rounds, clock, LARGE, 1)
+        rounds_of(rounds, clock, OTHER_TREE, 1)
+    assert rounds_of(rounds, clock, LARGE) <= 2
+
+
+def test_a_tree_that_works_alone_has_the_longest_rounds(clock, rounds):
+    rounds_of(rounds, clock, LARGE, MOST_VOTES)
+    rounds_of(rounds, clock, OTHER_TREE, 1)
+    clock.seconds += SHARED_SECONDS
+    assert rounds_of(rounds, clock, LARGE) <= 1
 
 
 def test_a_long_computation_does_not_keep_those_from_work_that_are_about_to_begin_some(clock, rounds):
