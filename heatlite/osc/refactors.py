@@ -114,7 +114,7 @@ class ShownDifference(TypedDict):
     after: object
 
 
-class ShownConcerned(TypedDict):
+class ShownRefactoredStack(TypedDict):
     """A stack of a refactor. `id`: None for a new one of a dry run."""
 
     stack_name: str
@@ -125,7 +125,7 @@ class ShownConcerned(TypedDict):
 class ShownRefactor(TypedDict):
     """A refactor as the service shows it."""
 
-    stacks: list[ShownConcerned]
+    stacks: list[ShownRefactoredStack]
     moves: list[Move]
     differences: list[ShownDifference]
 

@@ -7,12 +7,12 @@ from typing import Final
 
 from heatlite.api.cloudwatch.shapes import (
     FlagShape,
+    IntegerShape,
     ListOf,
     MomentShape,
     NumberShape,
     Structure,
     TextShape,
-    WholeShape,
     WordShape,
     optional,
     preset,
@@ -44,9 +44,9 @@ UNIT = WordShape(UNITS, {unit.lower(): unit for unit in sorted(UNITS)})
 STATISTIC = WordShape(STATISTICS)
 STATE = WordShape(STATES)
 ORDER = WordShape(ORDERS)
-PERIOD = WholeShape(1, LONGEST_PERIOD)
-RECORDS = WholeShape(1, MOST_RECORDS)
-COUNT = WholeShape(1, LONGEST_PERIOD)
+PERIOD = IntegerShape(1, LONGEST_PERIOD)
+RECORDS = IntegerShape(1, MOST_RECORDS)
+COUNT = IntegerShape(1, LONGEST_PERIOD)
 
 _MATH = _('expressions over several metrics')
 _PERCENTILES = _('percentiles are not computed; use Statistic')
@@ -87,7 +87,7 @@ class MetricDatum:
     values: tuple[float, ...] = preset(ListOf(NumberShape(), MOST_VALUES), ())
     counts: tuple[float, ...] = preset(ListOf(NumberShape(), MOST_VALUES), ())
     unit: str = preset(UNIT, 'None')
-    storage_resolution: int = preset(WholeShape(1, 60), 60)
+    storage_resolution: int = preset(IntegerShape(1, 60), 60)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +148,7 @@ class GetMetricDataInput:
     start_time: float = required(MomentShape())
     end_time: float = required(MomentShape())
     scan_by: str = preset(ORDER, DESCENDING)
-    max_datapoints: int = preset(WholeShape(1, MOST_DATAPOINTS), MOST_DATAPOINTS)
+    max_datapoints: int = preset(IntegerShape(1, MOST_DATAPOINTS), MOST_DATAPOINTS)
     next_token: str | None = optional(TOKEN)
 
 

@@ -111,7 +111,7 @@ class WordShape:
 
 
 @dataclass(frozen=True)
-class WholeShape:
+class IntegerShape:
     """A whole number."""
 
     least: int

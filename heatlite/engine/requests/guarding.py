@@ -37,7 +37,7 @@ def refuse(row: StoredStack, blocked: Iterable[DeniedAction]) -> None:
 
 
 @dataclass(frozen=True)
-class Protected:
+class ProtectedStack:
     """A stack with what protections deny in it. Checks come after the transaction that has read it: they take a while
     in a large tree, and let others run."""
 
@@ -64,7 +64,7 @@ class Protected:
                 yield found
 
 
-def read(tx: Connection, row: StoredStack) -> Protected:
+def read(tx: Connection, row: StoredStack) -> ProtectedStack:
     """Read what protections deny in a stack. One statement, by primary key, if its tree has none."""
     found = protected.guard(tx, row)
-    return Protected(row, found, [] if found is UNGUARDED else resources.names(tx, [row.id]).get(row.id, []))
+    return ProtectedStack(row, found, [] if found is UNGUARDED else resources.names(tx, [row.id]).get(row.id, []))

@@ -87,7 +87,7 @@ class NotForeseen(Exception):
     """This part of a nested stack is not known before its update."""
 
 
-class Ahead:
+class PreviewedNesting:
     """`engine.reconcile.nesting.Nesting`, for reading only. Nested stacks with a dry run have their future state."""
 
     def __init__(self, nesting: Nesting) -> None:
@@ -185,9 +185,9 @@ class Preview:
         is_update = row.id != NEW and row.action != Action.DELETE
         found = Previewed(row, wanted, mask, before=before, outputs_before=outputs,
                           is_observed=is_update and (self._observe or row.converge))
-        ahead = Ahead(self._nest(leased))
-        run = DryRun(self._runtime, leased, self._executor(leased, ahead),
-                     lambda *what: self._inside(found, ahead, *what))
+        nesting = PreviewedNesting(self._nest(leased))
+        run = DryRun(self._runtime, leased, self._executor(leased, nesting),
+                     lambda *what: self._inside(found, nesting, *what))
         self._renamed(found, leased, run.executor)
         changes = run.run()
         found.not_imported = run.not_imported
@@ -201,9 +201,9 @@ class Preview:
             found.row = replace(row, outputs=_outputs(wanted, run))
         return found
 
-    def _executor(self, leased: LeasedStack, ahead: Ahead) -> DryExecutor:
+    def _executor(self, leased: LeasedStack, nesting: PreviewedNesting) -> DryExecutor:
         def facade(objects: ResourceObjects) -> Stack:
-            return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=ahead,
+            return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=nesting,
                          software=self._software, alarms=self._alarms)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
@@ -240,7 +240,7 @@ class Preview:
 
     # --- nested stacks ------------------------------------------------------------------------------------
 
-    def _inside(self, above: Previewed, ahead: Ahead, run: DryRun, step: Step, row: ResourceState,
+    def _inside(self, above: Previewed, nesting: PreviewedNesting, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         if not issubclass(run.executor.objects.kind_of(row), StackResource):    # most have none: no object is made
@@ -248,7 +248,7 @@ class Preview:
         resource = (run.stored(row) if verb is Action.DELETE else
                     run.executor.contexts.resource(step, row, first=verb is not Action.UPDATE))
         assert isinstance(resource, StackResource)
-        stored = ahead.row(resource)
+        stored = nesting.row(resource)
         if verb is Action.DELETE:
             if stored is not None:
                 self._gone(above, run, row, stored)
@@ -260,7 +260,7 @@ class Preview:
         try:
             definition, mask = (
                 self._stored(stored) if stored is not None and row.name in run.executor.settled     # it stays as it is
-                else self._defined(ahead, run, step, resource, row, stored))
+                else self._defined(nesting, run, step, resource, row, stored))
         except Exception as error:
             if is_known_here:
                 raise
@@ -279,10 +279,10 @@ class Preview:
         if found.fails:
             return found.fails
         if stored is not None and verb is Action.UPDATE:
-            self._foresee(ahead, run, resource, row, found.row)
+            self._foresee(nesting, run, resource, row, found.row)
         return None
 
-    def _defined(self, ahead: Ahead, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
+    def _defined(self, nesting: PreviewedNesting, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
                  stored: StoredStack | None) -> tuple[StackDefinition, Mask]:
         """Build the definition of a nested stack as `Nesting` would. Raises the errors for which it would be
         refused."""
@@ -294,11 +294,11 @@ class Preview:
             resource.take_properties(work.wanted())
             identity = StackIdentity(stored.name, stored.id, stored.project_id)
         else:
-            ahead.check_depth()
+            nesting.check_depth()
             identity = StackIdentity(f'{above.name}-{row.name}', None, above.project_id)
         template = as_template(resource.foreseen_template(difference))
-        ahead.check_room(resource, len(template.section('resources') or ()))
-        definition = ahead.define(resource, template, resource.child_params(), identity)
+        nesting.check_room(resource, len(template.section('resources') or ()))
+        definition = nesting.define(resource, template, resource.child_params(), identity)
         mask = definition.mask
         if stored is not None:
             with self._database.reader() as tx:
@@ -316,10 +316,10 @@ class Preview:
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
             outputs=None, request=None, tags=None)
 
-    def _foresee(self, ahead: Ahead, run: DryRun, resource: StackResource, row: ResourceState,
+    def _foresee(self, nesting: PreviewedNesting, run: DryRun, resource: StackResource, row: ResourceState,
                  after: StoredStack) -> None:
         """Make the parent read the future state of the nested stack."""
-        ahead.rows[after.id] = after
+        nesting.rows[after.id] = after
         resource.forget_nested()
         run.executor.foreseen.objects[row.id] = resource
         try:

@@ -83,7 +83,7 @@ class ConcernedStack:
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredRefactor:
     """What was stored: the rows of the stacks, in progress and ended; what to call after the commit."""
 
     rows: list[tuple[stacks.StoredStack, stacks.StoredStack]]
@@ -163,7 +163,7 @@ class Refactors:
         return _shown(wanted)
 
     def _committed(self, context: RequestContext, wanted: Refactoring,
-                   authorities: Mapping[str, credentials.Credentials | None]) -> Stored:
+                   authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor:
         """Store the refactor, once no engine has one of the stacks. Raises Conflict."""
         for attempt in range(PATIENCE):
             if attempt:
@@ -294,7 +294,7 @@ class Refactors:
     # --- the transaction ------------------------------------------------------------------------------------
 
     def _store(self, tx: Connection, context: RequestContext, wanted: Refactoring,
-               authorities: Mapping[str, credentials.Credentials | None]) -> Stored | None:
+               authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor | None:
         """Store the refactor. Returns None while an engine has one of the stacks."""
         now = self._runtime.now()
         context.check_in_time(now)
@@ -328,7 +328,7 @@ class Refactors:
             events.insert_many(tx, stack_id, [second])
             if self._most_events:
                 events.purge_over(tx, stack_id, self._most_events)
-        return Stored([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
+        return StoredRefactor([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring,
                    stack_id: str) -> stacks.StoredStack:

@@ -32,7 +32,7 @@ PATIENCE = 60.0                         # seconds that a request waits for a sig
 
 
 @dataclass(frozen=True)
-class Accepted:
+class AcceptedSignal:
     """The result of a signal's transaction. `refused`: why it was not stored; `tell()`: call it after the commit."""
 
     stack_id: str
@@ -60,7 +60,7 @@ class Signals:
         """
         now = self._runtime.now()
 
-        def store(tx: Connection) -> Accepted:
+        def store(tx: Connection) -> AcceptedSignal:
             """Called again after a conflict with another transaction, which was rolled back."""
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             row = stacks.get(tx, message.stack_id)
@@ -69,21 +69,21 @@ class Signals:
             locked = self._lock_of(tx, row)
             resource = self._find(tx, row, message.resource_name)
             if locked is not None:                  # the sender may be an alarm, whose users do not see the answer
-                return Accepted(row.id, resource.id, locked, self._sinks.add(tx, row, self._told(
+                return AcceptedSignal(row.id, resource.id, locked, self._sinks.add(tx, row, self._told(
                     resource, text.signal_refused(str(locked)), 'SIGNAL')))
             hook = hook_of(message.details)
             if hook is not None:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
             if isinstance(refused, exception.NotSupported):
-                return Accepted(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(
+                return AcceptedSignal(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(
                     resource, _('Cannot signal resource during %s') % resource.action, resource.action)))
             if refused is not None:
-                return Accepted(row.id, resource.id, refused)
+                return AcceptedSignal(row.id, resource.id, refused)
             self._check_room(tx, row)
             number = signal_rows.insert(tx, row.id, resource.name, message.details, now,
                                         request_ids.stored(context, None))
-            return Accepted(row.id, resource.id, number=number, owner=self._acceptance.claim(tx, row.id))
+            return AcceptedSignal(row.id, resource.id, number=number, owner=self._acceptance.claim(tx, row.id))
 
         accepted = self._database.retry(store)
         if accepted.refused is not None:
@@ -158,7 +158,7 @@ class Signals:
         return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, action,
                      row.status, reason, resource_id=row.id)
 
-    def _result(self, accepted: Accepted, mark: str) -> object:
+    def _result(self, accepted: AcceptedSignal, mark: str) -> object:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
         result is read from the database."""
         end = self._runtime.monotonic() + PATIENCE

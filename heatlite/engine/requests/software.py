@@ -34,7 +34,7 @@ KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of s
 UNLIMITED = -1
 
 
-class Ignored:
+class IgnoredError:
     """Ignores errors with one class name: as a context manager, or called with an error, which raises all others."""
 
     def __init__(self, name: str) -> None:
@@ -323,8 +323,8 @@ class Software:
     # --- names of the plug-in contract --------------------------------------------------------------------
 
     @staticmethod
-    def ignore_error_by_name(name: str) -> Ignored:
-        return Ignored(name)
+    def ignore_error_by_name(name: str) -> IgnoredError:
+        return IgnoredError(name)
 
 
 def shown_config(found: Config) -> ShownConfig:
