@@ -31,6 +31,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
         'Move a project with its stacks to a cell, while they run; run it again if it was interrupted.'))
     moved.add_argument('project')
     moved.add_argument('cell', help=_('Its name; home: the one of [database] connection.'))
+    moved.add_argument('--wait-for-updates', type=float, metavar='SECONDS', help=_(
+        'How long updates of resources that are under way may take to end, before they are interrupted; default: 10.'))
 
 
 def run(conf: ConfigOpts, database: Database, show: Show) -> int:
@@ -89,7 +91,7 @@ def _state(place: PlacedProject) -> str:
 def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
     from heatlite.cmd import keys
     from heatlite.common.green_threads import GreenRuntime
-    from heatlite.db.moving import CellMove
+    from heatlite.db.moving import CellMove, MoveDelays
     keys.check(conf)
     wanted = conf.command.cell
     for each in cells.values():
@@ -102,7 +104,9 @@ def move(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
         if step == 'rows' and portions % LINES == 0:
             print(_('%d rows copied') % sum(done.report.rows.values()), file=sys.stderr)
 
-    done = CellMove(cells, conf.command.project, wanted, GreenRuntime(), reached=reached)
+    seconds = conf.command.wait_for_updates
+    pace = MoveDelays() if seconds is None else MoveDelays(updates=seconds)
+    done = CellMove(cells, conf.command.project, wanted, GreenRuntime(), pace, reached)
     report = done.run()
     if report.waited is None:
         print(_('The project is in cell "%s".') % wanted)

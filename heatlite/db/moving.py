@@ -3,7 +3,9 @@
 Each step is stored before the next one, and may be repeated: `CellMove.run` may be ended at any moment and called
 again.
 
-1. The map says that the project is being moved: APIs hold its changes back, and read from the former cell.
+1. The map says that the project is being moved: APIs hold its changes back, and read from the former cell. Once all do,
+   updates of resources that are under way may end: an interrupted one counts as failed, so that the next update would
+   replace its resource.
 2. The project leaves the former cell: in one transaction its stacks lose their leases (`presence.leave`).
 3. All its rows are copied. What an earlier try has copied is removed before. Meanwhile the engines of the former cell
    notice that they have no leases.
@@ -32,7 +34,8 @@ from heatlite.db import belongings, engines, events, presence, project_cells
 from heatlite.db.belongings import TABLES, Belonging, Belongings, Row
 from heatlite.db.connection import Database
 from heatlite.db.project_cells import Numbers, ProjectPlace
-from heatlite.db.tables import event, metric, metric_period, stack
+from heatlite.db.tables import event, metric, metric_period, resource, stack
+from heatlite.planning.states import Action, Status
 
 MAP_SECONDS = 1.0                           # how long an API uses what it has read of the map
 # Seconds after which every process knows that a database is a cell, and each transaction that did not has ended.
@@ -44,10 +47,12 @@ LAST_NUMBERS = 1_000                        # events whose former numbers are re
 
 @dataclass(frozen=True)
 class MoveDelays:
-    """Seconds to wait: until all APIs have read the map again, and until a database is known to be a cell."""
+    """Seconds to wait: until all APIs have read the map again, until a database is known to be a cell, and at most for
+    updates of resources to end."""
 
     map_seconds: float = 2 * MAP_SECONDS
     settled: float = SETTLED
+    updates: float = 10.0
 
 
 @dataclass
@@ -144,6 +149,7 @@ class CellMove:
         source, target = self._cells[place.cell], self._cells[self._target]
         target.retry(lambda tx: presence.mark(tx, self._project_id, True, self._now()))
         self._remove(self._target)
+        self._let_updates_end(source)
         deadlines = source.retry(self._leave)
         self._reached('left')
         with source.reader() as tx:
@@ -156,6 +162,21 @@ class CellMove:
         self._reached('copied')
         self._quiesce(source, deadlines)
         return self._put(ProjectPlace(self._target, self._target, place.cell, numbers))
+
+    def _let_updates_end(self, source: Database) -> None:
+        self._runtime.sleep(self._pace.map_seconds)     # every API holds changes back now
+        end = self._runtime.monotonic() + self._pace.updates
+        while self._runtime.monotonic() < end and source.retry_until_available(self._is_updating, reading=True):
+            self._runtime.sleep(LOOK_SECONDS)
+
+    def _is_updating(self, tx: sa.Connection) -> bool:
+        """Whether the project, before it has left, has an update of a resource under way."""
+        if presence.has_left(tx, self._project_id):
+            return False
+        found = sa.select(resource.c.id).join(stack, stack.c.id == resource.c.stack_id).where(
+            stack.c.project_id == self._project_id, stack.c.live == 1, stack.c.status == Status.IN_PROGRESS,
+            resource.c.action == Action.UPDATE, resource.c.status == Status.IN_PROGRESS)
+        return tx.execute(found.limit(1)).first() is not None
 
     def _leave(self, tx: sa.Connection) -> dict[str, float]:
         presence.leave(tx, self._project_id, self._now())

@@ -23,6 +23,7 @@ from heatlite.db.tables import (
     plan,
     plan_permission,
     project_presence,
+    resource,
     signal,
     stack,
     template,
@@ -31,7 +32,7 @@ from tests.db.rows import NOW
 from tests.db.rows import engine as engine_row
 from tests.db.rows import stack as stack_row
 
-AT_ONCE = MoveDelays(0.0, 0.0)
+AT_ONCE = MoveDelays(0.0, 0.0, 0.0)
 OURS, THEIRS = 'p1', 'p2'
 STACKS = 3
 EACH = 4                                    # rows of a stack in each table
@@ -338,3 +339,45 @@ def test_a_move_waits_until_the_engines_have_read_their_leases_again(db, clock):
         assert engines.unsure(tx, deadlines) == 1           # e2 may stand still
         clock.seconds += 2.5
         assert engines.unsure(tx, deadlines) == 0           # and is past its deadline
+
+
+class Watched(Hurried):
+    """Pauses take the seconds that they are meant to take; `passed(seconds)`: called in each."""
+
+    def __init__(self, passed):
+        super().__init__()
+        self.seconds = 0.0
+        self._passed = passed
+
+    def monotonic(self):
+        return self.seconds
+
+    def sleep(self, seconds):
+        self.seconds += seconds
+        self._passed(self.seconds)
+
+
+def updating(database, status):
+    """Whether a resource of ours is being updated, from now on."""
+    with database.writer() as tx:
+        tx.execute(stack.update().where(stack.c.id == f'{OURS}-s1').values(status=status))
+        tx.execute(resource.update().where(resource.c.stack_id == f'{OURS}-s1', resource.c.id == 1).values(
+            action='UPDATE', status=status))
+
+
+@pytest.mark.parametrize('ends_after', [3.0, 1000.0], ids=['ends', 'does not end'])
+def test_updates_of_resources_may_end_before_they_are_interrupted(filled, ends_after):
+    updating(filled[HOME], 'IN_PROGRESS')
+    left = []
+
+    def passed(seconds):
+        with filled[HOME].reader() as tx:
+            if presence.has_left(tx, OURS):
+                left.append(seconds)
+        if seconds >= ends_after:
+            updating(filled[HOME], 'COMPLETE')
+
+    pace = MoveDelays(map_seconds=1.0, settled=0.0, updates=5.0)
+    CellMove(filled, OURS, 'east', Watched(passed), pace).run()
+    assert place_of(filled).cell == 'east'
+    assert left[0] - pace.map_seconds == pytest.approx(min(ends_after, pace.map_seconds + pace.updates), abs=0.2)

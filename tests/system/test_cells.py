@@ -172,8 +172,7 @@ def test_a_project_is_moved_with_its_stacks_while_they_run(cells):
 
     made = cells.entries()
     assert set(made.values()) == {1}                        # nothing was made twice
-    # Nothing is missing. An update that the move has interrupted counts as failed: the next one makes another thing.
-    assert len(made) - len(cells.entries('deleted')) == THINGS + 1 + 5
+    assert len(made) == THINGS + 1 + 5                      # nothing is missing, or was replaced after its update
     changes = [line.split() for line in cells.ledger.read_text().splitlines() if line.startswith('changed')]
     assert changes[-1][-1] == writer.last
     assert cells.stacks_of(cells.database_url) == {}
