@@ -18,6 +18,7 @@ PACKAGING = ROOT / 'contrib' / 'packaging'
 CONTAINER, CHART = PACKAGING / 'container', PACKAGING / 'helm' / 'heatlite'
 UNITS = sorted((ROOT / 'etc' / 'heatlite' / 'systemd').glob('*.service'))
 VERSION = SETUP['metadata']['version']
+PACKAGE_DATA = SETUP['options.package_data']
 COMPOSE = yaml.safe_load((CONTAINER / 'compose.yaml').read_text())
 VALUES = yaml.safe_load((CHART / 'values.yaml').read_text())
 PORTS = {'api': 'heat_api', 'api-cfn': 'heat_api_cfn'}
@@ -31,6 +32,22 @@ def conf():
     config.register_database(found)
     found([], default_config_files=[])
     return found
+
+
+def packaged(file):
+    """Whether a wheel has a file of a package that is not Python. A pattern matches in one folder only."""
+    package = next(folder for folder in file.parents if (folder / '__init__.py').exists())
+    name = '.'.join(package.relative_to(ROOT).parts)
+    parts = file.relative_to(package).parts
+    return any(len(parts) == pattern.count('/') + 1 and file.relative_to(package).match(pattern)
+               for key in ('*', name) for pattern in PACKAGE_DATA.get(key, '').replace(',', ' ').split())
+
+
+def test_wheels_have_all_files_of_the_packages():
+    files = [path for path in (ROOT / 'heatlite').rglob('*')
+             if path.is_file() and path.suffix not in ('.py', '.pyc') and '__pycache__' not in path.parts]
+    assert len(files) > 50
+    assert [str(path.relative_to(ROOT)) for path in files if not packaged(path)] == []
 
 
 def assert_known(conf, assignment):

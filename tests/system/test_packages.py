@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tarfile
 import venv
+import zipfile
 
 import pytest
 
@@ -70,6 +71,18 @@ def test_the_source_distribution_has_what_is_committed(built):
     committed = {name for name in listed.stdout.split('\0') if name and not name.startswith('.')}
     found = {name for name in built if not name.startswith(MADE)}
     assert (found - committed, committed - found) == (set(), set())
+
+
+def test_the_wheel_has_all_files_of_the_packages(folder, built):
+    (wheel,) = (folder / 'dist').glob('*.whl')
+    with zipfile.ZipFile(wheel) as opened:
+        found = set(opened.namelist())
+    assert {name for name in built if name.startswith('heatlite/')} - found == set()
+
+
+def test_a_plug_in_can_be_begun(installed, tmp_path):
+    run(installed / 'bin' / 'heatlite-manage', 'plugin', 'new', 'Acme::Lamp', cwd=tmp_path)
+    assert [path.name for path in tmp_path.rglob('*lamp*.py')]
 
 
 @pytest.mark.parametrize('program', sorted(PROGRAMS))
