@@ -16,6 +16,7 @@ from heatlite.cmd import cells, check_config, completion, encryption_keys, impor
 from heatlite.cmd.doctor import doctor_command
 from heatlite.cmd.setup import setup_command
 from heatlite.common import config, crypt, exception, runtime
+from heatlite.common.command_line import name_commands
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
@@ -105,6 +106,7 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     cells.add_command(commands)
     plugins.add_commands(commands)
     completion.add_command(commands)
+    name_commands(commands)
 
 
 def _natural(text: str) -> int:

@@ -13,12 +13,12 @@ from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import options, settings
+from heatlite.common import options, release, settings
 from heatlite.common.command_line import HelpAll
+from heatlite.common.release import PROJECT
 
 LOG = logging.getLogger(__name__)
 
-PROJECT = 'heatlite'
 LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messaging=WARN', 'oslo_db=WARN',
               'oslo_policy=WARN', 'sqlalchemy=WARN', 'alembic=WARN', 'kombu=WARN', 'urllib3=WARN', 'requests=WARN',
               'keystonemiddleware=WARN', 'keystoneauth=WARN', 'routes.middleware=WARN', 'stevedore=WARN',
@@ -26,15 +26,6 @@ LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messagin
 _LINE = '%%(asctime)s.%%(msecs)03d %%(process)d %%(levelname)s %%(name)s [%s] %%(instance)s%%(message)s'
 LOG_LINE = _LINE % '%(request_id)s %(global_request_id)s %(user_id)s %(project_id)s'
 LOG_LINE_OF_THE_SERVICE = _LINE % '- - - -'         # lines that belong to no request
-
-
-def version() -> str:
-    """The installed version; 'unreleased' without an installation."""
-    from importlib import metadata
-    try:
-        return metadata.version(PROJECT)
-    except metadata.PackageNotFoundError:
-        return 'unreleased'
 
 
 def register(conf: cfg.ConfigOpts) -> None:
@@ -87,7 +78,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
         conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands)])
     try:
-        conf(list(arguments), project=PROJECT, prog=program, version=f'{PROJECT} {version()}',
+        conf(list(arguments), project=PROJECT, prog=program, version=release.text(),
              default_config_files=None if default_files is None else list(default_files))
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise SystemExit(' '.join(str(error).split())) from None
