@@ -123,6 +123,10 @@ FAULTS = (
     Fault('a plug-in that cannot be imported', 'plug-ins', [
         '{folder}/plugins/broken_lamp.py', 'a_package_that_does_not_exist', 'line 3'],
         files={'plugins/broken_lamp.py': BROKEN_PLUGIN}),
+    Fault('a plug-in with a misspelt method', 'plug-ins', [
+        '{folder}/plugins/lamp.py: Acme::Lamp: Lamp.handle_creat is never used: did you mean handle_create?'],
+        files={'plugins/lamp.py': TYPE.replace('    properties', '    handle_creat = print\n    properties')},
+        level=WARNING),
     Fault('an environment that is no YAML', 'plug-ins', ['{folder}/environments/all.yaml'],
           files={'environments/all.yaml': 'resource_registry: ['}),
     Fault('access rules that are no YAML', 'policy', ['{folder}/policy.yaml can be read'],
