@@ -7,6 +7,7 @@ import signal
 import sys
 from typing import Any
 
+from heatlite.common import release
 from heatlite.common.standard_output import ends_with_its_reader
 
 
@@ -43,6 +44,7 @@ def options(arguments: list[str] | None) -> Any:
                         help='one more region beside RegionOne, at /regions/NAME')
     parser.add_argument('--service', action='append', default=[], metavar='TYPE=URL',
                         help='a service of RegionOne that runs elsewhere; the URL may hold %%(project_id)s')
+    release.add_option(parser)
     return parser.parse_args(arguments)
 
 

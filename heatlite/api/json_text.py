@@ -26,12 +26,13 @@ def read(text: bytes) -> object:
             _('The body of the request has half of a surrogate pair (\\ud800 to \\udfff), which is no character.')
         ) from None
     except json.JSONDecodeError as error:
-        raise exception.HTTPBadRequest(str(error)) from None
+        raise exception.HTTPBadRequest(_('The body of the request is not valid JSON: %s') % error) from None
     except RecursionError:
         raise exception.HTTPBadRequest(_('The body of the request is nested too deeply.')) from None
     except ValueError as error:
         raise exception.HTTPBadRequest(
-            str(error) if isinstance(error, _NumberError) else _('A number in the body has too many digits.')) from None
+            str(error) if isinstance(error, _NumberError)
+            else _('A number in the body of the request has too many digits.')) from None
     return found
 
 
@@ -46,13 +47,13 @@ class _NumberError(ValueError):
 
 
 def _constant(name: str) -> NoReturn:
-    raise _NumberError(_('%s is no JSON number.') % name)
+    raise _NumberError(_('The body of the request is not valid JSON: %s is no number.') % name)
 
 
 def _finite(text: str) -> float:
     found = float(text)
     if found in (float('inf'), float('-inf')):
-        raise _NumberError(_('A number in the body is too large.'))
+        raise _NumberError(_('A number in the body of the request is too large.'))
     return found
 
 

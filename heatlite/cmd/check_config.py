@@ -7,43 +7,61 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heatlite.cmd.plugins import silence
-from heatlite.common import exception, key_manager, options, settings
+from heatlite.common import config, exception, key_manager, options, settings
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
+COMMAND = 'check-config'
 ERROR, WARNING = 'error', 'warning'
 LOGINS = ('keystone_authtoken', 'trustee', 'ec2authtoken')         # groups with options for the login at Keystone
 LIBRARIES = ('oslo.log', 'oslo.messaging', 'oslo.db', 'oslo.policy', 'oslo.middleware', 'oslo.cache',
              'oslo.concurrency', 'keystonemiddleware.auth_token', 'castellan.config')
 KEY_LENGTH = 32
+NO_BROKER = ('', 'rabbit://')           # values of transport_url that name no host; the second one is its default
+CORRECT = _('Correct the option that the message names; docs/operators/configuration.rst has all.')
+READABLE = _('Correct the path, or let the user of the service read it (chmod, chown).')
+INSTALL = _("Install it: pip install 'heatlite[%s]'.")
+EXTRAS = {'psycopg2': 'postgres'}       # module of a database driver -> the extra of heatlite that installs it
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 
 
+@dataclass(frozen=True)
+class ConfigFinding:
+    """`text` names the option and, if one sets it, the file with the line. `fix` is a whole sentence."""
+
+    level: str                              # ERROR or WARNING
+    text: str
+    fix: str = CORRECT
+
+
 def run(conf: ConfigOpts) -> int:
-    """Prints a line for each finding; exit code 1 when there is an error."""
+    """Prints each finding, with its fix if the text does not imply it; exit code 1 when there is an error."""
     with silence():                         # libraries log that logins of extras are not installed
         found = list(findings(conf))
-    for level, text in found:
-        print(f'{level}: {text}')
-    errors = sum(level == ERROR for level, _text in found)
+    for each in found:
+        print(f'{each.level}: {each.text}')
+        if each.fix != CORRECT:
+            print(f'  {_("fix")}: {each.fix}')
+    errors = sum(each.level == ERROR for each in found)
     print(_('Files: %s') % (', '.join(settings.files(conf)) or _('none')))
     print(_('Errors: %(errors)d, warnings: %(warnings)d') % {'errors': errors, 'warnings': len(found) - errors})
     return 1 if errors else 0
 
 
-def findings(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
-    """(level, text) of all findings that need no connection."""
+def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    """All findings that need no connection."""
     register_libraries(conf)
-    for text in settings.wrong_values(conf):
-        yield ERROR, text
+    for text in config.problems(conf):
+        yield ConfigFinding(ERROR, text)
     for text in settings.unknown_names(conf):
-        yield WARNING, text
+        yield ConfigFinding(WARNING, text)
     yield from _needed(conf)
     yield from _places(conf)
     if conf.plan_policies.rules_file:
@@ -51,7 +69,12 @@ def findings(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
         try:
             PlanRules.load(conf.plan_policies.rules_file)
         except exception.Error as error:
-            yield ERROR, str(error)
+            yield ConfigFinding(ERROR, f'{_named(conf, "plan_policies", "rules_file")}: {error}')
+
+
+def _named(conf: ConfigOpts, group: str, name: str) -> str:
+    """'FILE:LINE: [GROUP] NAME', without the place of an option that nothing sets."""
+    return f'{settings.place(conf, group, name)}[{group}] {name}'
 
 
 def register_libraries(conf: ConfigOpts) -> None:
@@ -69,26 +92,61 @@ def register_libraries(conf: ConfigOpts) -> None:
             conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
 
 
-def _needed(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
+def _needed(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    yield from _keys(conf)
+    yield from _servers(conf)
+    yield from _logins(conf)
+    if conf.traces.endpoint and importlib.util.find_spec('opentelemetry') is None:
+        yield _without_extra(conf, 'traces', 'endpoint', 'traces')
+
+
+def _keys(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     if not conf.auth_encryption_key and not conf.auth_encryption_key_id:
-        yield WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it.')
+        yield ConfigFinding(WARNING, _('[DEFAULT] auth_encryption_key is not set: engines do not start without it '
+                                       '(allowed: %d characters).') % KEY_LENGTH,
+                            _('Copy auth_encryption_key of another host; for a new installation make one with: openssl '
+                              'rand -hex 16'))
     if key_manager.is_used(conf) and importlib.util.find_spec('castellan') is None:
-        yield ERROR, _('[DEFAULT] %s is set, and the extra "key-manager" of heatlite is not installed.') % (
-            key_manager.CURRENT if conf.auth_encryption_key_id else key_manager.OTHERS)
+        yield _without_extra(conf, settings.DEFAULT, key_manager.CURRENT if conf.auth_encryption_key_id
+                             else key_manager.OTHERS, 'key-manager')
     for option, keys in (('auth_encryption_key', [conf.auth_encryption_key or '']),
                          ('auth_decryption_keys', conf.auth_decryption_keys)):
         for length in {len(key) for key in keys if key} - {KEY_LENGTH}:
-            yield ERROR, _('[DEFAULT] %(option)s has %(found)d characters, wanted are %(wanted)d.') % {
-                'option': option, 'found': length, 'wanted': KEY_LENGTH}
-    if not conf.database.connection:
-        yield WARNING, _('[database] connection is not set: only heatlite-all starts without it.')
-    else:
-        yield from _driver(conf.database.connection)
-    yield from _logins(conf)
-    if conf.traces.endpoint and importlib.util.find_spec('opentelemetry') is None:
-        yield ERROR, _('[traces] endpoint is set, and the extra "traces" of heatlite is not installed.')
-    if not conf.paste_deploy.flavor and not conf.keystone_authtoken.auth_type:
-        yield WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens.')
+            yield ConfigFinding(ERROR, _('%(option)s has %(found)d characters (allowed: %(wanted)d).') % {
+                'option': _named(conf, settings.DEFAULT, option), 'found': length, 'wanted': KEY_LENGTH})
+
+
+def _without_extra(conf: ConfigOpts, group: str, name: str, extra: str) -> ConfigFinding:
+    return ConfigFinding(ERROR, _('%(option)s is set, and the extra "%(extra)s" of heatlite is not installed.') % {
+        'option': _named(conf, group, name), 'extra': extra}, INSTALL % extra)
+
+
+def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    """The database and the broker, of the home cell and of the others."""
+    url = conf.database.connection or ''
+    if not url:
+        yield ConfigFinding(WARNING, _('[database] connection is not set: only heatlite-all starts without it '
+                                       '(allowed: %s).') % ', '.join(settings.DATABASES),
+                            _('Set [database] connection = mysql+pymysql://USER:PASSWORD@HOST/NAME.'))
+    elif url.partition('://')[0] in settings.DATABASES:         # of another one, its value is an error already
+        yield from _driver(conf, url)
+    if url and not url.startswith('sqlite') and (conf.transport_url or '') in NO_BROKER:
+        yield ConfigFinding(
+            WARNING, _('%(option)s names no broker: with a database server, engines and APIs exchange messages by one, '
+                       'only heatlite-all works without it (allowed: %(allowed)s).') % {
+                           'option': _named(conf, settings.DEFAULT, 'transport_url'),
+                           'allowed': ', '.join(settings.BROKERS)},
+            _('Set [DEFAULT] transport_url = rabbit://USER:PASSWORD@HOST:5672/, the same on all hosts.'))
+    for name in conf.cells.names:
+        group = options.cell_group(name)
+        for option, allowed in (('connection', settings.DATABASES), ('transport_url', settings.BROKERS)):
+            if group in conf and not conf[group][option]:
+                yield ConfigFinding(ERROR, _('%(option)s is not set, and %(names)s has "%(name)s" (allowed: '
+                                             '%(allowed)s).') % {
+                    'option': _named(conf, group, option), 'names': _named(conf, 'cells', 'names'), 'name': name,
+                    'allowed': ', '.join(allowed)},
+                    _('Set [%(group)s] %(option)s to what the engines of this cell have.') % {
+                        'group': group, 'option': option})
 
 
 @functools.cache
@@ -98,59 +156,82 @@ def _login_plugins() -> frozenset[str]:
     return frozenset(loading.get_available_plugin_names())
 
 
-def _logins(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
+def _logins(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    known = ', '.join(sorted(_login_plugins()))
     for group in LOGINS:
         chosen = conf[group].auth_type
         if chosen and chosen not in _login_plugins():
-            yield ERROR, _('[%(group)s] auth_type "%(chosen)s" is not known; %(known)s are.') % {
-                'group': group, 'chosen': chosen, 'known': ', '.join(sorted(_login_plugins()))}
+            yield ConfigFinding(ERROR, _('%(option)s "%(chosen)s" is not known%(meant)s (allowed: %(known)s)') % {
+                'option': _named(conf, group, 'auth_type'), 'chosen': chosen, 'known': known,
+                'meant': settings.meant(chosen, _login_plugins())})
+        elif not chosen and (unread := settings.place(conf, group, 'auth_url')):
+            yield ConfigFinding(WARNING, _('%(place)s[%(group)s] auth_url is never read: [%(group)s] auth_type is not '
+                                           'set (allowed: %(known)s)') % {
+                'place': unread, 'group': group, 'known': known}, _('Set [%s] auth_type = password.') % group)
+    if not conf.paste_deploy.flavor and not conf.keystone_authtoken.auth_type:
+        yield ConfigFinding(WARNING, _('[keystone_authtoken] auth_type is not set: the APIs cannot check tokens '
+                                       '(allowed: %s)') % known,
+                            _('Set auth_type = password, auth_url, username, password, user_domain_id, project_name '
+                              'and project_domain_id in [keystone_authtoken]; heatlite-manage setup keystone prints '
+                              'them.'))
 
 
-def _driver(url: str) -> Iterator[tuple[str, str]]:
+def _driver(conf: ConfigOpts, url: str) -> Iterator[ConfigFinding]:
     from sqlalchemy import exc
 
-    from heatlite.common import exception
     from heatlite.db import connection
+    option = _named(conf, 'database', 'connection')
     try:
         connection._normal(url).get_dialect().import_dbapi()
     except exception.HeatException as error:
-        yield ERROR, f'[database] connection: {error}'
-    except (ImportError, exc.ArgumentError) as error:
-        yield ERROR, f'[database] connection: {type(error).__name__}: {error}'
+        yield ConfigFinding(ERROR, f'{option}: {error}')
+    except ImportError as error:
+        driver = error.name or str(error)
+        yield ConfigFinding(ERROR, _('%(option)s: the driver of this database, the Python module %(driver)s, cannot '
+                                     'be imported: %(error)s') % {'option': option, 'driver': driver, 'error': error},
+                            INSTALL % EXTRAS[driver] if driver in EXTRAS else
+                            _('Install the package of the module %s, for the Python of heatlite.') % driver)
+    except exc.ArgumentError as error:
+        yield ConfigFinding(ERROR, f'{option}: {type(error).__name__}: {error}')
 
 
-def _places(conf: ConfigOpts) -> Iterator[tuple[str, str]]:
+def _places(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    plugin_dirs = _named(conf, settings.DEFAULT, 'plugin_dirs')
     for folder in conf.plugin_dirs:
         if os.path.isdir(folder) and not os.access(folder, os.R_OK | os.X_OK):
-            yield ERROR, f'[DEFAULT] plugin_dirs: {folder} cannot be read'
+            yield ConfigFinding(ERROR, f'{plugin_dirs}: {folder} cannot be read', READABLE)
         elif not os.path.isdir(folder) and list(conf.plugin_dirs) != _PLUGIN_DIRS:
-            yield WARNING, f'[DEFAULT] plugin_dirs: there is no folder {folder}'
+            yield ConfigFinding(WARNING, f'{plugin_dirs}: there is no folder {folder}',
+                                _('Correct [DEFAULT] plugin_dirs, or: mkdir -p %s') % folder)
     for file in settings.files(conf):
         mode = Path(file).stat().st_mode
         if mode & 0o004 and any(place.value for place in settings.places([file]) if _is_secret(conf, place)):
-            yield WARNING, f'{file} has passwords in it, and every user of this machine may read it'
+            yield ConfigFinding(WARNING, f'{file} has passwords in it, and every user of this machine may read it',
+                                f'chmod o-r {file}')
     for group in ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch'):
         for name in ('cert_file', 'key_file'):
             path = conf[group][name]
             if path and not os.access(path, os.R_OK):
-                yield ERROR, f'[{group}] {name}: {path} cannot be read'
-    yield from _prices(conf.plans.prices)
+                yield ConfigFinding(ERROR, f'{_named(conf, group, name)}: {path} cannot be read', READABLE)
+    yield from _prices(conf)
     if conf.cloud_backend:
         module = conf.cloud_backend.rpartition('.')[0]
         if module and not module.startswith(('heat.', 'heatlite.')):
             try:
                 importlib.import_module(module)
             except Exception as error:
-                yield ERROR, f'[DEFAULT] cloud_backend: {conf.cloud_backend}: {type(error).__name__}: {error}'
+                yield ConfigFinding(ERROR, f'{_named(conf, settings.DEFAULT, "cloud_backend")}: {conf.cloud_backend}: '
+                                           f'{type(error).__name__}: {error}')
 
 
-def _prices(file: str) -> Iterator[tuple[str, str]]:
-    from heatlite.common import exception
+def _prices(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     from heatlite.engine.requests import price_file
+    file = conf.plans.prices
     try:
         price_file.load(file)
     except exception.HeatException as error:
-        yield ERROR, f'[plans] prices: {error}'
+        is_read = os.access(file, os.R_OK)
+        yield ConfigFinding(ERROR, f'{_named(conf, "plans", "prices")}: {error}', CORRECT if is_read else READABLE)
 
 
 def _is_secret(conf: ConfigOpts, place: settings.OptionPlace) -> bool:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final
 
+from heatlite.common import release
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 
@@ -48,6 +49,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument('--stdio', action='store_true', help=_('use standard input and output, which is the default'))
     parser.add_argument('--tcp', metavar='PORT', type=int,
                         help=_('wait for one editor at this port of the loopback address instead'))
+    release.add_option(parser)
     return parser
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from heatlite.authoring import checking, explaining, json_schema
 from heatlite.authoring.findings import WRITERS, LintFinding
 from heatlite.authoring.reading import FileReader
+from heatlite.common import release
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.language import rules
@@ -59,6 +60,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument('--explain', metavar='NAME',
                         help=_('explain a type, property or attribute, such as OS::Nova::Server.networks'))
     parser.add_argument('--schema', action='store_true', help=_('print a JSON Schema of HOT with all types'))
+    release.add_option(parser)
     return parser
 
 

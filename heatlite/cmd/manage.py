@@ -16,6 +16,7 @@ from heatlite.cmd import cells, check_config, completion, encryption_keys, impor
 from heatlite.cmd.doctor import doctor_command
 from heatlite.cmd.setup import setup_command
 from heatlite.common import config, crypt, exception, runtime
+from heatlite.common.command_line import name_commands
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         conf = load(arguments)
         if conf.command.name in plugins.COMMANDS:
             return plugins.COMMANDS[conf.command.name](conf, _print_table)
-        if conf.command.name == 'check-config':
+        if conf.command.name == check_config.COMMAND:
             return check_config.run(conf)
         if conf.command.name == doctor_command.COMMAND:
             return doctor_command.run(conf, _print_table)
@@ -71,12 +72,13 @@ def load(arguments: Sequence[str]) -> cfg.ConfigOpts:
                            group='database')
     return config.load(arguments, PROGRAM, conf, command_line=[cfg.SubCommandOpt(
         'command', title=_('Commands'), handler=_add_commands)], description=_(
-            'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'))
+            'Commands for operators, and for authors of plug-ins; COMMAND --help has the options of each.'),
+        reports=lambda conf: conf.command.name == check_config.COMMAND)
 
 
 def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     commands.add_parser('db_sync', help=_('Make the tables, or bring them up to date; of all cells.'))
-    commands.add_parser('check-config', help=_('Tell what is wrong with the configuration; starts nothing.'))
+    commands.add_parser(check_config.COMMAND, help=_('Tell what is wrong with the configuration; starts nothing.'))
     doctor_command.add_command(commands)
     setup_command.add_command(commands)
     commands.add_parser('db_version', help=_('Print the version of the tables.'))
@@ -104,6 +106,7 @@ def _add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     cells.add_command(commands)
     plugins.add_commands(commands)
     completion.add_command(commands)
+    name_commands(commands)
 
 
 def _natural(text: str) -> int:

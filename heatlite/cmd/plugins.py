@@ -15,6 +15,8 @@ from heatlite.testing import crash
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
+    from heatlite.engine.types.plugin_loading import PluginDefinitions
+
 Row = tuple[str, str, str, str]
 Show = Callable[[Sequence[str], Iterable[Sequence[object]]], None]
 """(name, file, types, error)"""
@@ -47,17 +49,19 @@ def silence() -> Iterator[None]:
 
 
 def plugins(conf: ConfigOpts, show: Show) -> int:
+    """Exit code 1 when one cannot be loaded, 0 with warnings."""
+    from heatlite.engine.types import registry
     with silence():
-        rows = [*_modules(conf), *extensions()]
+        types = registry.create(conf)
+        types.load_plugins()
+        rows = [*_modules(types.plugins), *extensions()]
     show(HEAD, rows)
+    for each in types.plugins.warnings:
+        print(_('warning: %(file)s: %(text)s') % {'file': each.file, 'text': each.text})
     return 1 if any(error for *_rest, error in rows) else 0
 
 
-def _modules(conf: ConfigOpts) -> Iterator[Row]:
-    from heatlite.engine.types import registry
-    types = registry.create(conf)
-    types.load_plugins()
-    found = types.plugins
+def _modules(found: PluginDefinitions) -> Iterator[Row]:
     defined: dict[str, list[str]] = {}
     for name, file in found.files.items():
         defined.setdefault(file, []).append(name)

@@ -18,6 +18,7 @@ from typing import Final
 
 from heatlite.authoring import junit, suites
 from heatlite.authoring.running import SuiteResult, SuiteRunner
+from heatlite.common import release
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 
@@ -71,6 +72,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument('--junit', metavar='FILE', help=_('write the results as JUnit XML'))
     parser.add_argument('--timeout', metavar='SECONDS', type=float, default=60.0,
                         help=_('for one action of a stack; default: 60'))
+    release.add_option(parser)
     return parser
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from heatlite.common import config
+from heatlite.common import release
 
 FILE = 'revision.txt'                   # beside this module; written by setup.py, absent in a checkout
 
@@ -13,7 +13,7 @@ FILE = 'revision.txt'                   # beside this module; written by setup.p
 def revision() -> str:
     """`VERSION`, or `VERSION+REVISION` of an installation whose build knew the revision."""
     found = source_revision()
-    return f'{config.version()}+{found}' if found else config.version()
+    return f'{release.version()}+{found}' if found else release.version()
 
 
 def source_revision(folder: Traversable | None = None) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from oslo_config import cfg
 
+from heatlite.common import settings
 from heatlite.common.i18n import _
 
 LONGEST = 100                   # columns
@@ -49,6 +50,7 @@ class HelpAll(cfg.BoolOpt):
         # Not `parser.usage`: that would be a part of the usage of each command.
         parser.format_usage = lambda: f'usage: {usage}\n'
         parser.format_help = functools.partial(text, parser)
+        parser._check_value = _check_value
         parser.add_parser_argument(parser, '--help-all', dest='help_all', action=_ShowAll, nargs=0,
                                    help=SHARED['help_all'])
 
@@ -58,6 +60,26 @@ class _ShowAll(argparse.Action):
         parser.format_help = functools.partial(text, parser, everything=True)
         parser.print_help()
         parser.exit()
+
+
+def name_commands(action: argparse.Action) -> None:
+    """Lets the errors of commands, and of those below them, name the nearest command or value, and none of the names
+    under which the program stores them. `action`: the commands of a parser."""
+    if isinstance(action, argparse._SubParsersAction):
+        action.metavar = 'COMMAND'
+        for parser in action.choices.values():
+            parser._check_value = _check_value
+            for each in parser._actions:
+                name_commands(each)
+    elif action.choices and not action.option_strings:
+        action.metavar = f'{{{",".join(map(str, action.choices))}}}'
+
+
+def _check_value(action: argparse.Action, value: object) -> None:
+    if action.choices is not None and value not in action.choices:
+        names = [str(choice) for choice in action.choices]
+        raise argparse.ArgumentError(action, _("there is no '%(value)s'%(meant)s (choose from %(names)s)") % {
+            'value': value, 'meant': settings.meant(str(value), names), 'names': ', '.join(names)})
 
 
 def text(parser: argparse.ArgumentParser, everything: bool = False) -> str:

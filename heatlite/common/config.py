@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from oslo_config import cfg
 
-from heatlite.common import options, settings
+from heatlite.common import options, release, settings
 from heatlite.common.command_line import HelpAll
+from heatlite.common.release import PROJECT
 
 LOG = logging.getLogger(__name__)
 
-PROJECT = 'heatlite'
 LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messaging=WARN', 'oslo_db=WARN',
               'oslo_policy=WARN', 'sqlalchemy=WARN', 'alembic=WARN', 'kombu=WARN', 'urllib3=WARN', 'requests=WARN',
               'keystonemiddleware=WARN', 'keystoneauth=WARN', 'routes.middleware=WARN', 'stevedore=WARN',
@@ -26,15 +26,6 @@ LOG_LEVELS = ['amqp=WARN', 'amqplib=WARN', 'oslo.messaging=WARN', 'oslo_messagin
 _LINE = '%%(asctime)s.%%(msecs)03d %%(process)d %%(levelname)s %%(name)s [%s] %%(instance)s%%(message)s'
 LOG_LINE = _LINE % '%(request_id)s %(global_request_id)s %(user_id)s %(project_id)s'
 LOG_LINE_OF_THE_SERVICE = _LINE % '- - - -'         # lines that belong to no request
-
-
-def version() -> str:
-    """The installed version; 'unreleased' without an installation."""
-    from importlib import metadata
-    try:
-        return metadata.version(PROJECT)
-    except metadata.PackageNotFoundError:
-        return 'unreleased'
 
 
 def register(conf: cfg.ConfigOpts) -> None:
@@ -64,12 +55,14 @@ def register_database(conf: cfg.ConfigOpts) -> None:
 
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
-         warn: bool = True, description: str = '') -> cfg.ConfigOpts:
+         warn: bool = True, description: str = '',
+         reports: Callable[[cfg.ConfigOpts], bool] = lambda _conf: False) -> cfg.ConfigOpts:
     """Reads the command line and the files, sets up logging, returns the options.
 
     Files: `--config-file`, else heatlite.conf in ~/.heatlite, ~, /etc/heatlite and /etc. `--set GROUP.NAME=VALUE`
     overrides both. `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
-    `description`: of the program, for `--help`.
+    `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
+    are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
     Exits with a message of one line when a value or a file is wrong.
     """
     from oslo_log import log
@@ -85,7 +78,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
         conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands)])
     try:
-        conf(list(arguments), project=PROJECT, prog=program, version=f'{PROJECT} {version()}',
+        conf(list(arguments), project=PROJECT, prog=program, version=release.text(),
              default_config_files=None if default_files is None else list(default_files))
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise SystemExit(' '.join(str(error).split())) from None
@@ -94,8 +87,9 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     for assignment in conf.set:
         override(conf, assignment)
         register_cells(conf)            # of names that were just assigned
-    check_readable(conf)
-    for problem in settings.wrong_values(conf):
+    for problem in problems(conf):
+        if reports(conf):
+            return conf
         raise SystemExit(problem)
     if not (conf.log_file or conf.log_dir or conf.use_journal):
         conf.set_default('use_stderr', True)    # by default the library writes to standard output, which is for results
@@ -107,14 +101,22 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     return conf
 
 
-def check_readable(conf: cfg.ConfigOpts) -> None:
-    """Raises SystemExit with one line for a log file that cannot be written."""
+def problems(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """A line for each reason for which a program does not start: values that are invalid, a log that it cannot
+    write."""
     folder = conf.log_dir or (os.path.dirname(conf.log_file) if conf.log_file else None)
-    if folder and not os.path.isdir(folder):
-        raise SystemExit(f'[DEFAULT] log_dir, log_file: there is no folder {folder}')
     file = os.path.join(conf.log_dir or '', conf.log_file) if conf.log_file else None
-    if (file and os.path.exists(file) and not os.access(file, os.W_OK)) or (folder and not os.access(folder, os.W_OK)):
-        raise SystemExit(f'[DEFAULT] log_dir, log_file: {file or folder} cannot be written')
+    if folder and not os.path.isdir(folder):
+        yield f'{_log_options(conf)}: there is no folder {folder}'
+    elif (file and os.path.exists(file) and not os.access(file, os.W_OK)) or (
+            folder and not os.access(folder, os.W_OK)):
+        yield f'{_log_options(conf)}: {file or folder} cannot be written'
+    yield from settings.wrong_values(conf)
+
+
+def _log_options(conf: cfg.ConfigOpts) -> str:
+    name = 'log_dir' if conf.log_dir else 'log_file'
+    return f'{settings.place(conf, settings.DEFAULT, name)}[DEFAULT] log_dir, log_file'
 
 
 def override(conf: cfg.ConfigOpts, assignment: str) -> None:

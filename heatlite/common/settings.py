@@ -111,6 +111,12 @@ def stated(conf: cfg.ConfigOpts) -> list[OptionPlace]:
         for (group, name), values in assignments(conf).values.items() for value in values)]
 
 
+def place(conf: cfg.ConfigOpts, group: str, name: str) -> str:
+    """'FILE:LINE: ' of the assignment of an option that applies, '' for an option that is not assigned."""
+    found = [each.where for each in stated(conf) if (each.group, each.name) == (group, name)]
+    return f'{found[-1]}: ' if found else ''
+
+
 # --- values ----------------------------------------------------------------------------------------------
 
 def registered(conf: cfg.ConfigOpts) -> dict[tuple[str, str], cfg.Opt]:

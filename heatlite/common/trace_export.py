@@ -89,7 +89,7 @@ class Exporter:
     @classmethod
     def of(cls, conf: cfg.ConfigOpts, service: str) -> Exporter:
         """The exporter as the options of [traces] say. Raises Error for a wrong header."""
-        from heatlite.common import config
+        from heatlite.common import release
         options = conf.traces
         sent = {}
         for each in options.headers:
@@ -99,7 +99,7 @@ class Exporter:
             sent[name.strip()] = value.strip()
         return cls(OTLPSpanExporter(endpoint=options.endpoint, headers=sent, timeout=options.timeout,
                                     certificate_file=options.ca_file),
-                   f'{options.service_prefix}-{service}', config.version(), options.queue_size)
+                   f'{options.service_prefix}-{service}', release.version(), options.queue_size)
 
     def __call__(self, span: Span) -> None:
         self._processor.on_end(ReadableSpan(

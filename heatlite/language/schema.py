@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import constraints as constraint_kinds
-from heatlite.language import support
+from heatlite.language import diagnostics, support
 from heatlite.language.constraints import Constraint, CustomConstraint, CustomLookup, shown
 from heatlite.language.expression import ABSENT
 from heatlite.language.unknown import UNKNOWN, is_known
@@ -47,7 +47,11 @@ class Schema(Mapping[str, object]):
                  update_allowed: bool = False, immutable: bool = False,
                  support_status: support.SupportStatus | str | None = None, allow_conversion: bool = False) -> None:
         if data_type not in KINDS:
-            raise exception.InvalidSchemaError(_('Invalid type (%s)') % data_type)
+            hint = diagnostics.did_you_mean(data_type, self.TYPES)
+            raise exception.InvalidSchemaError(_('Invalid type (%s)') % data_type + (f'; {hint}' if hint else ''))
+        if isinstance(constraints, Constraint):     # which is a mapping: a tuple of it has its keys
+            raise exception.InvalidSchemaError(_('constraints is a list: write constraints=[%s(...)]')
+                                               % type(constraints).__name__)
         self.type = data_type
         self.kind = KINDS[data_type]
         self.description = description

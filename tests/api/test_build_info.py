@@ -10,7 +10,7 @@ import tarfile
 
 import pytest
 
-from heatlite.common import build, config
+from heatlite.common import build, release
 from tests.api import in_process
 from tests.architecture.source import ROOT
 
@@ -69,7 +69,7 @@ def test_the_revision_of_a_checkout_reaches_the_wheel_by_the_source_distribution
     assert git(project, 'status', '--short', '--', PLACE) == ''         # nothing is written into the checkout
 
 
-@pytest.mark.parametrize('known, shown', [('', config.version()), ('abc', f'{config.version()}+abc')])
+@pytest.mark.parametrize('known, shown', [('', release.version()), ('abc', f'{release.version()}+abc')])
 def test_what_is_shown(known, shown, monkeypatch):
     monkeypatch.setattr(build, 'source_revision', lambda: known)
     assert build.revision() == shown

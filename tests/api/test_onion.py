@@ -308,7 +308,15 @@ def test_chunked_bodies_are_read(app):
 def test_a_body_that_is_not_json_is_answered_with_the_place(app):
     answer = in_process.ask(app, 'POST', P + '/required', b'{"a": }')
     assert fault(answer) == {'type': 'HTTPBadRequest', 'traceback': None,
-                             'message': 'Expecting value: line 1 column 7 (char 6)'}
+                             'message': 'The body of the request is not valid JSON: '
+                                        'Expecting value: line 1 column 7 (char 6)'}
+
+
+@pytest.mark.parametrize('text', [b'{"a": NaN}', b'{"a": 1e999}', b'{"a": ' + b'1' * 5000 + b'}', b'{"a": "\\ud800"}',
+                                  b'{"a": "\xff"}', b'{"a": }', b'{"a": 1} 2'], ids=lambda text: str(text[:12]))
+def test_what_is_wrong_with_a_body_names_the_body(app, text):
+    answer = in_process.ask(app, 'POST', P + '/required', text)
+    assert answer.status_code == 400 and 'body of the request' in fault(answer)['message']
 
 
 def test_deeply_nested_json_is_refused(app):

@@ -51,6 +51,18 @@ FAULTS = (
           {'engine.sweep_intervall': '1'}, level=WARNING),
     Fault('a login that does not exist', 'configuration', ['[trustee] auth_type "passwort" is not known'],
           {'trustee.auth_type': 'passwort'}),
+    Fault('a Keystone without a login', 'keystone-url', [
+        '[keystone_authtoken] auth_url is never read: auth_type is not set', 'Set [keystone_authtoken] auth_type'],
+        {'paste_deploy.flavor': '', 'keystone_authtoken.auth_url': 'http://127.0.0.1:1/v3',
+         'database.connection': 'mysql+pymysql://ann:hidden@127.0.0.1:1/heatlite'}),
+    Fault('a trustee without a login', 'configuration', [
+        '[trustee] auth_url is never read', 'Set [trustee] auth_type = password'],
+        {'trustee.auth_url': 'http://127.0.0.1:1/v3'}, level=WARNING),
+    Fault('a certificate that cannot be read', 'configuration', [
+        'heatlite.conf:', '[heat_api] cert_file: {folder}/none.pem cannot be read', 'chmod'],
+        {'heat_api.cert_file': '{folder}/none.pem'}),
+    Fault('prices that are not there', 'configuration', ['[plans] prices: {folder}/none.yaml', 'chmod'],
+          {'plans.prices': '{folder}/none.yaml'}),
     Fault('a class of clients that cannot be loaded', 'configuration', ['cloud_backend', 'no_such_module'],
           {'DEFAULT.cloud_backend': 'no_such_module.Clients'}),
     Fault('rules for plans that cannot be read', 'configuration', ['{folder}/rules.yaml'],
@@ -111,6 +123,10 @@ FAULTS = (
     Fault('a plug-in that cannot be imported', 'plug-ins', [
         '{folder}/plugins/broken_lamp.py', 'a_package_that_does_not_exist', 'line 3'],
         files={'plugins/broken_lamp.py': BROKEN_PLUGIN}),
+    Fault('a plug-in with a misspelt method', 'plug-ins', [
+        '{folder}/plugins/lamp.py: Acme::Lamp: Lamp.handle_creat is never used: did you mean handle_create?'],
+        files={'plugins/lamp.py': TYPE.replace('    properties', '    handle_creat = print\n    properties')},
+        level=WARNING),
     Fault('an environment that is no YAML', 'plug-ins', ['{folder}/environments/all.yaml'],
           files={'environments/all.yaml': 'resource_registry: ['}),
     Fault('access rules that are no YAML', 'policy', ['{folder}/policy.yaml can be read'],

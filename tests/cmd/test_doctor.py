@@ -393,3 +393,12 @@ def test_pages_name_checks_that_exist():
     patterns = [name for each in named for name in re.findall(r'``([\w*-]+)``', each)]
     assert len(patterns) >= 8
     assert not [each for each in patterns if not any(fnmatch.fnmatchcase(check.name, each) for check in table.CHECKS)]
+
+
+def test_a_driver_that_is_missing_has_a_fix_of_its_own(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'psycopg2', None)
+    site = site_of(write(folder, {**healthy(folder), 'database.connection': 'postgresql://ann:hidden@127.0.0.1:1/x'}))
+    found = [each for each in outcomes_of(site, 'configuration')[0].findings if '[database] connection' in each.found]
+    assert [each.level for each in found] == [checks.FAILED]
+    assert 'heatlite.conf:' in found[0].found and 'Python module psycopg2' in found[0].found
+    assert found[0].fix == "Install it: pip install 'heatlite[postgres]'." and 'hidden' not in found[0].found

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from heatlite.common import release
 from tests.system.processes import ROOT
 
 LINES, COLUMNS = 40, 100
@@ -55,6 +56,34 @@ def test_own_options_come_first(program):
 def test_the_help_of_commands_fits_a_screen(command):
     lines = said('heatlite-manage', *command, '--help')
     assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
+
+
+@pytest.mark.parametrize('program', sorted(PROGRAMS))
+def test_every_program_shows_the_version(program):
+    assert said(program, '--version') == [f'heatlite {release.version()}']
+
+
+def wrong(*arguments):
+    """The last line of what heatlite-manage says to a wrong command line."""
+    done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.manage', *arguments], cwd=ROOT,
+                          capture_output=True, text=True, timeout=60, env={**os.environ, 'PYTHONPATH': str(ROOT)})
+    assert done.returncode == 2
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize('words, nearest', [
+    (['docter'], 'doctor'), (['check_config'], 'check-config'), (['cells', 'lst'], 'list'),
+    (['setup', 'keyston'], 'keystone'), (['service', 'cleen'], 'clean'), (['plugin', 'chek'], 'check'),
+    (['encryption_keys', 'reencript'], 'reencrypt'), (['update_params', 'encript'], 'encrypt')], ids=str)
+def test_a_wrong_command_names_the_nearest(words, nearest):
+    assert f"there is no '{words[-1]}'; did you mean {nearest}? (choose from " in wrong(*words)
+
+
+@pytest.mark.parametrize('words, missing', [
+    ([], 'COMMAND'), (['cells'], 'COMMAND'), (['setup'], 'COMMAND'), (['plugin'], 'COMMAND'),
+    (['encryption_keys'], 'COMMAND'), (['service'], '{list,clean}'), (['completion'], '{bash}')], ids=str)
+def test_a_missing_command_has_no_internal_name(words, missing):
+    assert wrong(*words).endswith(f': error: the following arguments are required: {missing}')
 
 
 def test_wrong_usage_is_short():

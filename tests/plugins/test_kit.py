@@ -156,7 +156,7 @@ def test_a_misspelt_name_of_the_contract_fails_and_is_logged(skeleton, change, n
         assert said == logged == []
         return
     assert said == [f'{name} is never used: did you mean {meant}?']
-    assert logged == [f'Acme::Lamp: {kind.__name__}.{name} is never used: did you mean {meant}?']
+    assert logged == [f'{skeleton}: Acme::Lamp: {kind.__name__}.{name} is never used: did you mean {meant}?']
     places = [where for where, text in schemas.check_methods(kind) if text in said]
     line = int(places[0].rpartition(':')[2])
     assert name in skeleton.read_text().splitlines()[line - 1]
@@ -258,7 +258,7 @@ def test_the_list_of_plugins(skeleton, tmp_path, capsys):
     assert ['heat.engine.plugins.lamp', str(skeleton), 'Acme::Lamp'] in found
     _name, file, types, error = next(row for row in found if row[0].endswith('old'))
     assert (file, types) == (str(skeleton.parent / 'old.py'), 'Old::Lamp')
-    assert error.startswith('SyntaxError: Missing parentheses') and '(line 1)' in error
+    assert error.startswith('SyntaxError: Missing parentheses') and f'({file}, line 1)' in error
 
 
 def rows(capsys):

@@ -157,10 +157,40 @@ def test_check_config_of_a_good_file(tmp_path):
     ('[DEFAULT]\nauth_encryption_key = short\n', 'auth_encryption_key has 5 characters'),
     ('[database]\nmax_pool_size = many\n', 'heatlite.conf:2: [database] max_pool_size = many'),
     ('[oslo_messaging_rabbit]\nrabbit_retry_interval = soon\n', 'heatlite.conf:2: [oslo_messaging_rabbit]'),
-    ('[heat_api]\ncert_file = /none\n', '/none cannot be read'),
-    ('[plans]\nprices = /none\n', '[plans] prices: /none'),
-    ('[trustee]\nauth_type = pasword\n', '[trustee] auth_type "pasword" is not known'),
+    ('[heat_api]\ncert_file = /none\n', 'heatlite.conf:2: [heat_api] cert_file: /none cannot be read'),
+    ('[plans]\nprices = /none\n', 'heatlite.conf:2: [plans] prices: /none'),
+    ('[DEFAULT]\nlog_dir = /none\n', 'heatlite.conf:2: [DEFAULT] log_dir, log_file: there is no folder /none'),
+    ('[cells]\nnames = east\n[cell_east]\nconnection = sqlite:////x\n',
+     'heatlite.conf:2: [cells] names has "east" (allowed: rabbit, amqp, '),
+    ('[trustee]\nauth_type = pasword\n',
+     'heatlite.conf:2: [trustee] auth_type "pasword" is not known; did you mean password? (allowed: '),
 ])
 def test_check_config_finds(text, words, tmp_path):
     code, lines = check(tmp_path, text)
     assert code == 1 and any(line.startswith('error: ') and words in line for line in lines), lines
+
+
+def test_check_config_tells_all_that_is_wrong_at_once(tmp_path):
+    code, lines = check(tmp_path, (
+        '[DEFAULT]\ntransport_url = rabit://u:secret@h/\nnum_engine_workers = banana\n'
+        '[database]\nconnection = mysq://u:secret@h/d\n[heat_api]\nbind_port = 99999\n'
+        '[oslo_messaging_notifications]\ntransport_url = http://h/\n'))
+    errors = [line for line in lines if line.startswith('error: ')]
+    for number, words in ((2, '[DEFAULT] transport_url'), (3, '[DEFAULT] num_engine_workers = banana'),
+                          (5, '[database] connection'), (7, '[heat_api] bind_port = 99999'),
+                          (9, '[oslo_messaging_notifications] transport_url')):
+        found = [line for line in errors if f'heatlite.conf:{number}: {words}' in line]
+        assert len(found) == 1 and '(allowed: ' in found[0], (number, lines)
+    assert code == 1 and len(errors) == 5 and lines[-1].startswith('Errors: 5, '), lines
+    assert 'secret' not in str(lines)
+
+
+@pytest.mark.parametrize('text, is_missing', [
+    ('[database]\nconnection = mysql://u:p@h/d\n', True),
+    ('[DEFAULT]\ntransport_url = rabbit://\n[database]\nconnection = mysql://u:p@h/d\n', True),
+    ('[DEFAULT]\ntransport_url = rabbit://h/\n[database]\nconnection = mysql://u:p@h/d\n', False),
+    ('[database]\nconnection = sqlite:////tmp/x\n', False), ('', False)])
+def test_check_config_warns_of_engines_without_a_broker(text, is_missing, tmp_path):
+    _code, lines = check(tmp_path, text)
+    assert any(line.startswith('warning: ') and 'transport_url names no broker' in line and '(allowed: rabbit, ' in line
+               for line in lines) == is_missing, lines

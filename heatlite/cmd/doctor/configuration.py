@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 
 def options(site: Site) -> Iterator[DoctorFinding]:
-    for level, text in check_config.findings(site.conf):
-        yield DoctorFinding(_('The files have valid options, as heatlite-manage check-config tests them.'), text,
-                            _('Correct the option that the message names; docs/operators/configuration.rst has all.'),
-                            FAILED if level == check_config.ERROR else WARNING)
+    for each in check_config.findings(site.conf):
+        yield DoctorFinding(_('The files have valid options, as heatlite-manage check-config tests them.'), each.text,
+                            each.fix, FAILED if each.level == check_config.ERROR else WARNING)
 
 
 def keys_elsewhere(site: Site) -> Iterator[DoctorFinding]:

@@ -36,6 +36,9 @@ def plugin_modules(site: Site) -> Iterator[DoctorFinding]:
             _('All modules of [DEFAULT] plugin_dirs can be loaded.') if is_module else
             _('All files of [DEFAULT] environment_dir can be read.'), str(failure),
             _('Correct the file, or remove it; heatlite-manage plugins shows the same.'))
+    for warning in types.plugins.warnings:
+        yield DoctorFinding(_('All names in the modules of [DEFAULT] plugin_dirs are those of the contract.'),
+                            f'{warning.file}: {warning.text}', _('Correct the name in the module.'), WARNING)
 
 
 def namespaces(site: Site) -> Iterator[DoctorFinding]:

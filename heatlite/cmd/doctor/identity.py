@@ -14,7 +14,7 @@ from keystoneauth1 import session as keystone_session
 from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.database import clocks_differ, not_sqlite, outside
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import config
+from heatlite.common import config, settings
 from heatlite.common.i18n import _
 
 # Options with the URL of a Keystone; each is used for something else.
@@ -44,7 +44,9 @@ def urls(site: Site) -> dict[str, list[str]]:
 
 
 def reachable(site: Site) -> Iterator[DoctorFinding]:
-    if not urls(site):
+    unread = list(_unread(site))
+    yield from unread
+    if not urls(site) and not unread:
         yield DoctorFinding(_('An option names the URL of Keystone.'), _('None does.'),
                             _('Set [keystone_authtoken] auth_url and www_authenticate_uri.'))
     asking = keystone_session.Session(timeout=site.timeout, **config.get_ssl_options('keystone'))
@@ -63,6 +65,16 @@ def reachable(site: Site) -> Iterator[DoctorFinding]:
         else:
             if not str(version).startswith('v3'):
                 yield DoctorFinding(expected, _('It has version %s.') % version, fix)
+
+
+def _unread(site: Site) -> Iterator[DoctorFinding]:
+    """For each auth_url that is set, but is no option as long as auth_type does not say how to log in."""
+    for group in ('keystone_authtoken', 'trustee'):
+        place = '' if site.conf[group].auth_type else settings.place(site.conf, group, 'auth_url')
+        if place:
+            yield DoctorFinding(_('[%s] auth_type says how to log in at auth_url.') % group,
+                                _('%s[%s] auth_url is never read: auth_type is not set.') % (place, group),
+                                _('Set [%s] auth_type = password.') % group)
 
 
 def first_line(error: BaseException) -> str:

@@ -28,6 +28,9 @@ from heatlite.language import registry as language_registry
 LOG = log.getLogger(__name__)
 
 NO_NAME = _('the name %r in its mapping must be text that is not empty')
+# Of the messages about what only Python 2 accepts: print, exec, `except A, b`, 0777, tabs between blanks.
+PYTHON_2 = ("Missing parentheses in call to 'print'", "Missing parentheses in call to 'exec'",
+            'multiple exception types must be parenthesized', 'leading zeros in decimal integer', 'use of tabs')
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
 
@@ -45,6 +48,14 @@ class LoadFailure:
         return f'{self.name}{types} in {self.file} was left out: {self.error}'
 
 
+@dataclass(frozen=True)
+class LoadWarning:
+    """What the author of a file that was loaded has probably not meant."""
+
+    file: str
+    text: str
+
+
 @dataclass
 class PluginDefinitions:
     """The definitions of plug-in modules, in the order of loading."""
@@ -53,8 +64,13 @@ class PluginDefinitions:
     constraints: dict[str, Any] = field(default_factory=dict)
     environments: dict[str, dict[str, object]] = field(default_factory=dict)      # file -> sections
     failures: list[LoadFailure] = field(default_factory=list)
+    warnings: list[LoadWarning] = field(default_factory=list)
     modules: dict[str, str] = field(default_factory=dict)       # name -> file, of all that could be loaded
     files: dict[str, str] = field(default_factory=dict)         # name of a type or constraint -> its file
+
+    def warn(self, warning: LoadWarning) -> None:
+        self.warnings.append(warning)
+        LOG.warning('%s: %s', warning.file, warning.text)
 
     def left_out(self, failure: LoadFailure) -> None:
         self.failures.append(failure)
@@ -178,18 +194,23 @@ def _source(name: str) -> tuple[str, str]:
 
 
 def _reason(error: BaseException, file: str = '') -> str:
-    """Describe an error. `file`: the description names its line, if the error's traceback has one of it."""
+    """Describe an error. `file`: the description names its line, and the entry of a dictionary in which it is, if the
+    error's traceback has a line of it."""
     if isinstance(error, SyntaxError):
-        return f'{type(error).__name__}: {error.msg} (line {error.lineno}); only Python 3 can be loaded'
+        is_of_before = any(words in error.msg for words in PYTHON_2)
+        return f'{type(error).__name__}: {error.msg} ({error.filename or file}, line {error.lineno})' + (
+            _('; only Python 3 can be loaded') if is_of_before else '')
     line = source_lines.of_error(error, file) if file else None
-    return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '')
+    entry = source_lines.entries_of_error(error, file) if line else ''
+    return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '') + (
+        f', in "{entry}"' if entry else '')
 
 
 def _read(module: ModuleType, found: PluginDefinitions) -> None:
     functions = (name for name, value in vars(module).items() if callable(value))
     for given, meant in contract_names.misspelt_mappings(functions):
-        LOG.warning('%(file)s: %(given)s is never called: did you mean %(meant)s?', {
-            'file': module.__file__, 'given': given, 'meant': meant})
+        found.warn(LoadWarning(module.__file__ or '', _('%(given)s is never called: did you mean %(meant)s?') % {
+            'given': given, 'meant': meant}))
     for name, kind in _mapping(module, contract_names.RESOURCE_MAPPINGS, found).items():
         diagnostic = _complaint(kind)
         if not isinstance(name, str) or not name:
@@ -198,7 +219,7 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
             found.types.pop(name, None)     # a later module replaces it, and takes the later place in the order
             found.types[name] = kind
             found.files[name] = module.__file__ or ''
-            _warn_of_misspelt(name, kind)
+            _warn_of_misspelt(name, kind, module.__file__ or '', found)
         else:
             found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
     for name, kind in _mapping(module, (contract_names.CONSTRAINT_MAPPING,), found).items():
@@ -212,11 +233,11 @@ def _read(module: ModuleType, found: PluginDefinitions) -> None:
                                        _('the constraint %s has no method validate') % name))
 
 
-def _warn_of_misspelt(name: str, kind: object) -> None:
+def _warn_of_misspelt(name: str, kind: object, file: str, found: PluginDefinitions) -> None:
     if isinstance(kind, type) and issubclass(kind, Resource):
         for given, meant in contract_names.misspelt(kind):
-            LOG.warning('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?', {
-                'type': name, 'class': kind.__name__, 'given': given, 'meant': meant})
+            found.warn(LoadWarning(file, _('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?') % {
+                'type': name, 'class': kind.__name__, 'given': given, 'meant': meant}))
 
 
 def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[object, object]:
@@ -253,13 +274,14 @@ def _complaint(kind: object) -> str | None:
 
 
 def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]) -> str:
-    """Return ` (line N)` of the entry that cannot be read, or ''."""
+    """Return ` (line N), in "KEY"` of the entry that cannot be read, or ''."""
     declared = getattr(kind, name)
     for key, entry in declared.items() if isinstance(declared, Mapping) else ():
         try:
             read({key: entry})
         except Exception:
-            return f' (line {source_lines.of_entry(kind, name, key).rpartition(":")[2]})'
+            line = source_lines.of_entry(kind, name, key).rpartition(':')[2]
+            return f' (line {line}), in "{key}"'
     return ''
 
 

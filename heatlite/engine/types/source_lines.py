@@ -10,7 +10,7 @@ import functools
 import inspect
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 
 def of_entry(kind: type, attribute: str, *path: str) -> str:
@@ -37,6 +37,43 @@ def of_error(error: BaseException, file: str) -> int | None:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)
              if os.path.realpath(frame.filename) == os.path.realpath(file)]
     return lines[-1] if lines else None
+
+
+def entries_of_error(error: BaseException, file: str) -> str:
+    """Return the keys of the dictionaries around the innermost position of `file` in the traceback of `error`, joined
+    by dots, outermost first, such as `networks.port`; '' if there are none."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__)
+              if os.path.realpath(frame.filename) == os.path.realpath(file)]
+    if not frames:
+        return ''
+    position = (frames[-1].lineno or 0, frames[-1].colno or 0)
+    tree = _tree(file, os.stat(file).st_mtime_ns)
+    constants = dict(_constants(tree))
+    return '.'.join(
+        _written(key, constants) for node in ast.walk(tree) if isinstance(node, ast.Dict)
+        for key, value in zip(node.keys, node.values, strict=True) if key is not None
+        and (key.lineno, key.col_offset) <= position <= (value.end_lineno or 0, value.end_col_offset or 0))
+
+
+def _constants(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Yield (name, text) of all names to which a text is assigned."""
+    for node in ast.walk(tree):
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            assert isinstance(node, ast.Assign)
+            pairs = (zip(target.elts, node.value.elts, strict=False)
+                     if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple) else [(target, node.value)])
+            for name, value in pairs:
+                if isinstance(name, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, str):
+                    yield name.id, value.value
+
+
+def _written(key: ast.expr, constants: Mapping[str, str]) -> str:
+    match key:
+        case ast.Constant(value=value):
+            return str(value)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return constants.get(name, name)
+    return ast.unparse(key)
 
 
 def _class(kind: type) -> tuple[str, ast.ClassDef] | None:

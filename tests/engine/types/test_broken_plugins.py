@@ -6,6 +6,7 @@ import logging
 
 import pytest
 
+from heatlite.cmd import manage
 from heatlite.common import exception
 from heatlite.engine.types import plugin_loading, registry
 
@@ -31,14 +32,30 @@ class Lamp(resource.Resource):
     properties_schema = {'watts': properties.Schema('Watt')}
 def resource_mapping():
     return {'Bad::Schema': Lamp}
-''', ('Bad::Schema',), 'InvalidSchemaError: Invalid type (Watt) (line 4)'),
+''', ('Bad::Schema',), 'InvalidSchemaError: Invalid type (Watt) (line 4), in "watts"'),
+    'near_type': ('''
+from heat.engine import properties, resource
+class Lamp(resource.Resource):
+    PROPERTIES = (SIZE, WATTS) = ('size', 'watts')
+    properties_schema = {
+        SIZE: properties.Schema('String'), WATTS: properties.Schema(
+            'Integr')}
+''', (), 'InvalidSchemaError: Invalid type (Integr); did you mean "Integer"? (line 6), in "watts"'),
+    'one_constraint': ('''
+from heat.engine import constraints, properties, resource
+class Lamp(resource.Resource):
+    properties_schema = {'lamps': properties.Schema('List', schema=properties.Schema('Map', schema={
+        'watts': properties.Schema('Integer', constraints=constraints.Range(1, 60))}))}
+''', (), 'InvalidSchemaError: constraints is a list: write constraints=[Range(...)] (line 5), in "lamps.watts"'),
+    'no_python': ('def resource_mapping()\n    return {}\n', (), "SyntaxError: expected ':' ("),
     'bad_dictionary': ('''
 from heat.engine import resource
 class Lamp(resource.Resource):
     properties_schema = {'watts': {'Type': 'Integer', 'Watt': 5}}
 def resource_mapping():
     return {'Bad::Dictionary': Lamp}
-''', ('Bad::Dictionary',), "Lamp.properties_schema: InvalidSchemaError: Unknown key(s) ['Watt'] (line 4)"),
+''', ('Bad::Dictionary',), "Lamp.properties_schema: InvalidSchemaError: Unknown key(s) ['Watt'] (line 4), in "
+                           '"watts"'),
     'mapping_raises': ("def resource_mapping():\n    raise KeyError('x')\n", (),
                        "resource_mapping failed: KeyError: 'x'"),
     'mapping_is_a_list': ("def available_resource_mapping():\n    return ['x']\n", (),
@@ -75,6 +92,30 @@ def test_it_is_left_out_with_a_record(name, types, plugin_folders, tmp_path, cap
     assert expected in failure.error
     assert [record.getMessage() for record in caplog.records] == [f'Plug-in {failure}']
     assert list(found.types) == ['Good::Lamp']
+
+
+@pytest.mark.parametrize('text, says, is_of_before', [
+    ("print 'hello'\n", "Missing parentheses in call to 'print'", True),
+    ('try:\n    pass\nexcept OSError, e:\n    pass\n', 'multiple exception types', True),
+    ('x = [\n', "'[' was never closed", False)])
+def test_a_syntax_error_names_its_file_and_line(text, says, is_of_before, plugin_folders, tmp_path):
+    (tmp_path / 'broken').mkdir()
+    (tmp_path / 'broken' / '__init__.py').write_text('from heat.engine.plugins.broken import inside\n')
+    (tmp_path / 'broken' / 'inside.py').write_text(text)
+    failure = next(each for each in plugin_loading.load([str(tmp_path)]).failures if each.name.endswith('broken'))
+    line = text.count('\n', 0, text.find('except')) + 1 if 'except' in text else 1
+    assert says in failure.error and f'({tmp_path}/broken/inside.py, line {line})' in failure.error
+    assert failure.error.endswith('; only Python 3 can be loaded') == is_of_before
+
+
+@pytest.mark.parametrize('old, new, says', [
+    ('def resource_mapping', 'def resource_maping', 'resource_maping is never called: did you mean resource_mapping?'),
+    ('    properties_schema', '    handle_creat = print\n    properties_schema',
+     'Good::Lamp: Lamp.handle_creat is never used: did you mean handle_create?')])
+def test_the_command_warns_of_a_misspelling(old, new, says, plugin_folders, tmp_path, capsys):
+    (tmp_path / 'lamp.py').write_text(GOOD.replace(old, new))
+    assert manage.main(['--config-file', '/dev/null', '--set', f'plugin_dirs={tmp_path}', 'plugins']) == 0
+    assert f'warning: {tmp_path}/lamp.py: {says}' in capsys.readouterr().out.splitlines()
 
 
 DEAD_NAMES = {                              # name -> (target, what the record says)

@@ -1,0 +1,40 @@
+"""The installed release, and `--version` of the programs that read their command line without oslo.config.
+
+Imports no library: these programs start without those of the service.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Final
+
+from heatlite.common.i18n import _
+
+PROJECT: Final = 'heatlite'
+
+
+def version() -> str:
+    """The installed version; 'unreleased' without an installation."""
+    from importlib import metadata
+    try:
+        return metadata.version(PROJECT)
+    except metadata.PackageNotFoundError:
+        return 'unreleased'
+
+
+def text() -> str:
+    """What each program prints for `--version`."""
+    return f'{PROJECT} {version()}'
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument('--version', action=_ShowVersion, nargs=0, help=_('show the version'))
+
+
+class _ShowVersion(argparse.Action):
+    """Reads the version only when it is asked for, other than the action of argparse."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: object, values: object,
+                 option_string: str | None = None) -> None:
+        print(text())
+        parser.exit()
