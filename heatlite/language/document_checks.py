@@ -12,7 +12,7 @@ from typing import TypedDict
 from heatlite.common import exception, turns
 from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
-from heatlite.language import rules, versions
+from heatlite.language import rules, undeclared, versions
 from heatlite.language import template as templates
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
@@ -74,7 +74,7 @@ class DocumentChecks:
 
     def placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its place in the text, and without the values of hidden parameters."""
-        diagnostic = self._masked(diagnostic)
+        diagnostic = self._masked(self._hinted(diagnostic))
         if diagnostic.line is not None or diagnostic.file != ROOT:
             return diagnostic
         path = diagnostic.path
@@ -87,6 +87,12 @@ class DocumentChecks:
         if position is None:
             return replace(diagnostic, path=path, file=template.source)
         return replace(diagnostic, path=path, file=template.source, line=position[0], column=position[1])
+
+    def _hinted(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with a hint if it is about a name that is not declared."""
+        if diagnostic.hint is not None or diagnostic.file != ROOT:
+            return diagnostic
+        return replace(diagnostic, hint=undeclared.hint_of(diagnostic.error, diagnostic.path, self.definition))
 
     def _masked(self, diagnostic: Diagnostic) -> Diagnostic:
         error = diagnostic.error

@@ -254,7 +254,9 @@ class DefinedResource:
 
 
 def property_error(path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
-    return exception.StackValidationFailed(error='Property error', path=path, message=str(error))
+    made = exception.StackValidationFailed(error='Property error', path=path, message=str(error))
+    made.__cause__ = error
+    return made
 
 
 @dataclass(slots=True)
