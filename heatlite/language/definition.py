@@ -23,6 +23,7 @@ from heatlite.language.budget import Ledger
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser, condition_holds, requirements
+from heatlite.language.kind_names import kind_name
 from heatlite.language.masking import Mask
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
@@ -199,7 +200,7 @@ class StackDefinition:
         if not isinstance(section, Mapping):
             raise exception.StackValidationFailed(
                 message=_('The %(section)s section must be a map of resources. Found a %(kind)s instead')
-                % {'section': self.keys.resources, 'kind': type(section).__name__})
+                % {'section': self.keys.resources, 'kind': kind_name(section)})
         return section
 
     @functools.cached_property
@@ -236,7 +237,7 @@ class StackDefinition:
         if not isinstance(section, Mapping):
             raise exception.StackValidationFailed(
                 message=_('The %(section)s section must be a map of outputs. Found a %(kind)s instead')
-                % {'section': self.keys.outputs, 'kind': type(section).__name__})
+                % {'section': self.keys.outputs, 'kind': kind_name(section)})
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
     def shared_with(self, former: StackDefinition) -> SharedText:
@@ -292,8 +293,8 @@ class StackDefinition:
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
             raise exception.StackValidationFailed(message=(
-                _('"resources" must contain a map of resource maps. Found a [%s] instead') if is_hot
-                else _('Resources must contain Resource. Found a [%s] instead')) % type(snippet))
+                _('"resources" must contain a map of resource maps. Found a %s instead') if is_hot
+                else _('Resources must contain Resource. Found a %s instead')) % kind_name(snippet))
         if snippet is not None and is_hot:
             for key in snippet:
                 if key not in keys.of_resources:
