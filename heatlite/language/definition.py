@@ -170,11 +170,11 @@ class StackDefinition:
         self.assume_unknown = True
         self.__dict__['parameters'] = self._parameters(schemas)
 
-    def forget_conditions(self, names: frozenset[str]) -> None:
-        """Removes wrong conditions, so that the rest of their resources can be checked."""
-        key = self.keys.condition
+    def forget_parts(self, keys: Mapping[str, frozenset[str]]) -> None:
+        """Removes wrong parts of resources, by the names of these, so that the rest can be checked."""
         self.__dict__['snippets'] = {
-            name: {part: value for part, value in snippet.items() if part != key} if name in names else snippet
+            name: snippet if name not in keys else {
+                part: value for part, value in snippet.items() if part not in keys[name]}
             for name, snippet in self.snippets.items()}
         self._forget_resources()
 
@@ -185,6 +185,7 @@ class StackDefinition:
         self._forget_resources()
 
     def _forget_resources(self) -> None:
+        self._parser.calls = 0                          # all resources are parsed again, and counted again
         for computed in ('resources', 'all_resources', 'resource_names', 'names_by_type'):
             self.__dict__.pop(computed, None)
 
