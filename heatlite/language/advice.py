@@ -12,7 +12,7 @@ from dataclasses import replace
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language import expression as expressions
-from heatlite.language import rules, usage, versions
+from heatlite.language import rules, undeclared, usage, versions
 from heatlite.language.definition import StackDefinition
 from heatlite.language.diagnostics import Advice, did_you_mean
 from heatlite.language.expression import PLACEHOLDERS, UNKNOWNS
@@ -29,7 +29,8 @@ def advise(definition: StackDefinition) -> list[Advice]:
     """Finds the hints about a definition, in the order of the text."""
     found: list[Advice] = []
     for look in (_repeated_keys, _lookalikes, _several_functions, _ignored_keys, _hollow_references, _failing_metadata,
-                 _hidden_entries, usage.unused_parameters, usage.unused_conditions, usage.constant_conditions):
+                 _hidden_entries, usage.unused_parameters, usage.unused_conditions, usage.constant_conditions,
+                 undeclared.undeclared_parameters, undeclared.undeclared_conditions):
         with contextlib.suppress(*OF_WRONG_TEMPLATES):
             found += look(definition)
     template = definition.template
@@ -134,8 +135,9 @@ def _failing_metadata(definition: StackDefinition) -> Iterator[Advice]:
         try:
             resource.metadata(UNKNOWNS)
         except Exception as error:          # functions, yaql above all, may raise anything
-            yield Advice(rules.METADATA, _('The metadata cannot be evaluated: %s') % error,
-                         (*resource.path, definition.keys.metadata))
+            path = (*resource.path, definition.keys.metadata)
+            yield Advice(rules.METADATA, _('The metadata cannot be evaluated: %s') % error, path,
+                         hint=undeclared.hint_of(error, path, definition))
 
 
 def _hidden_entries(definition: StackDefinition) -> Iterator[Advice]:

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser, check, resolve
+from heatlite.language.kind_names import kind_name
 from heatlite.language.unknown import UNKNOWN
 
 HEADING = 'Condition validation error'
@@ -36,7 +37,7 @@ class Conditions:
         if not isinstance(self.section, Mapping):
             raise exception.StackValidationFailed(
                 error='Conditions validation error',
-                message=_('Condition definitions must be a map. Found a %s instead') % type(self.section).__name__)
+                message=_('Condition definitions must be a map. Found a %s instead') % kind_name(self.section))
         return self.section
 
     def parsed(self, name: str) -> object:

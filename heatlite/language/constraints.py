@@ -16,6 +16,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS
 from heatlite.language import patterns
+from heatlite.language.kind_names import kind_name
 
 STRING, NUMBER, INTEGER, BOOLEAN, LIST, MAP, ANY = 'string', 'number', 'integer', 'boolean', 'list', 'map', 'any'
 EVERY_SCALAR = frozenset({STRING, NUMBER, INTEGER, BOOLEAN})
@@ -33,7 +34,7 @@ class Typed(Protocol):
 def to_whole(value: object) -> int:
     """Converts `value` as `int` does. Raises ValueError, TypeError, OverflowError."""
     if not isinstance(value, str | int | float):
-        raise TypeError(_('expected a number, found a %s') % type(value).__name__)
+        raise TypeError(_('expected a number, found a %s') % kind_name(value))
     return int(value)
 
 
@@ -298,7 +299,7 @@ class CustomConstraint(Constraint):
         find: CustomLookup | None = lookup if self.environment is None else self.environment.get_constraint
         if find is None:
             return
-        check = find(self.constraint_name)
+        check = find(self.constraint_name) if isinstance(self.constraint_name, str) else None
         for item in value if isinstance(value, list | tuple) else [value]:
             self._validate_one(check, item, context)
 

@@ -23,6 +23,7 @@ from heatlite.language.budget import Ledger
 from heatlite.language.conditions import Conditions
 from heatlite.language.environment import Environment
 from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Parser, condition_holds, requirements
+from heatlite.language.kind_names import kind_name
 from heatlite.language.masking import Mask
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
@@ -169,11 +170,11 @@ class StackDefinition:
         self.assume_unknown = True
         self.__dict__['parameters'] = self._parameters(schemas)
 
-    def forget_conditions(self, names: frozenset[str]) -> None:
-        """Removes wrong conditions, so that the rest of their resources can be checked."""
-        key = self.keys.condition
+    def forget_parts(self, keys: Mapping[str, frozenset[str]]) -> None:
+        """Removes wrong parts of resources, by the names of these, so that the rest can be checked."""
         self.__dict__['snippets'] = {
-            name: {part: value for part, value in snippet.items() if part != key} if name in names else snippet
+            name: snippet if name not in keys else {
+                part: value for part, value in snippet.items() if part not in keys[name]}
             for name, snippet in self.snippets.items()}
         self._forget_resources()
 
@@ -184,6 +185,7 @@ class StackDefinition:
         self._forget_resources()
 
     def _forget_resources(self) -> None:
+        self._parser.calls = 0                          # all resources are parsed again, and counted again
         for computed in ('resources', 'all_resources', 'resource_names', 'names_by_type'):
             self.__dict__.pop(computed, None)
 
@@ -199,7 +201,7 @@ class StackDefinition:
         if not isinstance(section, Mapping):
             raise exception.StackValidationFailed(
                 message=_('The %(section)s section must be a map of resources. Found a %(kind)s instead')
-                % {'section': self.keys.resources, 'kind': type(section).__name__})
+                % {'section': self.keys.resources, 'kind': kind_name(section)})
         return section
 
     @functools.cached_property
@@ -236,7 +238,7 @@ class StackDefinition:
         if not isinstance(section, Mapping):
             raise exception.StackValidationFailed(
                 message=_('The %(section)s section must be a map of outputs. Found a %(kind)s instead')
-                % {'section': self.keys.outputs, 'kind': type(section).__name__})
+                % {'section': self.keys.outputs, 'kind': kind_name(section)})
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
     def shared_with(self, former: StackDefinition) -> SharedText:
@@ -292,8 +294,8 @@ class StackDefinition:
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
             raise exception.StackValidationFailed(message=(
-                _('"resources" must contain a map of resource maps. Found a [%s] instead') if is_hot
-                else _('Resources must contain Resource. Found a [%s] instead')) % type(snippet))
+                _('"resources" must contain a map of resource maps. Found a %s instead') if is_hot
+                else _('Resources must contain Resource. Found a %s instead')) % kind_name(snippet))
         if snippet is not None and is_hot:
             for key in snippet:
                 if key not in keys.of_resources:

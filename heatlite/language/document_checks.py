@@ -12,7 +12,7 @@ from typing import TypedDict
 from heatlite.common import exception, turns
 from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
-from heatlite.language import rules, versions
+from heatlite.language import rules, undeclared, versions, wrong_parameters
 from heatlite.language import template as templates
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.definition import StackDefinition
@@ -20,6 +20,7 @@ from heatlite.language.diagnostics import Diagnostic, did_you_mean, ruled
 from heatlite.language.document import DocumentError
 from heatlite.language.facts import TypeCatalog, TypeFacts
 from heatlite.language.registry import FoundType
+from heatlite.language.resource_definition import wrong_parts
 from heatlite.language.template import Template
 
 STEPS = 10                      # of `turns`, for checking one definition
@@ -74,7 +75,7 @@ class DocumentChecks:
 
     def placed(self, diagnostic: Diagnostic) -> Diagnostic:
         """The diagnostic with its place in the text, and without the values of hidden parameters."""
-        diagnostic = self._masked(diagnostic)
+        diagnostic = self._masked(self._hinted(diagnostic))
         if diagnostic.line is not None or diagnostic.file != ROOT:
             return diagnostic
         path = diagnostic.path
@@ -87,6 +88,12 @@ class DocumentChecks:
         if position is None:
             return replace(diagnostic, path=path, file=template.source)
         return replace(diagnostic, path=path, file=template.source, line=position[0], column=position[1])
+
+    def _hinted(self, diagnostic: Diagnostic) -> Diagnostic:
+        """The diagnostic with a hint if it is about a name that is not declared."""
+        if diagnostic.hint is not None or diagnostic.file != ROOT:
+            return diagnostic
+        return replace(diagnostic, hint=undeclared.hint_of(diagnostic.error, diagnostic.path, self.definition))
 
     def _masked(self, diagnostic: Diagnostic) -> Diagnostic:
         error = diagnostic.error
@@ -136,10 +143,9 @@ class DocumentChecks:
         if isinstance(section, Mapping):
             for name, definition in section.items():
                 turns.spend(STEPS)
-                try:
-                    parameter_definitions.schema_of(name, definition, self.definition.edition)
-                except CLIENT_ERRORS as error:
-                    yield Diagnostic(error, (key, name), **_near_key(error, definition, self.definition.edition))
+                for wrong in wrong_parameters.errors_of(name, definition, self.definition.edition):
+                    yield Diagnostic(wrong.error, (key, name, *wrong.path), **(
+                        {} if wrong.path else _near_key(wrong.error, wrong.part, self.definition.edition)))
         else:
             try:
                 parameter_definitions.schemata(section, self.definition.edition)
@@ -150,13 +156,13 @@ class DocumentChecks:
 
     def _shapes(self) -> Iterator[Diagnostic]:
         definition = self.definition
-        unknown = definition.template.unknown_section()
-        if unknown is not None:
-            error = exception.InvalidTemplateSection(section=unknown)
+        section = definition.template.unknown_section()
+        if section is not None:
+            error = exception.InvalidTemplateSection(section=section)
             known = sorted(definition.edition.section_keys - {versions.IGNORED_SECTION})
             plain = self.depth == 0 and not self.updating
             yield Diagnostic(exception.StackValidationFailed(message=str(error)) if plain else error,
-                             (unknown,), found=unknown, expected=tuple(known), hint=did_you_mean(unknown, known))
+                             (section,), found=section, expected=tuple(known), hint=did_you_mean(section, known))
         try:
             snippets = definition.snippets
         except CLIENT_ERRORS as error:
@@ -170,29 +176,48 @@ class DocumentChecks:
             try:
                 definition.check_shape(name, snippet)
             except CLIENT_ERRORS as error:
-                key = next((key for key in snippet if key not in self.keys.of_resources), None) \
-                    if isinstance(snippet, Mapping) else None
+                unknown = [key for key in snippet if key not in self.keys.of_resources] \
+                    if isinstance(snippet, Mapping) else []
                 wrong.add(name)
-                yield Diagnostic(error, (self.keys.resources, name) + ((key,) if key else ()), found=key,
-                                 hint=did_you_mean(key, self.keys.of_resources) if key else None, rule=rules.SHAPE)
+                yield self._wrong_shape(error, name, unknown[0] if unknown else None)
+                for key in unknown[1:] if self.definition.edition.is_hot else ():
+                    try:
+                        definition.check_shape(name, {key: snippet[key]})
+                    except CLIENT_ERRORS as further:
+                        yield self._wrong_shape(further, name, key)
         if wrong:
             definition.leave_out(frozenset(wrong))
         limit = definition.limits.max_resources
         if 0 <= limit < len(snippets):
             yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,), rule=rules.LIMIT)
 
+    def _wrong_shape(self, error: exception.HeatException, name: str, key: str | None) -> Diagnostic:
+        """`key`: the unknown one that the error is about."""
+        return Diagnostic(error, (self.keys.resources, name) + ((key,) if key else ()), found=key,
+                          hint=did_you_mean(key, self.keys.of_resources) if key else None, rule=rules.SHAPE)
+
     # --- calls of functions -----------------------------------------------------------------------------------
 
     def _expressions(self) -> Iterator[Diagnostic]:
         definition = self.definition
         wrong: set[str] = set()
-        unconditional: set[str] = set()
+        parts: dict[str, frozenset[str]] = {}       # wrong ones of resources whose other parts can be checked
         for name in turns.paced(definition.all_resources, STEPS):
             if name in self.right:
                 continue
             resource = definition.all_resources[name]
             try:
                 resource.parsed                                             # noqa: B018
+            except exception.StackValidationFailed:
+                keys = set()
+                for part in wrong_parts(resource):
+                    keys.add(part.key)
+                    path = (self.keys.resources, name, part.key)
+                    yield Diagnostic(part.error, self._path_of(part.error, path), rule=rules.FUNCTION)
+                if keys & {self.keys.type, self.keys.properties, self.keys.external_id}:
+                    wrong.add(name)
+                else:
+                    parts[name] = frozenset(keys)
             except CLIENT_ERRORS as error:
                 wrong.add(name)
                 yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)), rule=rules.FUNCTION)
@@ -200,10 +225,10 @@ class DocumentChecks:
             try:
                 definition.is_enabled(name, resource.snippet)
             except CLIENT_ERRORS as error:
-                unconditional.add(name)
+                parts[name] = parts.get(name, frozenset()) | {self.keys.condition}
                 yield Diagnostic(error, self._path_of(error, (self.keys.resources, name)), rule=rules.CONDITION)
-        if unconditional:                           # their other errors are reported at the same time
-            definition.forget_conditions(frozenset(unconditional))
+        if parts:                                   # their other errors are reported at the same time
+            definition.forget_parts(parts)
         if wrong:
             definition.leave_out(frozenset(wrong))
         try:

@@ -11,6 +11,7 @@ from heatlite.common.limits import Limits, too_large
 from heatlite.language import document as documents
 from heatlite.language import masking
 from heatlite.language import registry as registries
+from heatlite.language.kind_names import kind_name
 from heatlite.language.registry import FoundType, Registry
 
 PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (
@@ -58,7 +59,7 @@ def read(source: object, limits: Limits = NO_LIMITS) -> dict[str, Any]:
         wanted = list if name in (ENCRYPTED, SINKS) else Mapping
         if not isinstance(content, wanted):
             raise EnvironmentError_(_('The environment section "%(name)s" must be a %(kind)s, not %(found)s') % {
-                'name': name, 'kind': 'list' if wanted is list else 'map', 'found': type(content).__name__},
+                'name': name, 'kind': 'list' if wanted is list else 'map', 'found': kind_name(content)},
                 path=(name,))
         if name == ENCRYPTED and not all(isinstance(each, str) for each in content):
             raise EnvironmentError_(_('The environment section "%s" must be a list of names') % name, path=(name,))

@@ -23,6 +23,7 @@ from heatlite.language.constraints import (
     to_number,
 )
 from heatlite.language.hiding import HIDDEN_TEXT
+from heatlite.language.kind_names import kind_name
 
 HOT_KINDS = {'string': 'string', 'number': 'number', 'comma_delimited_list': 'list', 'json': 'map',
              'boolean': 'boolean'}
@@ -141,7 +142,7 @@ def _list(value: object) -> list[str]:
 
 
 def _not_a_list(value: object) -> str:
-    return _("'%(value)s' is a %(kind)s") % {'value': value, 'kind': type(value).__name__}
+    return _("'%(value)s' is a %(kind)s") % {'value': value, 'kind': kind_name(value)}
 
 
 def _json(value: object) -> object:
@@ -268,7 +269,8 @@ def _number(value: object) -> float | None:
     try:
         return to_number(value)
     except (ValueError, TypeError):
-        raise exception.InvalidSchemaError(_('A bound of a constraint must be a number, not %r') % (value,)) from None
+        found = f'"{value}"' if isinstance(value, str) else f'a {kind_name(value)}'
+        raise exception.InvalidSchemaError(_('A bound of a constraint must be a number, not %s') % found) from None
 
 
 def _cfn_schema(name: str, definition: Mapping[str, Any]) -> ParameterSchema:
@@ -298,5 +300,5 @@ def schemata(section: object, edition: versions.Edition) -> dict[str, ParameterS
     if not isinstance(section, Mapping):
         raise exception.StackValidationFailed(
             message=_('The parameters section must be a map of parameter definitions. Found a %s instead')
-            % type(section).__name__)
+            % kind_name(section))
     return {name: schema_of(name, definition, edition) for name, definition in section.items()}

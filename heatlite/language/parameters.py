@@ -13,6 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.language import budget, versions
 from heatlite.language.constraints import CustomLookup
 from heatlite.language.hiding import HIDDEN_TEXT, masked, texts_of
+from heatlite.language.kind_names import kind_name
 from heatlite.language.parameter_schema import (
     CFN_DEFINITION,
     CFN_KINDS,
@@ -194,7 +195,7 @@ def group_complaints(groups: object, known: frozenset[str]) -> Iterator[exceptio
     seen: set[object] = set()
     for group in groups:
         if not isinstance(group, Mapping):
-            yield _group_error(None, _('A parameter group must be a map. Found a %s instead') % type(group).__name__)
+            yield _group_error(None, _('A parameter group must be a map. Found a %s instead') % kind_name(group))
             continue
         label, names = group.get('label', ''), group.get('parameters')
         if names is None:

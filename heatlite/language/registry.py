@@ -10,6 +10,7 @@ from typing import Any
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
+from heatlite.language.kind_names import kind_name
 from heatlite.language.template import is_template_name
 
 RESOURCES, HOOKS, RESTRICTED, BASE_URL = 'resources', 'hooks', 'restricted_actions', 'base_url'
@@ -201,7 +202,7 @@ def check_entries(entries: object, *, top: bool = True, names: bool = False) -> 
     """
     if not isinstance(entries, Mapping):
         raise exception.StackValidationFailed(
-            message=_('The resource registry must be a map. Found a %s instead') % type(entries).__name__)
+            message=_('The resource registry must be a map. Found a %s instead') % kind_name(entries))
     for key, value in entries.items():
         if key == HOOKS:
             _check_words(value, HOOK_TYPES, exception.InvalidBreakPointHook(
@@ -222,8 +223,8 @@ def check_entries(entries: object, *, top: bool = True, names: bool = False) -> 
             check_entries(value, top=False, names=top and key == RESOURCES)
         elif value is not None and not isinstance(value, str):
             raise exception.StackValidationFailed(
-                message=_('The resource registry entry "%(key)s" must be text or a map, not %(value)s')
-                % {'key': key, 'value': value})
+                message=_('The resource registry entry "%(key)s" must be text or a map, not a %(kind)s')
+                % {'key': key, 'kind': kind_name(value)})
         elif key == RESOURCES and top and value is not None:
             raise exception.StackValidationFailed(
                 message=_('The entry "resources" of the resource registry must be a map, not %s') % value)

@@ -5,9 +5,9 @@ Parts are parsed at first use and evaluated against scopes any number of times.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 NOTHING: frozenset[str] = frozenset()
 NO_PROPERTIES: Mapping[str, object] = {}
+Part = TypeVar('Part')
 DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
 
 
@@ -254,7 +255,17 @@ class DefinedResource:
 
 
 def property_error(path: tuple[object, ...], error: Exception) -> exception.StackValidationFailed:
-    return exception.StackValidationFailed(error='Property error', path=path, message=str(error))
+    made = exception.StackValidationFailed(error='Property error', path=path, message=str(error))
+    made.__cause__ = error
+    return made
+
+
+@dataclass(frozen=True)
+class WrongPart:
+    """One error of a resource, and the key of its part."""
+
+    key: str
+    error: exception.StackValidationFailed
 
 
 @dataclass(slots=True)
@@ -271,8 +282,56 @@ class _Parsed:
 
 
 def _parse_resource(resource: DefinedResource) -> _Parsed:
+    wrong: list[WrongPart] = []
+    parsed = _read(resource, wrong)
+    if wrong:
+        raise wrong[0].error
+    return parsed
+
+
+def wrong_parts(resource: DefinedResource) -> list[WrongPart]:
+    """All errors of a resource, those of single properties included. The first is the one that `parsed` raises.
+
+    Raises RequestLimitExceeded.
+    """
+    parser = resource.owner.parser
+    counted, parser.calls = parser.calls, 0             # they are read again, which the limit does not count
+    try:
+        wrong: list[WrongPart] = []
+        _read(resource, wrong)
+        return [*wrong, *_wrong_entries(resource, wrong)]
+    finally:
+        parser.calls = counted
+
+
+def _wrong_entries(resource: DefinedResource, known: Sequence[WrongPart]) -> Iterator[WrongPart]:
+    """Errors of single properties and entries of metadata: parsing a map stops at the first one."""
+    keys, texts = resource.owner.keys, {str(each.error) for each in known}
+    for key in (keys.properties, keys.metadata):
+        section = resource.snippet.get(key)
+        if not any(each.key == key for each in known) or not isinstance(section, Mapping) or len(section) < 2:
+            continue
+        for name, value in section.items():
+            try:
+                resource.owner.parser.parse(value)
+            except InvalidCall as misuse:
+                error = misuse.at(*resource.path, key, name)
+                if str(error) not in texts:
+                    yield WrongPart(key, error)
+
+
+def _read(resource: DefinedResource, errors: list[WrongPart]) -> _Parsed:
+    """Parses all parts. The error of one of the wrong kind or with an invalid call is added to `errors`; the result
+    is then not complete."""
     keys, snippet, owner = resource.owner.keys, resource.snippet, resource.owner
     parse = owner.parser.parse
+
+    def attempt(key: str, read: Callable[[], Part], otherwise: Part) -> Part:
+        try:
+            return read()
+        except exception.StackValidationFailed as error:
+            errors.append(WrongPart(key, error))
+            return otherwise
 
     def part(key: str | None) -> object:
         if key is None or key not in snippet:
@@ -306,14 +365,16 @@ def _parse_resource(resource: DefinedResource) -> _Parsed:
             raise wrong(key, 'string')
         return found
 
-    type_name = text(keys.type, call=False)
-    properties = container(keys.properties, call=False)
-    metadata = container(keys.metadata, call=True)
-    depends_on = _depends_on(resource, wrong)
-    update_policy = container(keys.update_policy, call=False)
-    policy = _deletion_policy(resource, text(keys.deletion_policy, call=True))
-    text(keys.resource_description, call=False)
-    external_id = text(keys.external_id, call=True) if owner.edition.has(versions.NEWTON) else None
+    type_name = attempt(keys.type, lambda: text(keys.type, call=False), '')
+    properties = attempt(keys.properties, lambda: container(keys.properties, call=False), None)
+    metadata = attempt(keys.metadata, lambda: container(keys.metadata, call=True), None)
+    depends_on: tuple[str, ...] = attempt(keys.depends_on, lambda: _depends_on(resource, wrong), ())
+    update_policy = attempt(keys.update_policy, lambda: container(keys.update_policy, call=False), None)
+    policy = attempt(keys.deletion_policy,
+                     lambda: _deletion_policy(resource, text(keys.deletion_policy, call=True)), DELETE)
+    attempt(keys.resource_description, lambda: text(keys.resource_description, call=False), None)
+    external_id = attempt(keys.external_id or '', lambda: text(keys.external_id, call=True), None) \
+        if owner.edition.has(versions.NEWTON) else None
     if external_id is not None:
         policy = RETAIN
     return _Parsed(type_name, properties, metadata, depends_on, update_policy, policy, external_id)

@@ -47,6 +47,8 @@ UNUSED_PARAMETER: Final = 'HL508'
 CONSTANT_CONDITION: Final = 'HL509'
 UNUSED_CONDITION: Final = 'HL510'
 SUPPRESSION: Final = 'HL511'
+UNDECLARED_PARAMETER: Final = 'HL512'
+UNDECLARED_CONDITION: Final = 'HL513'
 CLOUD: Final = 'HL901'
 NO_VALUE: Final = 'HL902'
 
@@ -96,6 +98,8 @@ TABLE: Final = tuple(LintRule(*row) for row in (
     (CONSTANT_CONDITION, WARNING, _('A condition always has the same value')),
     (UNUSED_CONDITION, WARNING, _('A condition is not used')),
     (SUPPRESSION, WARNING, _('A comment disables an unknown rule')),
+    (UNDECLARED_PARAMETER, WARNING, _('A parameter is not declared')),
+    (UNDECLARED_CONDITION, WARNING, _('A condition is not declared')),
     (CLOUD, NOTE, _('Only the cloud can check the value')),
     (NO_VALUE, NOTE, _('A parameter needs a value when the stack is created')),
 ))

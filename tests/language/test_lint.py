@@ -330,3 +330,93 @@ def test_a_cycle_hides_nothing():
     found = reported(CYCLES)
     assert [text.rpartition('(')[2] for _line, text in found[:2]] == ['a -> b -> a)', 'c -> d -> c)']
     assert [line for line, _text in found[2:]] == [3, 5, 7]
+
+
+SEVERAL = '''heat_template_version: 2018-08-31
+parameters:
+  p:
+    type: strin
+    tags: a
+    constraints:
+      - {length: {min: x}}
+      - {allowed_values: a}
+      - {range: {minimum: 1}}
+  q: {typ: string, defalt: 1}
+resources:
+  a:
+    type: OS::Heat::Valu
+    deletion_policy: Kep
+    metadata: 5
+    depends_on: 3
+    condition: nope
+  b:
+    type: OS::Heat::Value
+    properties:
+      value: {str_replace: 1}
+      valu: {list_join: {}}
+    update_policy: []
+  c: {typ: x, propertie: {}}
+  d:
+    type: OS::Heat::Value
+    deletion_policy: Kep
+    properties: {valu: 1, value: 1}
+'''
+
+
+def test_all_mistakes_of_one_element_are_reported_at_once():
+    assert [(line, text.split('\n')[0]) for line, text in reported(SEVERAL)] == [
+        (5, 'Tags property should be a list for parameter: p'),
+        (3, 'Invalid type (strin)'),
+        (7, 'A bound of a constraint must be a number, not "x"'),
+        (8, 'AllowedValues must be a list'),
+        (9, "Invalid key 'minimum' for range constraint"),
+        (10, "Invalid key 'typ' for parameter (q)"),
+        (10, "Invalid key 'defalt' for parameter (q)"),
+        (24, '"typ" is not a valid keyword inside a resource definition'),
+        (24, '"propertie" is not a valid keyword inside a resource definition'),
+        (15, 'Resource a metadata type must be object'),
+        (16, 'Resource a depends_on type must be list or string'),
+        (14, 'Invalid deletion policy "Kep"'),
+        (17, 'resources.a.condition: Invalid condition "nope"'),
+        (21, 'resources.b.properties.value.str_replace: Arguments to "str_replace" must be a map'),
+        (23, 'Resource b update_policy type must be object'),
+        (22, 'resources.b.properties.valu.list_join: Incorrect arguments to "list_join" should be: '
+             '"list_join" : [ " ", [ "str1", "str2"] ...]'),
+        (27, 'Invalid deletion policy "Kep"'),
+        (13, 'The Resource Type (OS::Heat::Valu) could not be found.'),
+        (28, 'Property error: resources.d.properties: Unknown Property valu')]
+
+
+def test_all_mistakes_of_one_parameter_in_the_format_of_aws():
+    text = '''AWSTemplateFormatVersion: '2010-09-09'
+Parameters:
+  P:
+    Type: String
+    MinValue: x
+    AllowedValues: a
+    Defalt: 1
+'''
+    assert reported(text) == [
+        (3, "Invalid key 'Defalt' for parameter (P)"),
+        (5, 'A bound of a constraint must be a number, not "x"'),
+        (6, 'AllowedValues must be a list')]
+
+
+def test_the_first_mistake_of_an_element_is_the_one_that_clients_know():
+    """The error that using the definition raises without a check."""
+    for text in (SEVERAL, SEVERAL.replace('tags: a', 'tags: []'), SEVERAL.replace('strin', 'string')):
+        with pytest.raises(exception.InvalidSchemaError) as caught:
+            build(text).parameters                                              # noqa: B018
+        assert str(caught.value) == reported(text)[0][1]
+
+
+@pytest.mark.parametrize('part, first', [
+    ('metadata: 5', 'Resource a metadata type must be object'),
+    ('condition: nope', 'resources.a.condition: Invalid condition "nope"')])
+def test_calls_are_counted_once_in_a_resource_with_a_mistake(part, first):
+    calls = ', '.join('{get_file: a}' for _n in range(15))
+    text = ('heat_template_version: 2018-08-31\nresources:\n  a:\n    type: OS::Heat::Value\n'
+            f'    {part}\n    properties: {{value: [{calls}]}}\n')
+    found = [str(each.error) for each in diagnostics(text, limits=Limits(max_functions=20))]
+    assert found[0] == first
+    assert not [each for each in found if 'function calls' in each]

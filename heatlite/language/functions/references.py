@@ -9,6 +9,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.language.constraints import to_whole
 from heatlite.language.expression import PLACEHOLDERS, Call, InvalidCall, Node, Requirement, Scope, resolve
+from heatlite.language.kind_names import kind_name
 from heatlite.language.unknown import UNKNOWN
 
 
@@ -289,6 +290,9 @@ class FindInMap(Call):
             if not isinstance(value, Mapping):
                 raise TypeError(_('"%(function)s": "%(key)s" is looked up in something that is no map')
                                 % {'function': self.name, 'key': key})
+            if isinstance(key, list | Mapping):
+                raise TypeError(_('"%(function)s": a key cannot be a %(kind)s')
+                                % {'function': self.name, 'kind': kind_name(key)})
             value = value[key]
         return value
 

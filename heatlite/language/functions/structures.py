@@ -16,6 +16,7 @@ from heatlite.language.constraints import to_whole
 from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, ListNode, Node, Scope
 from heatlite.language.functions.texts import syntax
+from heatlite.language.kind_names import kind_name
 
 
 class MapMerge(Call):
@@ -35,7 +36,7 @@ class MapMerge(Call):
                 continue
             if not isinstance(item, Mapping):
                 raise TypeError(_('Incorrect arguments: Items to merge must be maps. %(item)r is type %(type)s '
-                                  'instead of a dict') % {'item': item, 'type': type(item)})
+                                  'instead of a map') % {'item': item, 'type': kind_name(item)})
             budget.make(self.name, 2 * ITEM * len(item))
             budget.work(self.name, 1 + len(item) // 4)
             merged.update(item)
@@ -78,6 +79,8 @@ class MapReplace(Call):
         result: dict[str, object] = {}
         for key, value in source.items():
             new_key = keys.get(key)
+            if isinstance(new_key, list | Mapping):
+                raise TypeError(_('a key cannot be replaced by a %s') % kind_name(new_key))
             if new_key is None:
                 new_key = key
             elif new_key in source and new_key != key:
@@ -274,8 +277,8 @@ class Repeat(Call):
         for items in lists:
             for item in items if count else ():
                 if not isinstance(item, str):
-                    raise TypeError(_('"%(function)s" replaces text by text; %(item)r is none')
-                                    % {'function': self.name, 'item': item})
+                    raise TypeError(_('"%(function)s" replaces text by text, not by a %(kind)s')
+                                    % {'function': self.name, 'kind': kind_name(item)})
         return [_replaced(template, list(zip(names, items, strict=True)), budget) for items in combinations]
 
 

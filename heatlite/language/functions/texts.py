@@ -16,6 +16,7 @@ from heatlite.language.budget import ITEM
 from heatlite.language.constraints import to_whole
 from heatlite.language.document import measure
 from heatlite.language.expression import Call, InvalidCall, Node, Scope
+from heatlite.language.kind_names import kind_name
 
 PIECES_A_TURN = 200
 QUICK = 2_000_000               # characters times keys that one pattern of all keys searches in milliseconds
@@ -309,7 +310,7 @@ class Split(Call):
         if not isinstance(delimiter, str) or isinstance((self.literal_list() or [None])[0], Node):
             raise TypeError(_('Delimiter for %s must be string') % self.name)
         if not isinstance(text, str):
-            raise TypeError(_('String to split must be string; got %s') % type(text))
+            raise TypeError(_('String to split must be string; got a %s') % kind_name(text))
         if not delimiter:
             raise ValueError(_('Delimiter for %s must not be empty') % self.name)
         return split(text, delimiter, self.name, self.home.limits)

@@ -1,0 +1,66 @@
+"""Finds all errors of the definition of one parameter: `schema_of` raises the first one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from heatlite.common import exception
+from heatlite.language.parameter_schema import CFN_DEFINITION, HOT_DEFINITION, schema_of
+from heatlite.language.versions import Edition
+
+CONSTRAINTS: Final = 'constraints'
+
+
+@dataclass(frozen=True)
+class ParameterMistake:
+    """One error. `path`: below the parameter; `part`: the part of its definition that is wrong."""
+
+    error: exception.HeatException
+    path: tuple[object, ...]
+    part: object
+
+
+def errors_of(name: str, definition: object, edition: Edition) -> list[ParameterMistake]:
+    """The errors in order, first the one that `schema_of` raises; empty if the definition is right."""
+    first = _error(name, definition, edition)
+    if first is None:
+        return []
+    found: dict[tuple[str, tuple[object, ...]], ParameterMistake] = {}
+    for path, part in _parts(definition, edition) if isinstance(definition, Mapping) else ():
+        error = _error(name, part, edition)
+        if error is not None:
+            is_of_type = path != () and str(error) in {text for text, where in found if where == ()}
+            if not is_of_type:
+                found.setdefault((str(error), path), ParameterMistake(error, path, part))
+    of_first = [each for each in found.values() if str(each.error) == str(first)]
+    others = [each for each in found.values() if str(each.error) != str(first)]
+    return [*(of_first or [ParameterMistake(first, (), definition)]), *others]
+
+
+def _error(name: str, definition: object, edition: Edition) -> exception.HeatException | None:
+    try:
+        schema_of(name, definition, edition)
+    except exception.HeatException as error:
+        return error
+    return None
+
+
+def _parts(definition: Mapping[str, object], edition: Edition) -> Iterator[tuple[tuple[object, ...], object]]:
+    """Yields (path, definition with this part only). Without a type nothing but its keys can be checked."""
+    key = 'type' if edition.is_hot else 'Type'
+    known = HOT_DEFINITION | {'tags'} if edition.is_hot else CFN_DEFINITION
+    kind = {key: definition[key]} if key in definition else {}
+    for part, value in definition.items():
+        if part not in known:
+            yield (), {**kind, part: value}
+    if not kind:
+        return
+    yield (), kind
+    for part, value in definition.items():
+        if part == CONSTRAINTS and isinstance(value, list):
+            for place, item in enumerate(value):
+                yield (CONSTRAINTS, place), {**kind, CONSTRAINTS: [item]}
+        elif part in known and part != key:
+            yield (part,), {**kind, part: value}
