@@ -77,6 +77,21 @@ def sizes_of(cluster, stack_id):
     return sizes
 
 
+@pytest.mark.parametrize('made', [nested(), group(2)], ids=['template', 'group'])
+def test_a_create_that_another_engine_completes_updates_nothing(made):
+    """Not even a nested stack that was complete already, or that is completed by the next engine."""
+    def life(cluster):
+        stack_id = cluster.create('s', {**made, 'resources': {
+            **made['resources'], 'last': {'type': 'Sim::Thing', 'depends_on': list(made['resources'])}}}, files=FILES)
+        done(cluster, stack_id, 'CREATE')
+        with cluster.database.reader() as tx:
+            tree = tx.execute(sa.select(tables.stack.c.id)).scalars().all()
+        assert len(tree) == 2
+        assert {event[1] for each in tree for event in cluster.events(each)} == {'CREATE'}
+
+    kill_engines_in(life, 7)
+
+
 # --- template resources ------------------------------------------------------------------------------------
 
 def test_a_tree_has_its_files_once():

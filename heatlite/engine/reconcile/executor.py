@@ -42,6 +42,7 @@ from heatlite.planning.steps import Step, StepKind
 LOG = logging.getLogger(__name__)
 
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
+MAKING = frozenset({Action.CREATE, Action.ADOPT})
 CANCELLED = frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME})
 UNCHANGED = Verdict(changed=False)
 AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
@@ -118,7 +119,8 @@ class StepExecutor:
         try:
             work = self.contexts.resolve(step)
             wanted = work.wanted()
-            if row.fingerprint == work.fingerprint and self._is_settled(row, wanted.resource_type):
+            if row.fingerprint == work.fingerprint and (self._is_settled(row, wanted.resource_type)
+                                                        or self._is_made(row, wanted.resource_type)):
                 return commands.Inspected(step, UNCHANGED)
             if self._is_settled_below(row, work):
                 return commands.Inspected(step, UNCHANGED)
@@ -144,6 +146,11 @@ class StepExecutor:
     def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
         """Whether an unchanged definition means that there is nothing to do."""
         return self._is_as_applied(row, wanted_type) and not self.objects.kind_of(row).always_inspected
+
+    def _is_made(self, row: ResourceState, wanted_type: str) -> bool:
+        """Whether a resource, perhaps with a nested stack, was completed by the create that goes on with it: by another
+        engine, or before this one was interrupted."""
+        return self._leased.row.action in MAKING and self._is_as_applied(row, wanted_type)
 
     def _is_as_applied(self, row: ResourceState, wanted_type: str) -> bool:
         return (row.status == 'COMPLETE' and row.replaced_by is None
