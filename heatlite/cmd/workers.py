@@ -156,7 +156,7 @@ def look_after(team: Team) -> int:
             if team.stall is not None and not readable:
                 _watch(place)
             if _reap(place):
-                if place.returncode == os.EX_CONFIG:    # it has logged its error; another one would fail alike
+                if place.returncode == os.EX_CONFIG:    # another one would fail alike
                     _stop(places, team.grace_period)
                     return os.EX_CONFIG
                 _tell_of_death(places, place)
@@ -210,9 +210,10 @@ def _reap(place: _Place) -> bool:
         place.stack_id = place.watch.activity.stack_id
         place.watch.activity.close()
         place.watch = None
-    LOG.warning('Worker %d (process %d) ended with %d, executing %s; the next starts in %.1f s', place.number,
-                place.process.pid, place.process.returncode, named(place.stack_id), place.delay,
-                extra={'stack_id': place.stack_id})
+    if place.process.returncode != os.EX_CONFIG:        # then it has logged its error, and no other one is started
+        LOG.warning('Worker %d (process %d) ended with %d, executing %s; the next starts in %.1f s', place.number,
+                    place.process.pid, place.process.returncode, named(place.stack_id), place.delay,
+                    extra={'stack_id': place.stack_id})
     if place.process.stdin is not None:
         place.process.stdin.close()
     place.returncode = place.process.returncode
