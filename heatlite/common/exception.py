@@ -386,6 +386,7 @@ class InvalidTemplateAttribute(HeatException):
 class InvalidSchemaError(_OneMessage):
     http_code = 400
     cfn_code = INVALID_PARAMETER
+    hint: str | None = None         # what is allowed instead, where the message does not say it
 
 
 class CircularDependencyException(HeatException):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -39,9 +40,17 @@ class Diagnostic:
 
     def __str__(self) -> str:
         place = self.file if self.line is None else f'{self.file}:{self.line}:{self.column}'
-        if self.line is None and self.path:             # sent as an object: there is no text with lines
+        if (self.line is None and self.path) or self.names_path:        # sent as an object, there are no lines
             place += f', {exception.path_text(self.path)}'
         return f'{place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
+
+    @property
+    def names_path(self) -> bool:
+        """Whether the error does not say which parameter, resource or output of the template it is about."""
+        if len(self.path) < 2:
+            return False
+        name = re.escape(str(self.path[1]))
+        return not re.search(rf"""[("'.]{name}\b|\b{name}[)"'.]""", str(self.error))
 
 
 @dataclass(frozen=True)
@@ -87,6 +96,8 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 def _first_detail(diagnostic: Diagnostic) -> str:
     place = '' if diagnostic.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
         'file': diagnostic.file, 'line': diagnostic.line, 'column': diagnostic.column}
+    if diagnostic.names_path:
+        place = f'{place or diagnostic.file}, {exception.path_text(diagnostic.path)}'
     return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
 
 

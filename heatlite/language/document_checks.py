@@ -90,9 +90,11 @@ class DocumentChecks:
         return replace(diagnostic, path=path, file=template.source, line=position[0], column=position[1])
 
     def _hinted(self, diagnostic: Diagnostic) -> Diagnostic:
-        """The diagnostic with a hint if it is about a name that is not declared."""
+        """The diagnostic with a hint if it is about a name that is not declared, or a type that does not exist."""
         if diagnostic.hint is not None or diagnostic.file != ROOT:
             return diagnostic
+        if isinstance(diagnostic.error, exception.InvalidSchemaError) and diagnostic.error.hint is not None:
+            return replace(diagnostic, hint=diagnostic.error.hint)
         return replace(diagnostic, hint=undeclared.hint_of(diagnostic.error, diagnostic.path, self.definition))
 
     def _masked(self, diagnostic: Diagnostic) -> Diagnostic:

@@ -186,7 +186,9 @@ def _type_of(name: str, definition: Mapping[str, object], key: str, kinds: Mappi
     if key not in definition:
         raise exception.InvalidSchemaError(_('Missing parameter type for parameter: %s') % name)
     if not isinstance(word, str) or word not in kinds:
-        raise exception.InvalidSchemaError(_('Invalid type (%s)') % word)
+        error = exception.InvalidSchemaError(_('Invalid type (%s)') % word)
+        error.hint = _('types of parameters are %s') % ', '.join(kinds)
+        raise error
     return word, kinds[word]
 
 

@@ -102,8 +102,9 @@ class Template:
         return next((key for key in self.document if key not in known), None)
 
     def position(self, path: tuple[object, ...]) -> tuple[int, int] | None:
-        """Line and column (from 1) of the value at `path`, or of the nearest one above it. None without text."""
-        if self.text is None:
+        """Line and column (from 1) of the value at `path`, or of the nearest one above it. None without text, and for
+        JSON in one line: clients make it of files, in which nothing is at that column."""
+        if self.text is None or (self.text.startswith('{') and '\n' not in self.text):
             return None
         if self._positions is None:
             self._positions = Positions(self.text)

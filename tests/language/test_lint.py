@@ -69,7 +69,7 @@ def test_the_first_line_is_the_one_clients_know():
         lint.raise_first(diagnostics(WRONG))
     first, place, *rest = str(caught.value).split('\n')
     assert first == 'Invalid type (nummer)'
-    assert place == 'root stack, line 3, column 3: did you mean "number"?'
+    assert place == 'root stack, line 3, column 3, parameters.size: did you mean "number"?'
     assert len(rest) == 8
     mended = WRONG.replace('nummer', 'number, default: 1').replace('typ: string', 'type: string, default: a')
     mended = mended.replace('property:', 'properties:')
@@ -420,3 +420,16 @@ def test_calls_are_counted_once_in_a_resource_with_a_mistake(part, first):
     found = [str(each.error) for each in diagnostics(text, limits=Limits(max_functions=20))]
     assert found[0] == first
     assert not [each for each in found if 'function calls' in each]
+
+
+@pytest.mark.parametrize('text', [
+    'heat_template_version: 2018-08-31\nparameters:\n  count: {type: integral}\n',
+    '{"heat_template_version": "2018-08-31", "parameters": {"count": {"type": "integral"}}}'], ids=['yaml', 'one line'])
+def test_an_error_that_names_nothing_is_followed_by_its_path_and_what_is_allowed(text):
+    with pytest.raises(exception.InvalidSchemaError) as caught:
+        lint.raise_first(diagnostics(text))
+    first, second = str(caught.value).splitlines()
+    assert first == 'Invalid type (integral)'
+    place = 'root stack, line 3, column 3, ' if text.count('\n') > 1 else 'root stack, '
+    assert second == (f'{place}parameters.count: types of parameters are string, number, comma_delimited_list, json, '
+                      'boolean')
