@@ -6,11 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
+from heatlite.language.diagnostics import MOST_COMPLAINTS
 from heatlite.language.parameter_schema import CFN_DEFINITION, HOT_DEFINITION, schema_of
 from heatlite.language.versions import Edition
 
 CONSTRAINTS: Final = 'constraints'
+STEPS: Final = 5                    # of `turns`, for one part of a definition
 
 
 @dataclass(frozen=True)
@@ -23,17 +25,23 @@ class ParameterMistake:
 
 
 def errors_of(name: str, definition: object, edition: Edition) -> list[ParameterMistake]:
-    """The errors in order, first the one that `schema_of` raises; empty if the definition is right."""
+    """The errors in order, first the one that `schema_of` raises; empty if the definition is right. At most
+    MOST_COMPLAINTS and the first one."""
     first = _error(name, definition, edition)
     if first is None:
         return []
     found: dict[tuple[str, tuple[object, ...]], ParameterMistake] = {}
+    of_keys: set[str] = set()                           # errors of keys and of the type, which other parts repeat
     for path, part in _parts(definition, edition) if isinstance(definition, Mapping) else ():
+        turns.spend(STEPS)
         error = _error(name, part, edition)
-        if error is not None:
-            is_of_type = path != () and str(error) in {text for text, where in found if where == ()}
-            if not is_of_type:
-                found.setdefault((str(error), path), ParameterMistake(error, path, part))
+        if error is None or (path and str(error) in of_keys):
+            continue
+        if not path:
+            of_keys.add(str(error))
+        found.setdefault((str(error), path), ParameterMistake(error, path, part))
+        if len(found) == MOST_COMPLAINTS:
+            break
     of_first = [each for each in found.values() if str(each.error) == str(first)]
     others = [each for each in found.values() if str(each.error) != str(first)]
     return [*(of_first or [ParameterMistake(first, (), definition)]), *others]

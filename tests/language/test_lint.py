@@ -8,9 +8,10 @@ from heatlite.cmd import lint as command
 from heatlite.common import exception
 from heatlite.common.limits import Limits
 from heatlite.engine.resources import packed_types
-from heatlite.language import advice, describe, lint, template
+from heatlite.language import advice, describe, lint, template, versions, wrong_parameters
 from heatlite.language import definition as definitions
 from heatlite.language.definition import StackIdentity
+from heatlite.language.diagnostics import MOST_COMPLAINTS
 from heatlite.language.environment import Environment
 
 TYPES = packed_types.PackedTypes()
@@ -433,3 +434,14 @@ def test_an_error_that_names_nothing_is_followed_by_its_path_and_what_is_allowed
     place = 'root stack, line 3, column 3, ' if text.count('\n') > 1 else 'root stack, '
     assert second == (f'{place}parameters.count: types of parameters are string, number, comma_delimited_list, json, '
                       'boolean')
+
+
+def test_thousands_of_mistakes_of_one_parameter_cost_as_much_as_a_hundred(monkeypatch):
+    read = []
+    schema_of = wrong_parameters.schema_of
+    monkeypatch.setattr(wrong_parameters, 'schema_of', lambda *given: read.append(1) or schema_of(*given))
+    constraints = [{f'wrong-{number}': 1} for number in range(5000)]
+    found = wrong_parameters.errors_of('p', {'type': 'string', 'constraints': constraints}, versions.of(
+        {'heat_template_version': '2018-08-31'}))
+    assert MOST_COMPLAINTS <= len(found) <= MOST_COMPLAINTS + 1
+    assert len(read) <= MOST_COMPLAINTS + 3
