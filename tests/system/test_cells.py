@@ -21,6 +21,7 @@ from tests.system.processes import OPENER, PATIENCE, ask, eventually, finished
 RABBIT = os.environ.get('HEATLITE_TEST_RABBIT_URL')
 MOVED, STAYS = 'alpha', 'beta'
 THINGS = 150
+SECONDS = 25                            # until each is made: longer than the move takes, on a busy machine as well
 
 
 class Cells(Cluster):
@@ -153,7 +154,7 @@ def test_a_project_is_moved_with_its_stacks_while_they_run(cells):
     hosts = {each['engine_id'] for each in cells.services()}
     assert len(hosts) == 2                                  # of both cells
 
-    large = cells.make(MOVED, 'large', entries(THINGS, 8))
+    large = cells.make(MOVED, 'large', entries(THINGS, SECONDS))
     eventually('half of the things', lambda: len(cells.entries()) >= THINGS // 2)
     reader, writer = Reader(large, f'{large}/resources', small, f'{cells.of(MOVED)}/stacks'), Writer(small)
     other = Reader(theirs)
