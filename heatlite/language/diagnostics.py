@@ -96,7 +96,7 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 def _first_detail(diagnostic: Diagnostic) -> str:
     place = '' if diagnostic.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
         'file': diagnostic.file, 'line': diagnostic.line, 'column': diagnostic.column}
-    if diagnostic.names_path:
+    if diagnostic.names_path and (place or diagnostic.hint):    # without both, the message is that of Heat, as a whole
         place = f'{place or diagnostic.file}, {exception.path_text(diagnostic.path)}'
     return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
 
