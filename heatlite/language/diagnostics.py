@@ -14,7 +14,7 @@ from heatlite.language import rules
 
 MOST_COMPLAINTS = 100
 MOST_COMPARED = 200                 # names that are compared for a hint
-LONGEST_NAME = 100                  # characters of a name that is compared: the cost grows with their square
+LONGEST_NAME = 100                  # characters of a name that is compared or searched for: more cost too much
 STEPS = 1000                        # of `turns`, for one hint
 MOST_TEXT = 100_000                 # characters of all diagnostics of one response
 
@@ -49,8 +49,11 @@ class Diagnostic:
         """Whether the error does not say which parameter, resource or output of the template it is about."""
         if len(self.path) < 2:
             return False
-        name = re.escape(str(self.path[1]))
-        return not re.search(rf"""[("'.]{name}\b|\b{name}[)"'.]""", str(self.error))
+        name, text = str(self.path[1]), str(self.error)
+        if len(name) > LONGEST_NAME:            # a pattern of it would take seconds to make; messages shorten it
+            return name[:LONGEST_NAME] not in text
+        name = re.escape(name)
+        return not re.search(rf"""[("'.]{name}\b|\b{name}[)"'.]""", text)
 
 
 @dataclass(frozen=True)

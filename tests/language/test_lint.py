@@ -10,8 +10,9 @@ from heatlite.common.limits import Limits
 from heatlite.engine.resources import packed_types
 from heatlite.language import advice, describe, lint, template, versions, wrong_parameters
 from heatlite.language import definition as definitions
+from heatlite.language import diagnostics as diagnostic_module
 from heatlite.language.definition import StackIdentity
-from heatlite.language.diagnostics import MOST_COMPLAINTS
+from heatlite.language.diagnostics import MOST_COMPLAINTS, Diagnostic
 from heatlite.language.environment import Environment
 
 TYPES = packed_types.PackedTypes()
@@ -445,3 +446,10 @@ def test_thousands_of_mistakes_of_one_parameter_cost_as_much_as_a_hundred(monkey
         {'heat_template_version': '2018-08-31'}))
     assert MOST_COMPLAINTS <= len(found) <= MOST_COMPLAINTS + 1
     assert len(read) <= MOST_COMPLAINTS + 3
+
+
+def test_no_pattern_is_made_of_a_very_long_name(monkeypatch):
+    monkeypatch.setattr(diagnostic_module.re, 'escape', lambda text: pytest.fail('a pattern was made'))
+    name = 'n' * 500_000
+    assert Diagnostic(exception.InvalidSchemaError('wrong'), ('resources', name)).names_path
+    assert not Diagnostic(exception.InvalidSchemaError(f'"{name}" is wrong'), ('resources', name)).names_path
