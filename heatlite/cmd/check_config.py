@@ -156,6 +156,12 @@ def _login_plugins() -> frozenset[str]:
     return frozenset(loading.get_available_plugin_names())
 
 
+def unread_url(conf: ConfigOpts, group: str) -> str:
+    """Where auth_url of a login is set ('FILE:LINE: '), but is no option, as auth_type does not say how to log in; ''
+    if it is read, or not set."""
+    return '' if conf[group].auth_type else settings.place(conf, group, 'auth_url')
+
+
 def _logins(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     known = ', '.join(sorted(_login_plugins()))
     for group in LOGINS:
@@ -164,7 +170,7 @@ def _logins(conf: ConfigOpts) -> Iterator[ConfigFinding]:
             yield ConfigFinding(ERROR, _('%(option)s "%(chosen)s" is not known%(meant)s (allowed: %(known)s)') % {
                 'option': _named(conf, group, 'auth_type'), 'chosen': chosen, 'known': known,
                 'meant': settings.meant(chosen, _login_plugins())})
-        elif not chosen and (unread := settings.place(conf, group, 'auth_url')):
+        elif unread := unread_url(conf, group):
             yield ConfigFinding(WARNING, _('%(place)s[%(group)s] auth_url is never read: [%(group)s] auth_type is not '
                                            'set (allowed: %(known)s)') % {
                 'place': unread, 'group': group, 'known': known}, _('Set [%s] auth_type = password.') % group)

@@ -11,10 +11,11 @@ from typing import Protocol
 from keystoneauth1 import exceptions
 from keystoneauth1 import session as keystone_session
 
+from heatlite.cmd import check_config
 from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.database import clocks_differ, not_sqlite, outside
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import config, settings
+from heatlite.common import config
 from heatlite.common.i18n import _
 
 # Options with the URL of a Keystone; each is used for something else.
@@ -68,9 +69,8 @@ def reachable(site: Site) -> Iterator[DoctorFinding]:
 
 
 def _unread(site: Site) -> Iterator[DoctorFinding]:
-    """For each auth_url that is set, but is no option as long as auth_type does not say how to log in."""
     for group in ('keystone_authtoken', 'trustee'):
-        place = '' if site.conf[group].auth_type else settings.place(site.conf, group, 'auth_url')
+        place = check_config.unread_url(site.conf, group)
         if place:
             yield DoctorFinding(_('[%s] auth_type says how to log in at auth_url.') % group,
                                 _('%s[%s] auth_url is never read: auth_type is not set.') % (place, group),
