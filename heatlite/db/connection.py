@@ -48,7 +48,6 @@ T = TypeVar('T')
 OPTIONS = ('mysql_sql_mode', 'mysql_wsrep_sync_wait', 'connection_recycle_time', 'connection_debug', 'max_pool_size',
            'max_overflow', 'pool_timeout', 'connection_trace', 'connection_parameters')
 CERTIFIES = 'certifies'                     # key in `tx.info`
-FIELD_TYPE_DATETIME = 12                    # MySQL's number of this column type
 ER_ERROR_DURING_COMMIT = 1180               # MySQL's number of this error
 DRIVERS = {'mysql': 'mysql+pymysql', 'mariadb': 'mysql+pymysql', 'mariadb+pymysql': 'mysql+pymysql',
            'postgresql': 'postgresql+psycopg2', 'postgres': 'postgresql+psycopg2'}
@@ -341,8 +340,6 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engi
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: pymysql.connections.Connection, record: sa.pool.ConnectionPoolEntry) -> None:
-        if url.drivername == DRIVERS['mysql']:
-            connection.decoders[FIELD_TYPE_DATETIME] = datetime.fromisoformat   # twenty times as fast as its own
         with connection.cursor() as cursor:
             cursor.execute('SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED')
             if not reading:

@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db import connection, engines, pooling, stacks, sync, tables
+from heatlite.db import connection, engines, pooling, stacks, sync
 from heatlite.db.connection import Contention, Database
 from tests.db.conftest import SERVERS
 from tests.db.rows import Wanted, engine, stack
@@ -33,24 +33,6 @@ def test_a_writer_commits_at_its_end(db):
         stacks.insert(tx, stack('s1'))
         assert ids(db) == []
     assert ids(db) == ['s1']
-
-
-def test_a_column_is_described_to_the_driver_once(db):
-    if db.dialect != 'mysql':
-        pytest.skip('other drivers do not parse what describes a column')
-    from heatlite.db.mysql_connections import described
-
-    with db.writer() as tx:
-        stacks.insert(tx, stack('s1'))
-    answers, parsed, reused = [], [], []
-    for _ in range(2):
-        with db.reader() as tx:
-            result = tx.execute(sa.select(tables.stack))
-            answers.append((list(result.keys()), result.all()))
-        parsed.append(described.cache_info().misses)
-        reused.append(described.cache_info().hits)
-    assert answers[0] == answers[1]
-    assert parsed[0] == parsed[1] and reused[1] - reused[0] == len(tables.stack.c)
 
 
 def test_an_error_takes_everything_back(db):

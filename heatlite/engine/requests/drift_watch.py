@@ -10,6 +10,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Final
 
 from oslo_config.cfg import ConfigOpts
@@ -77,7 +78,7 @@ class DriftWatch:
                 metrics.drift_watched.set(drift_reports.count(tx))
         look = Look(self._runtime, self._pace.wait)
         for stack_id in found:
-            if self._database.retry(lambda tx, stack_id=stack_id: self._take(tx, stack_id)):    # type: ignore[misc]
+            if self._database.retry(partial(self._take, stack_id=stack_id)):
                 self._look(look, stack_id)
         return len(found)
 

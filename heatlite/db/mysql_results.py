@@ -1,0 +1,128 @@
+"""Reads the results of PyMySQL connections from what has arrived, many packets at a time.
+
+The library reads each packet by itself: two calls to read its head and its content, an object for it, and one more
+call for each value. That is more than half of what a SELECT of some rows costs.
+
+A result is a packet with the number of its columns, one that describes each column, an end packet, one packet for each
+row and another end packet. The head of a packet has the size of its content in three bytes and a number that counts
+the packets of the result. The descriptions take about 60 bytes for each column and are the same for each execution of
+a statement, so they are parsed when they are first seen.
+
+What has not arrived as a whole, and all that is not a row, is left to the library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import cachetools
+from pymysql.connections import MySQLResult
+
+if TYPE_CHECKING:
+    from heatlite.db.mysql_connections import MysqlConnection
+
+MOST: Final = 1024                          # descriptions of whole results, of some kilobytes each
+HEAD: Final = 4                             # bytes of the head of a packet
+LAST_OF_ROWS: Final = 0xFD                  # as first byte of a packet; greater ones are ends and errors
+NULL: Final = 0xFB                          # in place of the size of a value
+SHORTEST: Final = 0xFB                      # a size from here on is a code:
+SIZES: Final = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # code -> bytes of the size that follow
+
+
+# Of a column: how its values are encoded, and what is made of them; None: not at all.
+Converter = tuple[str | None, Callable[[str | bytes], object] | None]
+
+
+class ResultColumns(NamedTuple):
+    """What the library makes of the descriptions of a result."""
+
+    fields: list[object]
+    converters: list[Converter]
+    description: tuple[object, ...]
+
+
+_known: cachetools.LRUCache[tuple[bytes, str], ResultColumns] = cachetools.LRUCache(MOST)
+
+
+class MysqlResult(MySQLResult):             # type: ignore[misc]
+    """The result of a statement. All connections have the same decoders."""
+
+    connection: MysqlConnection
+    fields: list[object]
+    converters: list[Converter]
+    description: tuple[object, ...]
+
+    def _get_descriptions(self) -> None:
+        connection = self.connection
+        data = connection.arrived()
+        size = size_of(data, self.field_count)
+        key = data[:size], connection.encoding
+        found = _known.get(key)
+        if found is None:
+            super()._get_descriptions()
+            if size:
+                _known[key] = ResultColumns(self.fields, self.converters, self.description)
+            return
+        connection.advance(size, self.field_count)
+        self.fields, self.converters, self.description = found
+        end = connection._read_packet()
+        assert end.is_eof_packet(), 'an end packet follows the descriptions'
+
+    def _read_rowdata_packet(self) -> None:
+        rows: list[tuple[object, ...]] = []
+        while True:
+            self._take_arrived(rows)
+            packet = self.connection._read_packet()
+            if self._check_packet_is_eof(packet):
+                break
+            rows.append(values(packet.get_all_data(), self.converters))
+        self.affected_rows = len(rows)
+        self.rows = tuple(rows)
+
+    def _take_arrived(self, rows: list[tuple[object, ...]]) -> None:
+        """Adds the rows at the beginning of what has arrived."""
+        connection = self.connection
+        data = connection.arrived()
+        length, at, packets = len(data), 0, 0
+        while at + HEAD < length:
+            begin = at + HEAD
+            end = begin + int.from_bytes(data[at:at + 3], 'little')
+            if end > length or data[begin] > LAST_OF_ROWS or data[at + 3] != connection.number(packets):
+                break
+            rows.append(values(data[begin:end], self.converters))
+            at, packets = end, packets + 1
+        connection.advance(at, packets)
+
+
+def size_of(data: bytes, packets: int) -> int:
+    """The bytes that so many packets at the beginning of `data` have; 0: they are not all there."""
+    at, length = 0, len(data)
+    for _number in range(packets):
+        if at + HEAD > length:
+            return 0
+        at += HEAD + int.from_bytes(data[at:at + 3], 'little')
+    return at if at <= length else 0
+
+
+def values(packet: bytes, converters: list[Converter]) -> tuple[object, ...]:
+    """The values of a row, of which some servers leave out the last ones."""
+    row: list[object] = []
+    at, length = 0, len(packet)
+    for encoding, converter in converters:
+        if at >= length:
+            break
+        size = packet[at]
+        at += 1
+        if size >= SHORTEST:
+            if size == NULL:
+                row.append(None)
+                continue
+            width = SIZES[size]
+            size = int.from_bytes(packet[at:at + width], 'little')
+            at += width
+        content = packet[at:at + size]
+        at += size
+        value = content if encoding is None else content.decode(encoding)
+        row.append(value if converter is None else converter(value))
+    return tuple(row)
