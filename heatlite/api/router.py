@@ -15,6 +15,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 OPEN = re.compile(r'\.[*+]}')               # in a path of the table: a part that matches any number of names
+OTHER = ''                                  # stands for the last names of paths that no path of the table has
 
 
 class MethodNotAllowed(exception.HTTPMethodNotAllowed):
@@ -36,22 +37,31 @@ class Router:
         self._paths: dict[str, dict[str, wsgi.Route]] = {}
         for route in table:
             self._paths.setdefault(route.path, {})[route.method] = route
-        # A mapper tries one path after the other, so there is one for each length, and one for all that are longer.
+        # A mapper tries one path after the other. So there is one for each length and last name that paths of the table
+        # end with, one for each length with all other last names, and the same for all that are longer. Each is made
+        # when it is needed: all of them at the start would take a tenth of a second.
         self._longest = 1 + max(map(_length, self._paths))
-        self._mappers = [self._mapper(length) for length in range(self._longest + 1)]
+        self._last_names = {name for name in map(_last_name, self._paths) if '{' not in name}
+        self._mappers: dict[tuple[int, str], routing.Mapper] = {}
 
-    def _mapper(self, length: int) -> routing.Mapper:
-        """The mapper of the paths that may match one of this length."""
+    def _mapper(self, length: int, last_name: str) -> routing.Mapper:
+        """The mapper of the paths of the table that may match one with this length and last name."""
         made = routing.Mapper(explicit=True)
         made.minimization = False
         for path, methods in self._paths.items():
-            if _length(path) == length or (_length(path) < length and OPEN.search(path)):
+            is_of_length = _length(path) == length or (_length(path) < length and OPEN.search(path))
+            if is_of_length and ('{' in _last_name(path) or _last_name(path) == last_name):
                 made.connect(None, path, conditions={'method': list(methods)})
         made.create_regs()
         return made
 
     def _mapper_of(self, path: str) -> routing.Mapper:
-        return self._mappers[min(_length(path), self._longest)]
+        last_name = _last_name(path)
+        key = min(_length(path), self._longest), last_name if last_name in self._last_names else OTHER
+        found = self._mappers.get(key)
+        if found is None:
+            found = self._mappers[key] = self._mapper(*key)
+        return found
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = wsgi.Request(environ)
@@ -85,3 +95,7 @@ class Router:
 def _length(path: str) -> int:
     """The number of names in a path. A slash at its end counts for nothing."""
     return path.removesuffix('/').count('/')
+
+
+def _last_name(path: str) -> str:
+    return path.removesuffix('/').rpartition('/')[2]
