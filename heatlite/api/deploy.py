@@ -17,6 +17,7 @@ from heatlite.api.middleware.audit import Audit
 from heatlite.api.middleware.body import BodyLimit
 from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.fault import FaultMiddleware
+from heatlite.api.middleware.known_callers import KnownCallers
 from heatlite.api.middleware.mount import Mount, metrics
 from heatlite.api.middleware.noauth import NoAuth
 from heatlite.api.middleware.preflight import Preflight
@@ -106,17 +107,22 @@ def _keystone(app: WSGIApplication, conf: cfg.ConfigOpts) -> WSGIApplication:
     No layer reads it, and to write it takes a fifteenth of a small request. The catalog is a part of the validated
     token, which engines get: the option `include_service_catalog` would leave it out of that, too.
 
-    Where no memcached is configured, validated tokens are in a bounded cache of this process."""
+    Where no memcached is configured, validated tokens are in a bounded cache of this process. Unless the operator wants
+    each token validated, what the middleware has made of the headers of a caller is used for a moment."""
     from keystonemiddleware import auth_token, opts  # a service without Keystone does not load them
     for group, known in opts.list_auth_token_opts():
         conf.register_opts(known, group=group)
     options = conf.keystone_authtoken
     is_ours = not options.memcached_servers and not options.cache
     cache = {'cache': token_cache.NAME} if is_ours else {}
-    made = auth_token.AuthProtocol(app, {'oslo_config_config': conf, **cache})
-    made._include_service_catalog = False           # its client of Keystone has a copy of the option
-    found: WSGIApplication = made
-    return token_cache.provided(found, token_cache.TokenCache(options.token_cache_time)) if is_ours else found
+
+    def keystone(inner: WSGIApplication) -> WSGIApplication:
+        made = auth_token.AuthProtocol(inner, {'oslo_config_config': conf, **cache})
+        made._include_service_catalog = False       # its client of Keystone has a copy of the option
+        found: WSGIApplication = made
+        return token_cache.provided(found, token_cache.TokenCache(options.token_cache_time)) if is_ours else found
+
+    return KnownCallers(app, keystone) if options.token_cache_time > 0 else keystone(app)
 
 
 def identity_url(conf: cfg.ConfigOpts) -> str | None:

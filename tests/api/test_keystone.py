@@ -8,6 +8,7 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 
 from heatlite.api import deploy
+from heatlite.api.middleware.known_callers import KnownCallers
 from tests.api import in_process
 
 URL = os.environ.get('HEATLITE_TEST_KEYSTONE_URL')
@@ -71,6 +72,36 @@ def test_engines_get_the_catalog_and_no_layer_writes_it_anew(database, demo):
     environ, = seen
     assert environ['HTTP_X_PROJECT_ID'] == project and 'HTTP_X_SERVICE_CATALOG' not in environ
     assert {each['type'] for each in environ['keystone.token_info']['token']['catalog']} >= {'identity'}
+
+
+def test_the_second_request_of_a_caller_has_the_headers_of_the_first(database, demo):
+    seen = []
+
+    def inner(environ, start_response):
+        seen.append({name: value for name, value in environ.items() if name.startswith(('HTTP_', 'keystone'))})
+        start_response('204 No Content', [])
+        return []
+
+    _project, token = demo
+    layer = deploy.authentication(options())(inner)
+    for _ in range(2):
+        for claimed in ({}, {'X-Roles': 'admin', 'X-Service-Roles': 'admin', 'OpenStack-System-Scope': 'all'}):
+            in_process.ask(layer, 'GET', '/', project=None, headers={'X-Auth-Token': token, **claimed})
+    first, *others = seen
+    assert len(others) == 3 and first['HTTP_X_IDENTITY_STATUS'] == 'Confirmed'
+    assert seen[2] == seen[0] and seen[3] == seen[1]        # the same objects: made by one request
+    for environ in others:
+        assert {**environ, 'keystone.token_auth': None} == {**first, 'keystone.token_auth': None}
+
+
+def test_where_each_token_is_validated_no_caller_is_known(database, demo):
+    def inner(environ, start_response):
+        return []
+
+    conf = options()
+    assert type(deploy.authentication(conf)(inner)) is KnownCallers
+    conf.set_override('token_cache_time', -1, 'keystone_authtoken')
+    assert type(deploy.authentication(conf)(inner)) is not KnownCallers
 
 
 def test_claimed_headers_are_worth_nothing(app, demo):
