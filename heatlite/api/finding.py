@@ -14,7 +14,7 @@ from heatlite.api.wsgi import Request
 from heatlite.common import exception, repeats
 from heatlite.common.context import note
 from heatlite.common.i18n import _
-from heatlite.db import engines, stacks
+from heatlite.db import engines, resources, stacks
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -78,12 +78,24 @@ def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stack
 
 def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
          depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
-    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others.
+    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others."""
+    return _tree(req, tx, stack_name, stack_id, depth, *stacks.root_with_descendants(tx, stack_id, depth))
 
-    What does not exist and what the caller may not see take the same statements."""
-    top, below = stacks.root_with_descendants(tx, stack_id, depth)
-    if top is not None and top.name == stack_name and _may_see(req, top):
-        return visible(req, top, stack_name), below
+
+def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, with_detail: bool) -> tuple[
+        stacks.Identity, list[stacks.Identity], list[resources.ShownResource] | None]:
+    """As `tree`, and the resources of a root that has few of them; None: read resources.page. The same SELECTs."""
+    few = resources.root_with_few(tx, stack_id, depth, with_detail)
+    if few is None:
+        return *_tree(req, tx, stack_name, stack_id, depth, None, []), None
+    return *_tree(req, tx, stack_name, stack_id, depth, few.root, few.below), few.rows
+
+
+def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, root: stacks.Identity | None,
+          below: list[stacks.Identity]) -> tuple[stacks.Identity, list[stacks.Identity]]:
+    """What does not exist and what the caller may not see take the same statements."""
+    if root is not None and root.name == stack_name and _may_see(req, root):
+        return visible(req, root, stack_name), below
     top = stack(req, tx, stack_name, stack_id)
     return top, stacks.descendants(tx, top.root_id, top.id, depth)
 

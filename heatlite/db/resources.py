@@ -12,7 +12,7 @@ from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import chunks
-from heatlite.db.stacks import IDENTITY, Identity
+from heatlite.db.stacks import IDENTITY, IN_TREE, OUTER_FIRST, Identity, below
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
@@ -77,6 +77,7 @@ class StoredDatum:
 
 
 ROWS_PER_SLICE = 500
+FEW = 20                # numbers of rows of a stack that come with it: each brings the columns of the stack, too
 _DETAILS = ('definition', 'attributes', 'metadata')
 _BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in _DETAILS)
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
@@ -86,8 +87,14 @@ _shown = codec.reader(ShownResource, 'requires', *_DETAILS)
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
 _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
-_PAGES = {with_detail: sa.select(*columns).where(_OF_STACKS).order_by(resource.c.stack_id, resource.c.id)
-          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED))}
+# For one stack without a list: it is not known when the statement is compiled, which takes as long as sending it.
+_PAGES = {(with_detail, is_one): sa.select(*columns).where(_OF_STACK if is_one else _OF_STACKS).order_by(
+              resource.c.stack_id, resource.c.id)
+          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)}
+_WITH_FEW = {with_detail: sa.select(*IDENTITY, stack.c.next_resource, *columns).select_from(stack.outerjoin(
+                 resource, sa.and_(resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'),
+                                   stack.c.next_resource <= FEW))).where(IN_TREE).order_by(*OUTER_FIRST, resource.c.id)
+             for with_detail, columns in ((False, _BRIEF), (True, _DETAILED))}
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
@@ -267,15 +274,43 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
          yield_control: Callable[[], None] = lambda: None) -> list[ShownResource]:
     """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
 
-    One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each slice of rows: reading
-    ten thousand of them would block other green threads for too long.
+    One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each whole slice of rows:
+    reading ten thousand of them would block other green threads for too long.
     """
     found = []
-    for chunk in chunks(list(stack_ids)):
-        for block in tx.execute(_PAGES[with_detail], {'stack_ids': chunk}).partitions(ROWS_PER_SLICE):
+    for chunk in chunks(stack_ids):
+        is_one = len(chunk) == 1
+        rows = tx.execute(_PAGES[with_detail, is_one], {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk})
+        for block in rows.partitions(ROWS_PER_SLICE):
             found += [_shown(row) if with_detail else _shown((*row, None, None, None)) for row in block]
-            yield_control()
+            if len(block) == ROWS_PER_SLICE:
+                yield_control()
     return found
+
+
+@dataclass(frozen=True)
+class RootWithFew:
+    """A root stack, live stacks below it, outer ones first, and its rows if they are few; None: read `page`."""
+
+    root: Identity
+    below: list[Identity]
+    rows: list[ShownResource] | None
+
+
+def root_with_few(tx: sa.Connection, stack_id: str, depth: int, with_detail: bool = False) -> RootWithFew | None:
+    """As stacks.root_with_descendants, with the rows of a small stack. None for a nested stack. One SELECT.
+
+    Indexes: (root_id, depth), ranges of the primary key.
+    """
+    found = tx.execute(_WITH_FEW[with_detail], {'stack_id': stack_id, 'depth': depth}).all()
+    if not found:
+        return None
+    width = len(IDENTITY)
+    root = Identity(*found[0][:width])
+    rows = [row[width + 1:] for row in found if row[0] == root.id and row[width + 1] is not None]
+    nested = (Identity(*row[:width]) for row in found if row[0] != root.id)
+    return RootWithFew(root, below(stack_id, depth, nested), None if found[0][width] > FEW else [
+        _shown(row) if with_detail else _shown((*row, None, None, None)) for row in rows])
 
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:

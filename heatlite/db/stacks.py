@@ -141,10 +141,11 @@ _BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (d
           (False, False): _LIVE, (False, True): _LIVE.with_for_update()}
 _PARAMETERS = sa.select(stack.c.parameters).where(stack.c.id == sa.bindparam('stack_id'))
 _IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_id'))
-_WITH_DESCENDANTS = sa.select(*IDENTITY).where(
-    stack.c.root_id == sa.bindparam('stack_id'), stack.c.depth.between(0, sa.bindparam('depth')),
-    sa.or_(stack.c.live == 1, stack.c.id == sa.bindparam('stack_id'))).order_by(
-        stack.c.depth, stack.c.created_at, stack.c.id)
+# A root, and what is at most `depth` levels below it.
+IN_TREE = sa.and_(stack.c.root_id == sa.bindparam('stack_id'), stack.c.depth.between(0, sa.bindparam('depth')),
+                  sa.or_(stack.c.live == 1, stack.c.id == sa.bindparam('stack_id')))
+OUTER_FIRST = (stack.c.depth, stack.c.created_at, stack.c.id)
+_WITH_DESCENDANTS = sa.select(*IDENTITY).where(IN_TREE).order_by(*OUTER_FIRST)
 _PROJECTS = sa.or_(stack.c.project_id == sa.bindparam('project'), stack.c.user_project_id == sa.bindparam('project'))
 _IDENTITY_WITHIN = _IDENTITY_BY_ID.where(_PROJECTS)
 _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
@@ -449,11 +450,11 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
     query = sa.select(*IDENTITY).where(stack.c.root_id == root_id, stack.c.live == 1)
     if stack_id == root_id:
         query = query.where(stack.c.depth.between(1, depth))
-    return _below(stack_id, depth, (
+    return below(stack_id, depth, (
         Identity(*row) for row in tx.execute(query.order_by(stack.c.depth, stack.c.created_at, stack.c.id))))
 
 
-def _below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identity]:
+def below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identity]:
     """Those of a tree's nested stacks, outer ones first, that are at most `depth` levels below `stack_id`."""
     levels = {stack_id: 0}
     found = []
@@ -471,7 +472,7 @@ def root_with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple
     Index: (root_id, depth).
     """
     found = [Identity(*row) for row in tx.execute(_WITH_DESCENDANTS, {'stack_id': stack_id, 'depth': depth})]
-    return (found[0], _below(stack_id, depth, found[1:])) if found else (None, [])
+    return (found[0], below(stack_id, depth, found[1:])) if found else (None, [])
 
 
 def path(tx: sa.Connection, nested: StoredStack | Identity) -> tuple[str, ...]:

@@ -42,7 +42,7 @@ def counted(database):
     (f'{WEB}/files', 2),
     (f'{WEB}/outputs', 1),
     (f'{WEB}/outputs/url', 1),
-    (f'{WEB}/resources', 2),                                        # the stack and what is nested in it; the rows
+    (f'{WEB}/resources', 1),
     (f'{WEB}/resources?nested_depth=5', 2),
     (f'{WEB}/resources/net', 5),                                    # an engine that is up; what is hidden: 2
     (f'{WEB}/resources/net/metadata', 1),

@@ -49,6 +49,8 @@ CASES = [
     (lambda tx: resources.light(tx, 's7'), 'resource'),
     (lambda tx: resources.columns(tx, 's7', [1, 2], ('properties',)), 'resource'),
     (lambda tx: resources.page(tx, ['s7', 's8']), 'resource'),
+    (lambda tx: resources.page(tx, ['s7']), 'resource'),
+    (lambda tx: resources.root_with_few(tx, 's7', 1), 'ix_stack_root_id_depth'),
     (lambda tx: resources.by_name(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
     (lambda tx: resources.in_place(tx, 's7', 'r1'), 'ix_resource_stack_id_name_id'),
     (lambda tx: resources.by_physical_id(tx, 'ph7-1', 'p3'), 'ix_resource_physical_id'),

@@ -23,14 +23,16 @@ REASON = 'resource_status_reason'
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
-    """Resources of the outer level first, each level in the order of creation. Two SELECTs for any depth, four for a
-    nested stack."""
+    """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
+    others and any depth, four for a nested stack."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     with req.db.reader() as tx:
         # One level more than is listed: the deepest level also shows which resources own a stack.
-        top, below = finding.tree(req, tx, stack_name, stack_id, wanted.nested_depth + 1)
+        top, below, few = finding.tree_with_few(req, tx, stack_name, stack_id, wanted.nested_depth + 1,
+                                                wanted.with_detail)
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
-        found = resources.page(tx, [each.id for each in listed], wanted.with_detail, yield_control)
+        unread = [each.id for each in listed if few is None or each is not top]
+        found = [*(few or ()), *resources.page(tx, unread, wanted.with_detail, yield_control)]
         masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
                  for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
