@@ -143,16 +143,22 @@ def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
 
 
 def reader(cls: type[T], *json_columns: str) -> Callable[[Iterable[Any]], T]:
-    """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded."""
-    places = [number for number, field in enumerate(dataclasses.fields(cls))    # type: ignore[arg-type]
-              if field.name in json_columns]
+    """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
+
+    `cls`: a dataclass that sets nothing but its fields. If it is frozen, its constructor makes a call for each field,
+    which takes as long as reading the row: so the fields are set all at once.
+    """
+    names = [field.name for field in dataclasses.fields(cls)]       # type: ignore[arg-type]
+    places = [number for number, name in enumerate(names) if name in json_columns]
 
     def read(row: Iterable[Any]) -> T:
         values = list(row)
         for place in places:
             if values[place] is not None:
                 values[place] = decode(values[place])
-        return cls(*values)
+        found = object.__new__(cls)
+        found.__dict__.update(zip(names, values, strict=True))
+        return found
 
     return read
 

@@ -324,7 +324,7 @@ def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter,
         position = at.first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return [_summary(row) for row in tx.execute(query, {'project': project_id, 'limit': wanted.limit})]
+    return [_summary(row) for row in tx.execute(query, {'project': project_id, 'limit': wanted.limit}).all()]
 
 
 @functools.lru_cache(maxsize=128)
