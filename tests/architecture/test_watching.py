@@ -39,6 +39,13 @@ def test_each_metric_is_documented_with_its_kind_and_labels():
     assert len(made) == len(list(metrics.registry.collect()))
 
 
+def test_nothing_else_is_served():
+    with metrics.http_seconds.labels('/', 'GET', '200').time():
+        served = re.findall(r'^(heatlite_\w+)', metrics.text().decode(), re.M)
+    metrics.http_seconds.remove('/', 'GET', '200')
+    assert set(served) - KNOWN == set() and 'heatlite_http_seconds_bucket' in served
+
+
 @pytest.mark.parametrize('policy',
                          [found for found in vars(retries).values() if isinstance(found, retries.RetryPolicy)],
                          ids=lambda policy: policy.kind)
