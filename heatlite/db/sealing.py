@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import sqlalchemy as sa
 
@@ -89,8 +90,7 @@ class Rewriting:
             read += len(rows)
             outdated = [row.key for row in rows if self._wanted(table, row, self.skipped) != row.stored]
             if outdated:
-                total += database.retry(lambda tx, outdated=outdated: self._change(     # type: ignore[misc]
-                    tx, table, outdated))
+                total += database.retry(partial(self._change, table=table, outdated=outdated))
             progress(table.name, read, total)
             if outdated:
                 self.pause()
