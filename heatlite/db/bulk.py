@@ -18,6 +18,7 @@ import sqlalchemy as sa
 T = TypeVar('T')
 
 TOGETHER = 'together'                       # execution option: rows by table and columns
+LAST = 'DO 0'                               # changes nothing: its results are those of the statements before it
 AT_ONCE = 500                               # values in an IN list, rows in a statement
 
 
@@ -158,8 +159,29 @@ def together(tx: sa.Connection) -> Iterator[None]:
         yield
     finally:
         tx.execution_options(**{TOGETHER: None})
-    for (table, columns), rows in gathered.items():
-        texts(tx.dialect.name).insert(tx, table, columns, rows)
+    with one_message(tx):
+        for (table, columns), rows in gathered.items():
+            texts(tx.dialect.name).insert(tx, table, columns, rows)
+
+
+@contextmanager
+def one_message(tx: sa.Connection) -> Iterator[None]:
+    """Sends the statements of the block as one message at its end, where the driver can. Another thread that is busy
+    delays each of them otherwise.
+
+    They must return no rows, and nothing may ask how many rows they have affected. The end raises what they raise."""
+    connection = tx.connection.driver_connection
+    gather = getattr(connection, 'gather', None)
+    if connection is None or gather is None:
+        yield
+        return
+    gather(True)
+    try:
+        yield
+        gather(False)
+        tx.exec_driver_sql(LAST)
+    finally:
+        connection.discard()
 
 
 @cache

@@ -5,7 +5,7 @@ Each row is written once, with the values of its last change in the batch; all e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from heatlite.common import crypt
 from heatlite.db import revisions, signals
-from heatlite.db.bulk import Texts, Times, chunks, texts
+from heatlite.db.bulk import Texts, Times, chunks, one_message, texts
 from heatlite.db.codec import clean, encode_or_null, encoder, once, sealed
 from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
@@ -61,14 +61,17 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     for change in accepted:
         gathered.add(change)
     superseded: set[str] = set()
-    if gathered.stacks:
-        superseded = _write_stacks(tx, gathered, statements, again)
-    _write_rows(tx, gathered, statements)
-    _write_data(tx, gathered, statements)
-    _remove(tx, gathered, statements)
-    _write_events(tx, gathered, statements, again)
-    _remove_signals(tx, gathered, statements)
-    _unsettle(tx, gathered, statements)
+    stored = _stored_stacks(tx, gathered, statements) if gathered.stacks else {}
+    known = _known_events(tx, gathered, statements) if again else set()
+    with one_message(tx):
+        if gathered.stacks:
+            superseded = _write_stacks(tx, gathered, stored, statements, again)
+        _write_rows(tx, gathered, statements)
+        _write_data(tx, gathered, statements)
+        _remove(tx, gathered, statements)
+        _write_events(tx, gathered, known, statements)
+        _remove_signals(tx, gathered, statements)
+        _unsettle(tx, gathered, statements)
     for stack_id, refused_signal in gathered.errors:
         signals.keep_error(tx, stack_id, refused_signal)
     return Written(frozenset(stack_id for stack_id, _ in refused), frozenset(superseded), frozenset(refused))
@@ -145,11 +148,16 @@ def _refused(tx: sa.Connection, batch: Sequence[Change], statements: Texts,
 
 # --- writing -----------------------------------------------------------------------------------------------
 
-def _write_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> set[str]:
-    """Writes the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
+def _stored_stacks(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> dict[str, Sequence[object]]:
+    """The generation, action and template of the stacks to be written, by id. Locks their rows."""
     ids = sorted({stack_id for stack_id, _, _ in gathered.stacks})
-    stored = {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
+    return {row[0]: row[1:] for chunk in chunks(ids) for row in statements.select(
         tx, 'id, generation, action, template_id', 'stack', 'id', chunk, lock=True)}
+
+
+def _write_stacks(tx: sa.Connection, gathered: _Gathered, stored: Mapping[str, Sequence[object]], statements: Texts,
+                  again: bool) -> set[str]:
+    """Writes the rows of stacks. Returns the superseded stacks and removes their own events from `gathered`."""
     generations = {stack_id: row[0] for stack_id, row in stored.items()}
     values: dict[str, dict[str, object]] = {}
     released: set[str] = set()
@@ -277,15 +285,18 @@ def _unsettle(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> None
                            f'AND settled IS NOT NULL', tuple(chunk))
 
 
-def _write_events(tx: sa.Connection, gathered: _Gathered, statements: Texts, again: bool) -> None:
+def _known_events(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> set[str]:
+    """Those of the events that an earlier attempt has stored."""
     new = [each for each in gathered.events if each is not None]
-    if again and new:
-        known: set[str] = set()
-        for chunk in chunks([each[0] for each in new]):
-            stacks = sorted({each[1] for each in new})
-            for some in chunks(stacks):
-                known.update(row[0] for row in statements.run(
-                    tx, f'SELECT uuid FROM event WHERE stack_id IN ({statements.marks(len(some))}) AND '
-                        f'uuid IN ({statements.marks(len(chunk))})', (*some, *chunk)))
-        new = [each for each in new if each[0] not in known]
-    statements.insert(tx, 'event', EVENT, new)
+    known: set[str] = set()
+    for chunk in chunks([each[0] for each in new]):
+        for some in chunks(sorted({each[1] for each in new})):
+            known.update(row[0] for row in statements.run(
+                tx, f'SELECT uuid FROM event WHERE stack_id IN ({statements.marks(len(some))}) AND '
+                    f'uuid IN ({statements.marks(len(chunk))})', (*some, *chunk)))
+    return known
+
+
+def _write_events(tx: sa.Connection, gathered: _Gathered, known: Set[str], statements: Texts) -> None:
+    statements.insert(tx, 'event', EVENT, [
+        each for each in gathered.events if each is not None and each[0] not in known])

@@ -336,7 +336,7 @@ def _mysql(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engi
 
         @sa.event.listens_for(engine, 'do_connect')
         def _connect(_dialect: object, _record: object, given: list[object], named: dict[str, object]) -> object:
-            return mysql_connections.MysqlConnection(*given, **named)
+            return mysql_connections.MysqlConnection(*given, gathers=not reading, **named)
 
     @sa.event.listens_for(engine, 'connect')
     def _prepare(connection: pymysql.connections.Connection, record: sa.pool.ConnectionPoolEntry) -> None:

@@ -5,6 +5,9 @@ the system for it: 20 ms during which no other thread runs, so the first sixteen
 
 Most values of the rows that are written are texts, whole numbers and NULL. The library needs three calls for each of
 them, which is a third of what writing a row costs.
+
+Statements whose results nothing needs can be gathered and sent as one message: each one by itself is a round trip,
+during which its thread waits for the server and then for its turn in this process.
 """
 
 from __future__ import annotations
@@ -16,11 +19,12 @@ from typing import Final
 
 import pymysql
 from pymysql import err
-from pymysql.constants import CR, FIELD_TYPE, SERVER_STATUS
+from pymysql.constants import CLIENT, CR, FIELD_TYPE, SERVER_STATUS
 from pymysql.converters import escape_string
 
 from heatlite.db.mysql_results import MysqlResult
 
+ENOUGH: Final = 1 << 16         # bytes of statements that are gathered: a millisecond of work in this process
 PACKET_NUMBERS: Final = 256     # of the packets of a result, from 0 again after the last one
 MOST_CONTEXTS: Final = 16       # more than there are databases and renewals of their certificates at one time
 
@@ -28,9 +32,45 @@ _contexts: dict[tuple[object, ...], object] = {}
 
 
 class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc]
-    def __init__(self, *given: object, **named: object) -> None:
+    _result: MysqlResult | None
+
+    def __init__(self, *given: object, gathers: bool = False, **named: object) -> None:
+        """`gathers`: it may gather statements, which the server has to know from the beginning."""
+        self._gathers = gathers
+        self._is_gathering = False
+        self._gathered: list[bytes] = []
+        self._size = 0
         super().__init__(*given, **named)
         self.decoders[FIELD_TYPE.DATETIME] = datetime.fromisoformat     # twenty times as fast as the library's
+
+    def connect(self, sock: object = None) -> None:
+        if self._gathers:
+            self.client_flag |= CLIENT.MULTI_STATEMENTS
+        super().connect(sock)
+
+    def gather(self, is_wanted: bool) -> None:
+        """Keeps the statements from now on, or sends them with the next one. What is kept must return no rows; its
+        effect is not known, so that it affects 0 rows."""
+        self._is_gathering = is_wanted and self._gathers
+
+    def discard(self) -> None:
+        """Gathers no more, and forgets what was gathered."""
+        self._is_gathering, self._gathered, self._size = False, [], 0
+
+    def query(self, sql: str | bytes, unbuffered: bool = False) -> int:
+        """Sends a statement after those that were gathered, or gathers it. Raises the error of the first one that
+        fails: the server executes none after it."""
+        self._gathered.append(sql.encode(self.encoding) if isinstance(sql, str) else bytes(sql))
+        self._size += len(self._gathered[-1])
+        if self._is_gathering and self._size < ENOUGH:
+            self._result = result = MysqlResult(self)
+            result.affected_rows = result.insert_id = 0
+            return 0
+        message, self._gathered, self._size = b';'.join(self._gathered), [], 0
+        affected: int = super().query(message, unbuffered)
+        while self._result is not None and self._result.has_next:
+            affected = self.next_result()
+        return affected
 
     def _read_query_result(self, unbuffered: bool = False) -> int:
         if unbuffered:

@@ -14,6 +14,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.db import sync
+from heatlite.db.bulk import LAST
 from heatlite.db.connection import Database
 from heatlite.db.tables import metadata
 from tests.db.rows import Clock
@@ -168,13 +169,14 @@ def places(db, kind, clock):
 
 @pytest.fixture
 def counted():
-    """`with counted(tx) as statements`: the texts of what is run meanwhile."""
+    """`with counted(tx) as statements`: the texts of what is run meanwhile, without the end of a message of several."""
     @contextmanager
     def count(tx):
         found = []
 
         def note(_connection, _cursor, statement, _parameters, _context, _many):
-            found.append(statement)
+            if statement != LAST:
+                found.append(statement)
 
         sa.event.listen(tx, 'before_cursor_execute', note)
         try:

@@ -16,7 +16,7 @@ from heatlite.db.connection import Database
 
 T = TypeVar('T')
 
-AT_ONCE = 2                 # transactions under way; what arrives meanwhile waits for the next one
+AT_ONCE = 1                 # transactions under way; what arrives meanwhile waits for the next one and shares it
 LARGEST = 50                # requests in one transaction
 
 
@@ -57,7 +57,7 @@ class GroupCommit(Generic[T]):
         if self._under_way < AT_ONCE:
             self._under_way += 1
             try:
-                return self._database.retry(store)
+                return self._alone(store)
             finally:
                 self._next()
         request = _Request(self._runtime, store)
@@ -89,10 +89,19 @@ class GroupCommit(Generic[T]):
         others = [self._waiting.popleft() for _ in range(min(len(self._waiting), LARGEST - 1))]
         try:
             if not others:
-                return self._database.retry(first.store)
+                return self._alone(first.store)
             return self._commit(first, others)
         finally:
             self._next()
+
+    def _alone(self, store: Callable[[Connection], T]) -> T:
+        try:
+            answer, = self._database.retry(partial(_store, [store]))
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception:                       # which of its statements has failed is known if they are apart
+            return self._database.retry(store)
+        return answer
 
     def _commit(self, first: _Request[T], others: Sequence[_Request[T]]) -> T:
         try:

@@ -1,0 +1,111 @@
+"""Statements whose results nothing needs are sent as one message, and fail as if each were sent by itself."""
+
+import pytest
+import sqlalchemy as sa
+from oslo_db import exception as db_exception
+
+from heatlite.db import bulk, mysql_connections, stacks
+from tests.db.rows import stack
+
+COLUMNS = ('id', 'stack_id', 'document', 'environment', 'created_at')
+
+
+@pytest.fixture
+def messages(monkeypatch):
+    """What connections have sent, as texts."""
+    found = []
+    send = mysql_connections.MysqlConnection._execute_command
+
+    def note(connection, command, sql):
+        found.append(bytes(sql).decode() if not isinstance(sql, str) else sql)
+        return send(connection, command, sql)
+
+    monkeypatch.setattr(mysql_connections.MysqlConnection, '_execute_command', note)
+    return found
+
+
+@pytest.fixture
+def only_mysql(db):
+    if db.dialect != 'mysql':
+        pytest.skip('other drivers send each statement by itself')
+
+
+def insert(tx, *names, size=1):
+    bulk.texts(tx.dialect.name).insert(tx, 'template', COLUMNS, [
+        (name, 's1', f'"{"x" * size}"', '{}', '2026-11-27 00:00:00') for name in names])
+
+
+def names(db):
+    with db.reader() as tx:
+        return sorted(tx.execute(sa.text('SELECT id FROM template')).scalars())
+
+
+def test_all_are_executed(db):
+    with db.writer() as tx, bulk.one_message(tx):
+        insert(tx, 'a;b', "c'd")
+        insert(tx, 'e')
+        tx.exec_driver_sql("DELETE FROM template WHERE id = 'e'")
+        insert(tx, 'f')
+    assert names(db) == ['a;b', "c'd", 'f']
+
+
+def test_they_are_one_message(db, only_mysql, messages):
+    with db.writer() as tx:
+        insert(tx, 'a')
+        del messages[:]
+        with bulk.one_message(tx):
+            insert(tx, 'b')
+            insert(tx, 'c')
+            assert messages == []
+        assert len(messages) == 1 and messages[0].count('INSERT INTO') == 2
+        assert tx.execute(sa.text('SELECT count(*) FROM template')).scalar_one() == 3
+        insert(tx, 'd')
+    assert len(messages) == 4                       # the last one is COMMIT
+    assert names(db) == ['a', 'b', 'c', 'd']
+
+
+def test_many_are_sent_before_the_end(db, only_mysql, messages):
+    with db.writer() as tx, bulk.one_message(tx):
+        del messages[:]
+        for number in range(10):
+            insert(tx, f't{number}', size=mysql_connections.ENOUGH // 3)
+        assert len(messages) == 3
+    assert names(db) == [f't{number}' for number in range(10)]
+
+
+@pytest.mark.parametrize('place', [0, 1, 2])
+def test_the_error_of_any_of_them_is_raised_and_none_is_kept(db, place):
+    with db.writer() as tx:
+        insert(tx, 'taken')
+    with pytest.raises(db_exception.DBDuplicateEntry), db.writer() as tx, bulk.one_message(tx):
+        for number in range(3):
+            insert(tx, 'taken' if number == place else f't{number}')
+    assert names(db) == ['taken']
+    with db.writer() as tx:                         # the connection is as good as before
+        insert(tx, 'next')
+    assert names(db) == ['next', 'taken']
+
+
+def test_an_error_of_the_block_forgets_them(db, only_mysql, messages):
+    with pytest.raises(ZeroDivisionError), db.writer() as tx:
+        del messages[:]
+        with bulk.one_message(tx):
+            insert(tx, 'a')
+            raise ZeroDivisionError
+    assert messages == ['ROLLBACK']
+    with db.writer() as tx:
+        insert(tx, 'b')
+    assert names(db) == ['b']
+
+
+def test_readers_take_one_statement_at_a_time(db, only_mysql):
+    twice = 'SELECT 1; SELECT 2'
+    with db.reader() as tx, pytest.raises(db_exception.DBError):
+        tx.exec_driver_sql(twice)
+
+
+def test_a_stack_whose_name_is_taken_is_still_that_error(db):
+    with db.writer() as tx:
+        stacks.insert(tx, stack('s1', 'web'))
+    with pytest.raises(db_exception.DBDuplicateEntry), db.writer() as tx, bulk.together(tx):
+        stacks.insert(tx, stack('s2', 'web'))
