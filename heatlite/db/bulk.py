@@ -179,7 +179,8 @@ def one_message(tx: sa.Connection) -> Iterator[None]:
     try:
         yield
         gather(False)
-        tx.exec_driver_sql(LAST)
+        if connection.has_gathered:
+            tx.exec_driver_sql(LAST)
     finally:
         connection.discard()
 

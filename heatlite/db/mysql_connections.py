@@ -24,6 +24,7 @@ from pymysql.converters import escape_string
 
 from heatlite.db.mysql_results import MysqlResult
 
+SEPARATOR: Final = b'\n;'        # the line may end with a comment, as [database] connection_trace adds one
 ENOUGH: Final = 1 << 16         # bytes of statements that are gathered: a millisecond of work in this process
 PACKET_NUMBERS: Final = 256     # of the packets of a result, from 0 again after the last one
 MOST_CONTEXTS: Final = 16       # more than there are databases and renewals of their certificates at one time
@@ -48,6 +49,11 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
             self.client_flag |= CLIENT.MULTI_STATEMENTS
         super().connect(sock)
 
+    @property
+    def has_gathered(self) -> bool:
+        """Whether statements wait to be sent."""
+        return bool(self._gathered)
+
     def gather(self, is_wanted: bool) -> None:
         """Keeps the statements from now on, or sends them with the next one. What is kept must return no rows; its
         effect is not known, so that it affects 0 rows."""
@@ -59,17 +65,38 @@ class MysqlConnection(pymysql.connections.Connection):       # type: ignore[misc
 
     def query(self, sql: str | bytes, unbuffered: bool = False) -> int:
         """Sends a statement after those that were gathered, or gathers it. Raises the error of the first one that
-        fails: the server executes none after it."""
-        self._gathered.append(sql.encode(self.encoding) if isinstance(sql, str) else bytes(sql))
-        self._size += len(self._gathered[-1])
-        if self._is_gathering and self._size < ENOUGH:
-            self._result = result = MysqlResult(self)
-            result.affected_rows = result.insert_id = 0
+        fails: the server executes none after it.
+
+        A large one is sent by itself: servers have a limit for a message, which statements are made for."""
+        if not self._is_gathering and not self._gathered:
+            affected: int = super().query(sql, unbuffered)
+            return affected
+        text = sql.encode(self.encoding) if isinstance(sql, str) else bytes(sql)
+        if self._size + len(text) >= ENOUGH:
+            self._send_gathered()
+        self._gathered.append(text)
+        self._size += len(text)
+        if self._size >= ENOUGH or not self._is_gathering:
+            return self._send_gathered()
+        self._result = result = MysqlResult(self)
+        result.affected_rows = result.insert_id = 0
+        return 0
+
+    def _send_gathered(self) -> int:
+        """Returns how many rows the last one has affected. Unless the server has answered each, closes the connection
+        and raises OperationalError, as if it were lost."""
+        gathered, self._gathered, self._size = self._gathered, [], 0
+        if not gathered:
             return 0
-        message, self._gathered, self._size = b';'.join(self._gathered), [], 0
-        affected: int = super().query(message, unbuffered)
+        affected: int = super().query(SEPARATOR.join(gathered))
+        answers = 1
         while self._result is not None and self._result.has_next:
             affected = self.next_result()
+            answers += 1
+        if answers != len(gathered):
+            self._force_close()
+            raise err.OperationalError(CR.CR_COMMANDS_OUT_OF_SYNC,
+                                       f'{answers} of {len(gathered)} statements were answered')
         return affected
 
     def _read_query_result(self, unbuffered: bool = False) -> int:

@@ -4,7 +4,8 @@ import pytest
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
 
-from heatlite.db import bulk, mysql_connections, stacks
+from heatlite.common import exception
+from heatlite.db import bulk, mysql_connections, stacks, sync
 from tests.db.rows import stack
 
 COLUMNS = ('id', 'stack_id', 'document', 'environment', 'created_at')
@@ -64,13 +65,52 @@ def test_they_are_one_message(db, only_mysql, messages):
     assert names(db) == ['a', 'b', 'c', 'd']
 
 
-def test_many_are_sent_before_the_end(db, only_mysql, messages):
-    with db.writer() as tx, bulk.one_message(tx):
+def test_no_message_is_larger_than_what_is_gathered_or_one_statement(db, only_mysql, messages):
+    sizes = [mysql_connections.ENOUGH // 3] * 10 + [1, 2 * mysql_connections.ENOUGH, 1]
+    with db.writer() as tx:
         del messages[:]
-        for number in range(10):
-            insert(tx, f't{number}', size=mysql_connections.ENOUGH // 3)
-        assert len(messages) == 3
-    assert names(db) == [f't{number}' for number in range(10)]
+        with bulk.one_message(tx):
+            for number, size in enumerate(sizes, 10):
+                insert(tx, f't{number}', size=size)
+        sent = list(messages)
+    assert names(db) == [f't{number}' for number in range(10, 23)]
+    assert len(sent) == 7
+    for each in sent:
+        assert len(each) <= mysql_connections.ENOUGH + 500 or each.count('INSERT INTO') == 1
+
+
+def test_an_empty_block_sends_nothing(db, only_mysql, messages):
+    with db.writer() as tx:
+        del messages[:]
+        with bulk.one_message(tx):
+            pass
+        assert messages == []
+
+
+def test_comments_at_their_ends_hide_nothing(make_database):
+    """[database] connection_trace adds the place in the code to each statement."""
+    database = make_database(connection_trace=True)
+    sync.upgrade(database)
+    with database.writer() as tx, bulk.one_message(tx):
+        insert(tx, 'a', 'b')
+        insert(tx, 'c')
+        tx.exec_driver_sql("DELETE FROM template WHERE id = 'b' -- the second")
+        insert(tx, 'd')
+    assert names(database) == ['a', 'c', 'd']
+
+
+def test_a_message_that_is_not_answered_as_a_whole_is_an_error(db, only_mysql):
+    with pytest.raises(exception.DatabaseUnavailable, match='4 of 3'), db.writer() as tx, bulk.one_message(tx):
+        insert(tx, 'a')
+        tx.exec_driver_sql("DELETE FROM template WHERE id = 'b'; DELETE FROM template WHERE id = 'c'")
+    assert names(db) == []
+
+
+def test_other_statements_keep_all_their_results(db, only_mysql):
+    with db.writer() as tx:
+        cursor = tx.connection.cursor()
+        cursor.execute('SELECT 1; SELECT 2')
+        assert cursor.fetchall() == ((1,),) and cursor.nextset() and cursor.fetchall() == ((2,),)
 
 
 @pytest.mark.parametrize('place', [0, 1, 2])
