@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-import cachetools
 from pymysql.connections import MySQLResult
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ class ResultColumns(NamedTuple):
     description: tuple[object, ...]
 
 
-_known: cachetools.LRUCache[tuple[bytes, str], ResultColumns] = cachetools.LRUCache(MOST)
+_known: dict[tuple[bytes, str], ResultColumns] = {}         # threads of all kinds use it, so nothing but whole steps
 
 
 class MysqlResult(MySQLResult):             # type: ignore[misc]
@@ -62,6 +61,8 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
         if found is None:
             super()._get_descriptions()
             if size:
+                if len(_known) >= MOST:
+                    _known.clear()
                 _known[key] = ResultColumns(self.fields, self.converters, self.description)
             return
         connection.advance(size, self.field_count)

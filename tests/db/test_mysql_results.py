@@ -100,7 +100,7 @@ RESULTS = {
 
 @pytest.fixture(autouse=True)
 def nothing_known(monkeypatch):
-    monkeypatch.setattr(mysql_results, '_known', type(mysql_results._known)(mysql_results.MOST))
+    monkeypatch.setattr(mysql_results, '_known', {})
 
 
 @pytest.mark.parametrize('name', RESULTS)
@@ -146,10 +146,10 @@ def test_packets_of_another_result_are_an_error():
 
 
 def test_columns_are_parsed_once_and_few_are_kept(monkeypatch):
-    monkeypatch.setattr(mysql_results, '_known', type(mysql_results._known)(2))
+    monkeypatch.setattr(mysql_results, 'MOST', 2)
     for number in range(1, 10):
         read(MysqlConnection, Pieces(answer([TEXT] * number), []))
-    assert len(mysql_results._known) == 2
+        assert 1 <= len(mysql_results._known) <= 2
     known = dict(mysql_results._known)
     read(MysqlConnection, Pieces(answer([TEXT] * 9, (b'a',) * 9), []))
     assert dict(mysql_results._known) == known
