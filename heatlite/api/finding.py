@@ -82,13 +82,14 @@ def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
     return _tree(req, tx, stack_name, stack_id, depth, *stacks.root_with_descendants(tx, stack_id, depth))
 
 
-def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, with_detail: bool) -> tuple[
+def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int) -> tuple[
         stacks.Identity, list[stacks.Identity], list[resources.ShownResource] | None]:
     """As `tree`, and the resources of a root that has few of them; None: read resources.page. The same SELECTs."""
-    few = resources.root_with_few(tx, stack_id, depth, with_detail)
+    few = resources.root_with_few(tx, stack_id, depth)
     if few is None:
         return *_tree(req, tx, stack_name, stack_id, depth, None, []), None
-    return *_tree(req, tx, stack_name, stack_id, depth, few.root, few.below), few.rows
+    top, below = _tree(req, tx, stack_name, stack_id, depth, few.root, few.below)
+    return top, below, few.rows()
 
 
 def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, root: stacks.Identity | None,

@@ -91,10 +91,9 @@ _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
 _PAGES = {(with_detail, is_one): sa.select(*columns).where(_OF_STACK if is_one else _OF_STACKS).order_by(
               resource.c.stack_id, resource.c.id)
           for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)}
-_WITH_FEW = {with_detail: sa.select(*IDENTITY, stack.c.next_resource, *columns).select_from(stack.outerjoin(
-                 resource, sa.and_(resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'),
-                                   stack.c.next_resource <= FEW))).where(IN_TREE).order_by(*OUTER_FIRST, resource.c.id)
-             for with_detail, columns in ((False, _BRIEF), (True, _DETAILED))}
+_WITH_FEW = sa.select(*IDENTITY, stack.c.next_resource, *_BRIEF).select_from(stack.outerjoin(resource, sa.and_(
+    resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'), stack.c.next_resource <= FEW))).where(
+        IN_TREE).order_by(*OUTER_FIRST, resource.c.id)
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
@@ -290,27 +289,31 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
 
 @dataclass(frozen=True)
 class RootWithFew:
-    """A root stack, live stacks below it, outer ones first, and its rows if they are few; None: read `page`."""
+    """A root stack, live stacks below it, outer ones first, and its rows as they are stored if they are few; None: read
+    `page`."""
 
     root: Identity
     below: list[Identity]
-    rows: list[ShownResource] | None
+    stored: Sequence[Sequence[object]] | None
+
+    def rows(self) -> list[ShownResource] | None:
+        """As `page`. Call it for those who may see the stack: nothing is decoded for others."""
+        return None if self.stored is None else [_shown((*row, None, None, None)) for row in self.stored]
 
 
-def root_with_few(tx: sa.Connection, stack_id: str, depth: int, with_detail: bool = False) -> RootWithFew | None:
+def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew | None:
     """As stacks.root_with_descendants, with the rows of a small stack. None for a nested stack. One SELECT.
 
     Indexes: (root_id, depth), ranges of the primary key.
     """
-    found = tx.execute(_WITH_FEW[with_detail], {'stack_id': stack_id, 'depth': depth}).all()
+    found = tx.execute(_WITH_FEW, {'stack_id': stack_id, 'depth': depth}).all()
     if not found:
         return None
     width = len(IDENTITY)
     root = Identity(*found[0][:width])
-    rows = [row[width + 1:] for row in found if row[0] == root.id and row[width + 1] is not None]
     nested = (Identity(*row[:width]) for row in found if row[0] != root.id)
     return RootWithFew(root, below(stack_id, depth, nested), None if found[0][width] > FEW else [
-        _shown(row) if with_detail else _shown((*row, None, None, None)) for row in rows])
+        row[width + 1:] for row in found if row[0] == root.id and row[width + 1] is not None])
 
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:
