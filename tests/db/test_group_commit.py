@@ -38,8 +38,8 @@ def pool():
 
 
 @pytest.fixture(autouse=True)
-def one_at_once(monkeypatch):
-    monkeypatch.setattr(group_commit, 'AT_ONCE', 1)
+def patient(monkeypatch):
+    monkeypatch.setattr(group_commit, 'PATIENCE', PATIENCE)
 
 
 def together(group, pool, stores):
@@ -122,6 +122,35 @@ def test_no_more_than_the_largest_group(db, pool, statements, monkeypatch):
     for each in together(group, pool, [new(f's{number}') for number in range(7)]):
         each.result(PATIENCE)
     assert len(inserts(db, statements, 'stack')) == 3
+
+
+def test_a_request_does_not_wait_for_long_for_one_that_waits_for_a_lock(db, pool, monkeypatch):
+    if db.dialect == 'sqlite':
+        pytest.skip('SQLite has one writer at a time')
+    monkeypatch.setattr(group_commit, 'PATIENCE', 0.0)
+    group, began, goes_on = GroupCommit(Threads(), db), threading.Event(), threading.Event()
+
+    def hold(tx):
+        began.set()
+        assert goes_on.wait(PATIENCE)
+        return 'held'
+    held = pool.submit(group.commit, hold)
+    assert began.wait(PATIENCE)
+    assert [group.commit(new(f's{number}')).stack_id for number in range(3)] == ['s0', 's1', 's2']
+    assert not held.done() and group.waiting == 0
+    goes_on.set()
+    assert held.result(PATIENCE) == 'held'
+
+
+def test_a_request_that_refuses_itself_is_executed_once(db):
+    seen = []
+
+    def refuse(tx):
+        seen.append(tx)
+        raise exception.TooLate()
+    with pytest.raises(exception.TooLate):
+        GroupCommit(Threads(), db).commit(refuse)
+    assert len(seen) == 1
 
 
 class Killed(greenlet.GreenletExit):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, NoReturn, TypeVar
 
+from oslo_db import exception as db_exception
 from sqlalchemy import Connection
 
 from heatlite.common import exception
@@ -17,6 +18,7 @@ from heatlite.db.connection import Database
 T = TypeVar('T')
 
 AT_ONCE = 1                 # transactions under way; what arrives meanwhile waits for the next one and shares it
+PATIENCE = 1.0              # seconds until a request no longer waits for the transaction under way
 LARGEST = 50                # requests in one transaction
 
 
@@ -63,6 +65,9 @@ class GroupCommit(Generic[T]):
         request = _Request(self._runtime, store)
         self._waiting.append(request)
         try:
+            if not request.woken.wait(PATIENCE) and request in self._waiting:
+                self._waiting.remove(request)   # the one under way waits for a lock
+                return self._alone(store)
             request.woken.wait()
         except BaseException:                   # the thread is killed
             self._abandon(request)
@@ -97,9 +102,7 @@ class GroupCommit(Generic[T]):
     def _alone(self, store: Callable[[Connection], T]) -> T:
         try:
             answer, = self._database.retry(partial(_store, [store]))
-        except exception.DatabaseUnavailable:
-            raise
-        except Exception:                       # which of its statements has failed is known if they are apart
+        except db_exception.DBDuplicateEntry:   # which of its statements has failed is known if they are apart
             return self._database.retry(store)
         return answer
 
