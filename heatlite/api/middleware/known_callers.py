@@ -16,14 +16,15 @@ from heatlite.common import runtime
 from heatlite.common.expiring import ExpiringCache
 
 SECONDS: Final = 1.0
-MOST: Final = 1000                          # callers
+MOST: Final = 200                           # outcomes, each with a token of some ten kilobytes
 LARGEST: Final = 8192                       # characters of the headers of one; others are decided anew each time
 SENT: Final = 'heatlite.known_callers.sent'
 TOKEN: Final = 'keystone.token_info'
 MADE: Final = (TOKEN, 'keystone.token_auth')
 # Other headers that the middleware sets. It reads and sets those that begin with X, too.
 ALSO: Final = ('HTTP_OPENSTACK_SYSTEM_SCOPE',)
-UNREAD: Final = ('HTTP_X_OPENSTACK_REQUEST_ID',)        # another one for each request
+# Beginnings of the names of those that proxies and clients set, most to other values in each request.
+UNREAD: Final = ('HTTP_X_OPENSTACK_REQUEST_ID', 'HTTP_X_REQUEST_ID', 'HTTP_X_FORWARDED_', 'HTTP_X_REAL_', 'HTTP_X_B3_')
 # What makes the outcome depend on more than headers: rules for methods and paths, and what the web server has found.
 RULES: Final = 'access_rules'
 BOUND: Final = ('bind', 'oauth2_credential')
@@ -60,7 +61,7 @@ class KnownCallers:
 
 def _headers(environ: WSGIEnvironment) -> Headers:
     return tuple((name, value) for name, value in environ.items()
-                 if (name.startswith('HTTP_X_') and name not in UNREAD) or name in ALSO)
+                 if (name.startswith('HTTP_X_') and not name.startswith(UNREAD)) or name in ALSO)
 
 
 def _lasts(environ: WSGIEnvironment) -> bool:
