@@ -28,7 +28,9 @@ class Deployment:
         self._headers = {'X-Auth-Token': token} if token else {}
 
     def _request(self, method: str, path: str, body: Any = None) -> requests.Response:
-        return requests.request(method, f'{self.url}{path}', json=body, headers=self._headers, timeout=PATIENCE)
+        with requests.Session() as session:
+            session.trust_env = False       # several threads, while pytest changes `os.environ`, where proxies are
+            return session.request(method, f'{self.url}{path}', json=body, headers=self._headers, timeout=PATIENCE)
 
     def ask(self, method: str, path: str, expected: int, body: Any = None) -> Any:
         answer = self._request(method, path, body)
