@@ -6,6 +6,7 @@ import pytest
 
 from heatlite.api.middleware import known_callers
 from heatlite.api.middleware.known_callers import KnownCallers
+from heatlite.common import runtime
 from tests.common.clock import stopped
 
 
@@ -35,7 +36,7 @@ class Identity:
             environ['HTTP_X_IDENTITY_STATUS'] = 'Invalid'
             return self.app(environ, start_response)
         environ.update(HTTP_X_USER_ID=f'user of {token}', HTTP_X_ROLES='member', HTTP_OPENSTACK_SYSTEM_SCOPE=None)
-        ends = known_callers.runtime.current().now().replace(tzinfo=UTC) + timedelta(seconds=self.lasts)
+        ends = runtime.current().now().replace(tzinfo=UTC) + timedelta(seconds=self.lasts)
         environ['keystone.token_info'] = {'token': {'expires_at': ends.isoformat(), **self.token}}
         return self.app(environ, start_response)
 
@@ -64,7 +65,7 @@ def ask(clock):
 
 
 def made(environ):
-    return {name: value for name, value in environ.items() if name not in ('PATH_INFO', 'heatlite.known_callers.sent')}
+    return {name: value for name, value in environ.items() if name not in ('PATH_INFO', known_callers.SENT)}
 
 
 def test_the_next_request_is_the_same_and_the_layer_is_not_asked(ask):

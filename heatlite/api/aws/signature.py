@@ -172,4 +172,4 @@ def _leave_identity(environ: WSGIEnvironment, token_id: str, token: Token) -> No
         project_id=project.get('id'), project_name=project.get('name'),
         project_domain_id=(project.get('domain') or {}).get('id'),
         is_admin_project=str(token.get('is_admin_project', True)))
-    environ['keystone.token_info'] = {'token': token}
+    environ[identity.TOKEN_INFO] = {'token': token}

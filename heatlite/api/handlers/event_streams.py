@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from datetime import UTC, datetime
 from functools import partial
 
 import webob
 
 from heatlite.api import finding, links, views
 from heatlite.api.event_hub import Render, StreamScope
+from heatlite.api.middleware.identity import token_seconds_left
 from heatlite.api.wsgi import CellDirectory, HandlerServices, Request
 from heatlite.common import exception, health
 from heatlite.common.i18n import _
@@ -46,7 +46,8 @@ def _stream(req: Request, scope: StreamScope, project_id: str) -> webob.Response
     if cells is not None:
         position = cells.position(services, project_id, position)
         is_left = partial(_is_left, cells, services, project_id)
-    listener = hub.listen(scope, _render(req), position, _seconds_left(req), req.environ.get(health.STOPPING), is_left)
+    listener = hub.listen(scope, _render(req), position, token_seconds_left(req.context.auth_token_info),
+                          req.environ.get(health.STOPPING), is_left)
     req.environ['eventlet.minimum_write_chunk_size'] = 1        # the built-in server: send each chunk at once
     answer = webob.Response(app_iter=listener, content_type=KIND, charset='utf-8')
     answer.headers.update({'Cache-Control': 'no-store', 'X-Accel-Buffering': 'no'})     # the latter: nginx
@@ -69,14 +70,6 @@ def _position(req: Request) -> int | None:
     if not _POSITION.match(text):
         raise exception.HTTPBadRequest(_('The header Last-Event-ID must be the id of an event of this stream.'))
     return int(text)
-
-
-def _seconds_left(req: Request) -> float | None:
-    """Until the token expires; None: unknown."""
-    match req.context.auth_token_info:
-        case {'token': {'expires_at': str(text)}}:
-            return max((datetime.fromisoformat(text) - datetime.now(UTC)).total_seconds(), 0.0)
-    return None
 
 
 _RENDERS: dict[str, Render] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from heatlite.api.middleware import identity
 from heatlite.common import turns
 from heatlite.common.context import RequestContext
 from heatlite.common.policy import Policy
@@ -45,6 +46,6 @@ class ContextMiddleware:
             aws_creds=environ.get(AWS_CREDENTIALS),
             auth_url=auth_url,
             region_name=environ.get('HTTP_X_REGION_NAME'),
-            auth_token_info=environ.get('keystone.token_info'))
+            auth_token_info=environ.get(identity.TOKEN_INFO))
         context.is_admin = self._policy.is_admin(context)
         return context

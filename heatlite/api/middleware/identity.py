@@ -1,15 +1,22 @@
-"""The identity headers that an authentication layer sets for the layers below it."""
+"""The identity headers that an authentication layer sets for the layers below it, and the token it has validated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Final
 from wsgiref.types import WSGIEnvironment
+
+from heatlite.common import runtime
+
+TOKEN_INFO: Final = 'keystone.token_info'       # in the environment: the validated token, as Keystone answers
+SYSTEM_SCOPE: Final = 'HTTP_OPENSTACK_SYSTEM_SCOPE'
 
 _NAMES = (
     'IDENTITY_STATUS', 'USER_ID', 'USER_NAME', 'USER_DOMAIN_ID', 'USER_DOMAIN_NAME', 'PROJECT_ID', 'PROJECT_NAME',
     'PROJECT_DOMAIN_ID', 'PROJECT_DOMAIN_NAME', 'DOMAIN_ID', 'DOMAIN_NAME', 'ROLES', 'SERVICE_CATALOG',
     'IS_ADMIN_PROJECT', 'TENANT', 'TENANT_ID', 'TENANT_NAME', 'USER', 'ROLE')
-_ALSO = ('HTTP_OPENSTACK_SYSTEM_SCOPE', 'keystone.token_info')
+_ALSO = (SYSTEM_SCOPE, TOKEN_INFO)
 
 
 def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None) -> None:
@@ -23,6 +30,18 @@ def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None
     for name, value in values.items():
         if value is not None:
             environ[f'HTTP_X_{name.upper()}'] = value
+
+
+def token_seconds_left(info: object) -> float | None:
+    """Until a validated token expires, at least 0; None: unknown. `info`: the value of TOKEN_INFO."""
+    match info:
+        case {'token': {'expires_at': str(text)}}:
+            try:
+                ends = datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
+            except ValueError:
+                return None
+            return max((ends - runtime.current().now()).total_seconds(), 0.0)
+    return None
 
 
 def first_segment(environ: WSGIEnvironment) -> str | None:

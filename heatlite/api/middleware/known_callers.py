@@ -1,28 +1,24 @@
 """Spares the requests that follow one another the work of Keystone's middleware, which is a fifth of a small request.
 
-It makes the same headers from the same token again for each of them. What it makes of a request depends on the headers
-of that request alone: so what it has made is used for a second for requests with the same ones. After that it decides
-again, by the rules of its own cache; a token is never used after its end.
+It makes the same headers from the same token again for each of them. For most tokens they depend on the headers of the
+request alone: then what it has made is used for a second for requests with the same ones. After that it decides again,
+by the rules of its own cache; a token is never used after its end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
 from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from heatlite.common import runtime
+from heatlite.api.middleware.identity import SYSTEM_SCOPE, TOKEN_INFO, token_seconds_left
 from heatlite.common.expiring import ExpiringCache
 
 SECONDS: Final = 1.0
 MOST: Final = 200                           # outcomes, each with a token of some ten kilobytes
 LARGEST: Final = 8192                       # characters of the headers of one; others are decided anew each time
 SENT: Final = 'heatlite.known_callers.sent'
-TOKEN: Final = 'keystone.token_info'
-MADE: Final = (TOKEN, 'keystone.token_auth')
-# Other headers that the middleware sets. It reads and sets those that begin with X, too.
-ALSO: Final = ('HTTP_OPENSTACK_SYSTEM_SCOPE',)
+MADE: Final = (TOKEN_INFO, 'keystone.token_auth')
 # Beginnings of the names of those that proxies and clients set, most to other values in each request.
 UNREAD: Final = ('HTTP_X_OPENSTACK_REQUEST_ID', 'HTTP_X_REQUEST_ID', 'HTTP_X_FORWARDED_', 'HTTP_X_REAL_', 'HTTP_X_B3_')
 # What makes the outcome depend on more than headers: rules for methods and paths, and what the web server has found.
@@ -60,20 +56,17 @@ class KnownCallers:
 
 
 def _headers(environ: WSGIEnvironment) -> Headers:
+    """Those that the middleware may read or set."""
     return tuple((name, value) for name, value in environ.items()
-                 if (name.startswith('HTTP_X_') and not name.startswith(UNREAD)) or name in ALSO)
+                 if (name.startswith('HTTP_X_') and not name.startswith(UNREAD)) or name == SYSTEM_SCOPE)
 
 
 def _lasts(environ: WSGIEnvironment) -> bool:
     """Whether the outcome is that of the headers alone, and the token is valid for longer than it is used."""
-    info = environ.get(TOKEN)
+    info = environ.get(TOKEN_INFO)
     token = info.get('token') if isinstance(info, Mapping) else None
     if not isinstance(token, Mapping) or SERVICE in environ or any(token.get(name) for name in BOUND):
         return False
     if RULES in (token.get('application_credential') or {}):
         return False
-    try:
-        ends = datetime.fromisoformat(token['expires_at']).astimezone(UTC).replace(tzinfo=None)
-    except (KeyError, TypeError, ValueError):
-        return False
-    return ends > runtime.current().now() + timedelta(seconds=SECONDS)
+    return (token_seconds_left(info) or 0.0) > SECONDS

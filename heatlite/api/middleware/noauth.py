@@ -33,5 +33,5 @@ class NoAuth:
         # It was not verified, and clients without a login send a dummy: the engine must not use it.
         environ.pop('HTTP_X_AUTH_TOKEN', None)
         if self._token_info is not None:
-            environ['keystone.token_info'] = self._token_info
+            environ[identity.TOKEN_INFO] = self._token_info
         return self._app(environ, start_response)

@@ -50,7 +50,7 @@ class PasswordAuth:
             project_domain_id=access.project_domain_id, project_domain_name=access.project_domain_name,
             auth_token=access.auth_token, auth_url=auth_url,
             is_admin_project=str(getattr(access, 'is_admin_project', True)))
-        environ['keystone.token_info'] = {'token': access._data.get('token')}
+        environ[identity.TOKEN_INFO] = {'token': access._data.get('token')}
         return self._app(environ, start_response)
 
     def _log_in(self, auth_url: str, environ: WSGIEnvironment) -> AccessInfo | None:
