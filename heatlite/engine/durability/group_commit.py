@@ -17,14 +17,13 @@ from heatlite.db.connection import Database
 
 T = TypeVar('T')
 
-AT_ONCE = 1                 # transactions under way; what arrives meanwhile waits for the next one and shares it
 PATIENCE = 1.0              # seconds until a request no longer waits for the transaction under way
 LARGEST = 50                # requests in one transaction
 
 
 class _Request(Generic[T]):
     """A request that waits. `go_on`: what its thread calls when it is woken; returns the answer, or raises. `leads`:
-    that is a transaction of those under way."""
+    that is the transaction under way."""
 
     def __init__(self, runtime: Runtime, store: Callable[[Connection], T]) -> None:
         self.store = store
@@ -38,12 +37,13 @@ class _Request(Generic[T]):
 
 
 class GroupCommit(Generic[T]):
-    """For all threads. A request that comes alone has a transaction of its own, without delay."""
+    """For all threads. A request that comes alone has a transaction of its own, without delay. What arrives while it is
+    under way shares the next one."""
 
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database
-        self._under_way = 0
+        self._is_under_way = False
         self._waiting: deque[_Request[T]] = deque()
 
     @property
@@ -56,8 +56,8 @@ class GroupCommit(Generic[T]):
         if the transaction fails, that of a group for each of its requests alone.
 
         Raises what `store` raises, and DatabaseUnavailable; then the outcome may be unknown."""
-        if self._under_way < AT_ONCE:
-            self._under_way += 1
+        if not self._is_under_way:
+            self._is_under_way = True
             try:
                 return self._alone(store)
             finally:
@@ -81,7 +81,7 @@ class GroupCommit(Generic[T]):
             first = self._waiting.popleft()
             first.wake(partial(self._lead, first), leads=True)
         else:
-            self._under_way -= 1
+            self._is_under_way = False
 
     def _abandon(self, request: _Request[T]) -> None:
         if request in self._waiting:
