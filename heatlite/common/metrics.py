@@ -23,7 +23,8 @@ _LONG = (1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1800.0, 3600.0, 7
 _SIZES = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 
 registry = CollectorRegistry(auto_describe=True)
-disable_created_metrics()   # type: ignore[no-untyped-call] # a series more for each counter and histogram, which nothing reads
+# The library would serve a series more for each counter and histogram, which nothing reads.
+disable_created_metrics()                   # type: ignore[no-untyped-call]
 
 stacks = Counter('heatlite_stacks', 'Stack actions that ended.', ['action', 'outcome'], registry=registry)
 steps = Counter('heatlite_steps', 'Steps (one resource in one traversal) that ended.', ['action', 'outcome'],

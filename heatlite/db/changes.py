@@ -60,12 +60,10 @@ def write(tx: sa.Connection, batch: Sequence[Change], again: bool = False) -> Wr
     gathered = _Gathered(once(encoder(tx)))       # properties are those of a row and of its event
     for change in accepted:
         gathered.add(change)
-    superseded: set[str] = set()
-    stored = _stored_stacks(tx, gathered, statements) if gathered.stacks else {}
+    stored = _stored_stacks(tx, gathered, statements)
     known = _known_events(tx, gathered, statements) if again else set()
     with one_message(tx):
-        if gathered.stacks:
-            superseded = _write_stacks(tx, gathered, stored, statements, again)
+        superseded = _write_stacks(tx, gathered, stored, statements, again)
         _write_rows(tx, gathered, statements)
         _write_data(tx, gathered, statements)
         _remove(tx, gathered, statements)

@@ -24,10 +24,8 @@ if TYPE_CHECKING:
 MOST: Final = 1024                          # descriptions of whole results, of some kilobytes each
 HEAD: Final = 4                             # bytes of the head of a packet
 LAST_OF_ROWS: Final = 0xFD                  # as first byte of a packet; greater ones are ends and errors
-NULL: Final = 0xFB                          # in place of the size of a value
-SHORTEST: Final = 0xFB                      # a size from here on is a code:
+NULL: Final = 0xFB                          # in place of the size of a value; greater ones are codes:
 SIZES: Final = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # code -> bytes of the size that follow
-
 
 # Of a column: how its values are encoded, and what is made of them; None: not at all.
 Converter = tuple[str | None, Callable[[str | bytes], object] | None]
@@ -115,7 +113,7 @@ def values(packet: bytes, converters: list[Converter]) -> tuple[object, ...]:
             break
         size = packet[at]
         at += 1
-        if size >= SHORTEST:
+        if size >= NULL:
             if size == NULL:
                 row.append(None)
                 continue

@@ -276,15 +276,19 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
     One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each whole slice of rows:
     reading ten thousand of them would block other green threads for too long.
     """
-    found = []
+    found: list[ShownResource] = []
     for chunk in chunks(stack_ids):
         is_one = len(chunk) == 1
         rows = tx.execute(_PAGES[with_detail, is_one], {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk})
         for block in rows.partitions(ROWS_PER_SLICE):
-            found += [_shown(row) if with_detail else _shown((*row, None, None, None)) for row in block]
+            found += map(_shown if with_detail else _brief, block)
             if len(block) == ROWS_PER_SLICE:
                 yield_control()
     return found
+
+
+def _brief(row: Sequence[object]) -> ShownResource:
+    return _shown((*row, None, None, None))
 
 
 @dataclass(frozen=True)
@@ -298,7 +302,7 @@ class RootWithFew:
 
     def rows(self) -> list[ShownResource] | None:
         """As `page`. Call it for those who may see the stack: nothing is decoded for others."""
-        return None if self.stored is None else [_shown((*row, None, None, None)) for row in self.stored]
+        return None if self.stored is None else [_brief(row) for row in self.stored]
 
 
 def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew | None:

@@ -437,7 +437,7 @@ def tree(tx: sa.Connection, root_id: str, deleted: bool = False) -> list[Identit
     query = sa.select(*IDENTITY).where(stack.c.root_id == root_id)
     if not deleted:
         query = query.where(stack.c.live == 1)
-    return [Identity(*row) for row in tx.execute(query.order_by(stack.c.depth, stack.c.created_at, stack.c.id))]
+    return [Identity(*row) for row in tx.execute(query.order_by(*OUTER_FIRST))]
 
 
 def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> list[Identity]:
@@ -451,7 +451,7 @@ def descendants(tx: sa.Connection, root_id: str, stack_id: str, depth: int) -> l
     if stack_id == root_id:
         query = query.where(stack.c.depth.between(1, depth))
     return below(stack_id, depth, (
-        Identity(*row) for row in tx.execute(query.order_by(stack.c.depth, stack.c.created_at, stack.c.id))))
+        Identity(*row) for row in tx.execute(query.order_by(*OUTER_FIRST))))
 
 
 def below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identity]:

@@ -27,10 +27,12 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     others and any depth, four for a nested stack."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     with req.db.reader() as tx:
-        # One level more than is listed: the deepest level also shows which resources own a stack.
-        top, below, few = (
-            (*finding.tree(req, tx, stack_name, stack_id, wanted.nested_depth + 1), None) if wanted.with_detail
-            else finding.tree_with_few(req, tx, stack_name, stack_id, wanted.nested_depth + 1))
+        depth = wanted.nested_depth + 1     # more than is listed: the deepest level shows which resources own a stack
+        few = None
+        if wanted.with_detail:
+            top, below = finding.tree(req, tx, stack_name, stack_id, depth)
+        else:
+            top, below, few = finding.tree_with_few(req, tx, stack_name, stack_id, depth)
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         unread = [each.id for each in listed if few is None or each is not top]
         found = [*(few or ()), *resources.page(tx, unread, wanted.with_detail, yield_control)]
