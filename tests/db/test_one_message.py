@@ -41,13 +41,18 @@ def names(db):
         return sorted(tx.execute(sa.text('SELECT id FROM template')).scalars())
 
 
-def test_all_are_executed(db):
-    with db.writer() as tx, bulk.one_message(tx):
-        insert(tx, 'a;b', "c'd")
-        insert(tx, 'e')
-        tx.exec_driver_sql("DELETE FROM template WHERE id = 'e'")
+@pytest.mark.parametrize('traced', [False, True])
+def test_all_are_executed(make_database, traced):
+    """[database] connection_trace ends each statement with a comment, which hides nothing after it."""
+    database = make_database(connection_trace=traced)
+    sync.upgrade(database)
+    with database.writer() as tx, bulk.one_message(tx):
+        insert(tx, 'a;b', "c'd", 'e')
         insert(tx, 'f')
-    assert names(db) == ['a;b', "c'd", 'f']
+        tx.exec_driver_sql("DELETE FROM template WHERE id = 'e' -- of the first")
+        tx.exec_driver_sql("DELETE FROM template WHERE id = 'f'")
+        insert(tx, 'g')
+    assert names(database) == ['a;b', "c'd", 'g']
 
 
 def test_they_are_one_message(db, only_mysql, messages):
@@ -85,18 +90,6 @@ def test_an_empty_block_sends_nothing(db, only_mysql, messages):
         with bulk.one_message(tx):
             pass
         assert messages == []
-
-
-def test_comments_at_their_ends_hide_nothing(make_database):
-    """[database] connection_trace adds the place in the code to each statement."""
-    database = make_database(connection_trace=True)
-    sync.upgrade(database)
-    with database.writer() as tx, bulk.one_message(tx):
-        insert(tx, 'a', 'b')
-        insert(tx, 'c')
-        tx.exec_driver_sql("DELETE FROM template WHERE id = 'b' -- the second")
-        insert(tx, 'd')
-    assert names(database) == ['a', 'c', 'd']
 
 
 def test_a_message_that_is_not_answered_as_a_whole_is_an_error(db, only_mysql):

@@ -98,7 +98,7 @@ def test_a_root_brings_its_rows_if_they_are_few(tree, counted):
             assert len(statements) == 1
             assert (found.root, found.below) == stacks.root_with_descendants(tx, 'root', depth)
             assert found.rows() == resources.page(tx, ['root'])
-        assert resources.root_with_few(tx, 'child', 9) is None and resources.root_with_few(tx, 'nobody', 9) is None
+        assert resources.root_with_few(tx, 'child', 9) is None and resources.root_with_few(tx, 'missing', 9) is None
         stacks.set_next_resource(tx, 'root', resources.FEW)
         assert resources.root_with_few(tx, 'root', 1).rows() == resources.page(tx, ['root'])
         stacks.set_next_resource(tx, 'root', resources.FEW + 1)
