@@ -12,7 +12,7 @@ import json
 import logging
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from oslo_context import context as contexts
@@ -43,7 +43,6 @@ RECONNECTING = tuple(f'{package}._drivers.{module}' for package in ('oslo_messag
 VALIDATING = ('keystonemiddleware.auth_token', 'keystoneauth.identity.generic.base', 'keystoneauth.session')
 _SHORT = {'\n': '\\n', '\r': '\\r', '\t': '\\t', '\x1b': '\\x1b'}
 FIELDS = ('request_id', 'global_request_id', 'project_id', *Subject().logging_values())     # of a line as JSON
-JOURNAL = ('project_name', 'project_id', 'user_name', 'user_id', 'request_id')      # oslo.log's fields of the journal
 
 
 def escaped(text: str) -> str:
@@ -92,9 +91,11 @@ def _lines(text: str) -> Iterator[str]:
 class LineFormatter(logging.Formatter):
     """Formats a record by oslo.log's options (`logging_context_format_string` and the like), on one line."""
 
-    def __init__(self, conf: ConfigOpts, project: str) -> None:
+    def __init__(self, conf: ConfigOpts, project: str, fields: Iterable[str] = ()) -> None:
+        """`fields`: values that the handler reads from the record itself, beside its line."""
         super().__init__(datefmt=conf.log_date_format)
-        self._conf = conf
+        self._fields = tuple(fields)
+        self._of_user: str = conf.logging_user_identity_format
         self._fixed = {'project': project, 'version': 'unknown', 'instance': '', 'color': '', 'resource': ''}
         self._with_context: str = conf.logging_context_format_string
         self._without: str = conf.logging_default_format_string
@@ -113,7 +114,7 @@ class LineFormatter(logging.Formatter):
         if stack_id and stack_id not in text:
             values['instance'] = f"[stack {values['stack_id']}] "
         values['asctime'] = self.formatTime(record, self.datefmt)
-        for name in JOURNAL:                    # the journal's handler reads them from the record
+        for name in self._fields:
             if values.get(name):
                 record.__dict__[name] = values[name]
         form = self._with_context if values.get('request_id') else self._without
@@ -124,7 +125,7 @@ class LineFormatter(logging.Formatter):
         if '%(isotime)' in form:
             values['isotime'] = _isotime(record)
         if '%(user_identity)' in form:
-            values['user_identity'] = self._conf.logging_user_identity_format % _Values(known)
+            values['user_identity'] = self._of_user % _Values(known)
         try:
             line = form % values
         except (TypeError, ValueError) as error:        # the operator's format does not match
@@ -152,21 +153,20 @@ def traceback_of(exc_info: ExcInfo) -> str:
 class _Values(dict[str, object]):
     """Values for a format. Unknown or empty ones are written as "-"; ids and names of the context are one word each."""
 
-    def __missing__(self, key: str) -> str:
-        return '-'
-
     def __getitem__(self, key: str) -> object:
-        found = super().__getitem__(key)
-        if found is None or (found == '' and key not in _MAY_BE_EMPTY):
-            return '-'
-        if key in _OF_CONTEXT and isinstance(found, str) and not _WORD.fullmatch(found):
-            return _NO_WORD.sub(_escape, found[:LONGEST_WORD])
-        return found
+        found = self.get(key)
+        if not isinstance(found, str):
+            return '-' if found is None else found
+        if not found:
+            return '' if key in _MAY_BE_EMPTY else '-'
+        if key not in _OF_CONTEXT or (len(found) <= LONGEST_WORD and (found.isalnum() or _WORD.fullmatch(found))):
+            return found
+        return _NO_WORD.sub(_escape, found[:LONGEST_WORD])
 
 
 _MAY_BE_EMPTY = frozenset({'instance', 'color', 'resource', 'message'})
 _OF_CONTEXT = frozenset({*RequestContext(overwrite=False).get_logging_values(), *Subject().logging_values()})
-_WORD = re.compile(rf'[\w.:@/-]{{1,{LONGEST_WORD}}}')
+_WORD = re.compile(r'[\w.:@/-]+')
 _NO_WORD = re.compile(r'[^\w.:@/-]')
 
 
@@ -259,7 +259,6 @@ def install(conf: ConfigOpts, project: str) -> None:
     """Gives every handler of this process one of these formatters. Call it after oslo.log has made the handlers."""
     for name in (*RECONNECTING, *VALIDATING):
         logging.getLogger(name).addFilter(_SELDOM)
-    line = LineFormatter(conf, project)
     named = [found for found in logging.root.manager.loggerDict.values() if isinstance(found, logging.Logger)]
     for handler in {handler for logger in (logging.root, *named) for handler in logger.handlers}:
         formatter = handler.formatter
@@ -268,6 +267,7 @@ def install(conf: ConfigOpts, project: str) -> None:
         if isinstance(formatter, formatters.JSONFormatter):
             handler.setFormatter(JsonFormatter(datefmt=formatter.datefmt))
         elif formatter is None or isinstance(formatter, formatters.ContextFormatter):
-            handler.setFormatter(line)
+            of_journal = getattr(handler, 'custom_fields', ())
+            handler.setFormatter(LineFormatter(conf, project, of_journal))
         else:
             handler.setFormatter(OneLineFormatter(formatter))

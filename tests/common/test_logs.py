@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from oslo_config import cfg
-from oslo_log import formatters, log
+from oslo_log import formatters, handlers, log
 
 from heatlite.common import config, logs
 from heatlite.common.context import RequestContext, Subject, bind, note, working_on
@@ -107,6 +107,30 @@ def test_handlers_of_any_kind_get_one(conf):
             logs.LineFormatter, logs.LineFormatter, logs.JsonFormatter, logs.OneLineFormatter]
     finally:
         logging.root.handlers[:] = kept
+
+
+class Journal(logging.StreamHandler):
+    """As oslo.log's handler of the systemd journal, whose library is not installed everywhere."""
+
+    custom_fields = handlers.OSJournalHandler.custom_fields
+
+    def emit(self, record):
+        self.format(record)
+        self.sent = {name: getattr(record, name) for name in self.custom_fields if getattr(record, name, None)}
+
+
+@pytest.mark.parametrize('formatter', [None, formatters.ContextFormatter()])
+def test_the_journal_gets_the_fields_of_the_context(conf, formatter):
+    handler, logger = Journal(), logging.getLogger('heatlite.test_journal')
+    handler.setFormatter(formatter)
+    logger.addHandler(handler)
+    try:
+        logs.install(conf, 'heatlite')
+        logger.error('m', extra={'context': RequestContext(project_id='p', user_id='u', request_id='req-1',
+                                                           overwrite=False)})
+    finally:
+        logger.removeHandler(handler)
+    assert handler.sent == {'project_id': 'p', 'user_id': 'u', 'request_id': 'req-1'}
 
 
 def test_lines_carry_the_bound_context(conf):
