@@ -11,7 +11,6 @@ Only this file and `common.runtime` depend on the thread library. Must not impor
 from __future__ import annotations
 
 import errno
-import io
 import json
 import logging
 import re
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from http import HTTPStatus
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, NoReturn
 from wsgiref.types import WSGIApplication, WSGIEnvironment
 
 import eventlet
@@ -30,7 +29,7 @@ from eventlet import event as green_event
 from eventlet import greenio, wsgi
 from eventlet import timeout as green_timeout
 
-from heatlite.common import addresses, green_workers, health, metrics
+from heatlite.common import addresses, green_workers, health, http_head, metrics
 from heatlite.common.limits import RATE, Connections
 
 if TYPE_CHECKING:
@@ -49,8 +48,7 @@ TRAILERS = 32                   # lines after the last chunk
 # States of a connection. In the first three it can be closed in favour of a new one.
 HEAD, BODY, IDLE, BUSY = 'head', 'body', 'idle', 'busy'
 
-_LENGTH = re.compile('[0-9]{1,18}')
-_SIZE = re.compile(rb'[0-9a-fA-F]{1,15}')
+_SIZE = re.compile(rb'([0-9a-fA-F]{1,15})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?\r\n')         # with extensions
 _FULL = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 Refusal = Callable[[int, str], tuple[str, bytes]]
@@ -181,7 +179,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
                 self._deadline += len(piece) / RATE
             if self._size > most:               # the application refuses it; the rest is not read
                 self._end()
-            elif self.position == self.chunk_length and self._line(rfile).strip(b'\r\n'):
+            elif self.position == self.chunk_length and self._line(rfile) != b'\r\n':
                 self._broken('a chunk is longer than it says')
             if use_readline and piece.endswith(b'\n'):
                 break
@@ -193,14 +191,17 @@ class _Input(wsgi.Input):         # type: ignore[misc]
             self._broken('there are too many chunks')
         if self._chunks % 256 == 0:
             eventlet.sleep(0)                   # tiny chunks that have all arrived already
-        size = self._line(rfile).rstrip(b'\r\n').split(b';', 1)[0].rstrip(b' \t')
-        if not _SIZE.fullmatch(size):
+        size = _SIZE.fullmatch(self._line(rfile))
+        if size is None:
             self._broken('the size of a chunk is no number')
-        self.chunk_length, self.position = int(size, 16), 0
+        self.chunk_length, self.position = int(size[1], 16), 0
         if self.chunk_length == 0:
             for _number in range(TRAILERS):
-                if not self._line(rfile).strip(b'\r\n'):
+                line = self._line(rfile)
+                if line == b'\r\n':
                     return
+                if http_head.field(line) is None:
+                    self._broken('a trailer is malformed')
             self._broken('there are too many trailers')
 
     def _line(self, rfile: BinaryIO) -> bytes:
@@ -209,7 +210,7 @@ class _Input(wsgi.Input):         # type: ignore[misc]
             self._broken('the line before or after a chunk does not end')
         return line
 
-    def _broken(self, why: str) -> None:
+    def _broken(self, why: str) -> NoReturn:
         self._end()
         raise wsgi.ChunkReadError(why)
 
@@ -218,20 +219,6 @@ class _Input(wsgi.Input):         # type: ignore[misc]
         self.chunk_length = 0
         self._handler.close_connection = True
         self._handler.record.lingers = True
-
-
-class _Head:
-    """The lines of a request's head. `is_complete`: the empty line after it has been read."""
-
-    is_complete = False
-
-    def __init__(self, file: io.BufferedIOBase) -> None:
-        self._file = file
-
-    def readline(self, size: int = -1) -> bytes:
-        line: bytes = self._file.readline(size)
-        self.is_complete = line in (b'\r\n', b'\n')
-        return line
 
 
 class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
@@ -264,31 +251,23 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             return b''
 
     def parse_request(self) -> bool:
-        head = self.rfile = _Head(self.rfile)
-        if not self.raw_requestline.endswith(b'\n'):
-            self.close_connection = True
+        self.close_connection = True
+        first, next_line = self.raw_requestline, self.rfile.readline
+        if first in (b'\r\n', b'\n'):          # some clients send one after a body
+            first = next_line()
+        try:
+            head = http_head.read(first, next_line)
+        except http_head.BadHead as error:
+            metrics.http_dropped.labels('malformed').inc()
+            LOG.debug('A request of %s was refused: %s', self.record.peer, error)
+            self._refuse(error.status, str(error))
             return False
-        if not super().parse_request():
+        if head is None:
             return False
-        if not head.is_complete:                # the library takes the end of the connection for the end of the head
-            self.close_connection = True
-            return False
-        return self._is_framed()
-
-    def _is_framed(self) -> bool:
-        """Refuses requests whose end other servers on the path may see at a different place (request smuggling)."""
-        lengths, codings = self.headers.get_all('content-length'), self.headers.get_all('transfer-encoding')
-        why = None
-        if lengths is not None and (len(lengths) > 1 or not _LENGTH.fullmatch(lengths[0].strip(' \t'))):
-            why = 'The Content-Length of the request is not a number of bytes.'
-        elif codings is not None and [each.strip(' \t').lower() for each in codings] != ['chunked']:
-            why = 'The Transfer-Encoding of the request is not supported.'
-        elif lengths is not None and codings is not None:
-            why = 'Content-Length and Transfer-Encoding are not allowed together.'
-        if why is not None:
-            self._refuse(400, why)
-            return False
-        if lengths is not None and int(lengths[0]) > self.server.bounds.body_bytes:
+        self.command, self.path, self.request_version, self.headers = head[:4]
+        self.requestline = f'{self.command} {self.path} {self.request_version}'
+        self.close_connection = not head.keeps_open
+        if head.size is not None and head.size > self.server.bounds.body_bytes:
             self.close_connection = self.record.lingers = True      # the application refuses it without reading it
         return True
 
@@ -307,10 +286,6 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             super().handle_one_response()
         finally:
             self.environ.clear()
-
-    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answers a malformed head without the library's text, which would quote the input."""
-        self._refuse(code, f'{HTTPStatus(code).phrase}.')
 
     def _refuse(self, code: int, text: str) -> None:
         """Answers in the format of the application."""

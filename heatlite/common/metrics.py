@@ -62,7 +62,7 @@ rpc_waiting = Gauge('heatlite_rpc_waiting', 'Requests of this process that wait 
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',
                          ['route', 'method', 'code'], buckets=_QUICK, registry=registry)
 http_dropped = Counter('heatlite_http_connections_dropped', 'Connections that the built-in server ended.', ['reason'],
-                       registry=registry)      # room: replaced by new ones, deadline: too slow, refused: all are busy
+                       registry=registry)      # room, deadline, refused, malformed: docs/operators/metrics.rst
 service_seconds = Histogram('heatlite_service_seconds', 'Time a service of the cloud took to answer a request.',
                             ['service', 'outcome'], buckets=_QUICK, registry=registry)
 outage = Gauge('heatlite_outage', '1 while this process waits for a service that it needs.', ['service'],

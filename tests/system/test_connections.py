@@ -133,6 +133,49 @@ def cut_off(port, data):
         return is_closed(peer)
 
 
+HIDDEN = wire.request('GET', '/')
+AS_JSON = {'Content_Type': 'application/json'}
+CHUNKED = {**AS_JSON, 'Content_Length': None, 'Transfer_Encoding': 'chunked'}
+
+
+@pytest.mark.parametrize('headers', [
+    {'Content_Length': None, 'X-A: b\r\nno colon\r\nContent-Length': f'{len(HIDDEN)}'},
+    {'Content_Length': None, 'Content-Length ': f'{len(HIDDEN)}'},
+    {'Content_Length': None, 'X-A: b\r\n Content-Length': f'{len(HIDDEN)}'},
+    {'Content_Length': None, 'X-A: b\rContent-Length': f'{len(HIDDEN)}'},
+    {'Content_Length': None, 'X-A: b\nTransfer-Encoding ': 'chunked'}], ids=range(5))
+def test_a_head_that_hides_its_body_is_refused_and_nothing_after_it_is_executed(service, headers):
+    _, port = service()
+    received = cut_off(port, wire.request('GET', '/', **headers) + HIDDEN)
+    assert received.startswith(b'HTTP/1.1 400 '), received
+    assert received.count(b'HTTP/1.1 ') == 1
+
+
+@pytest.mark.parametrize('chunks', [b'2;a\n{}\r\n0\r\n\r\n', b'2;a\rb\r\n{}\r\n0\r\n\r\n', b'2\n{}\r\n0\r\n\r\n',
+                                    b'2\r\n{}\n0\r\n\r\n', b'2\r\r\n{}\r\n0\r\n\r\n', b'2\r\n{}\r\n0\r\n\n',
+                                    b'2\r\n{}\r\n0\r\nno colon\r\n\r\n', b'0x2\r\n{}\r\n0\r\n\r\n'])
+def test_malformed_chunks_are_refused_and_nothing_after_them_is_executed(service, chunks):
+    _, port = service()
+    received = cut_off(port, wire.request('POST', '/v1/admin/validate', **CHUNKED) + chunks + HIDDEN)
+    assert received.startswith(b'HTTP/1.1 400 ') and b'could not be read' in received, received
+    assert received.count(b'HTTP/1.1 ') == 1
+
+
+def test_chunks_with_extensions_and_trailers(service):
+    _, port = service()
+    template = json.dumps({'template': {'heat_template_version': '2018-08-31'}}).encode()
+    received = cut_off(port, wire.request('POST', '/v1/admin/validate', **CHUNKED)
+                       + b'%x;a=b;c="d"\r\n%s\r\n0 ;e\r\nX-A: b\r\n\r\n' % (len(template), template) + HIDDEN)
+    assert received.startswith(b'HTTP/1.1 200 ') and received.count(b'HTTP/1.1 ') == 2, received
+
+
+def test_an_empty_line_before_a_request_is_ignored(service):
+    _, port = service()
+    received = cut_off(port, LIST + b'\r\n' + LIST)
+    assert received.count(b'HTTP/1.1 200 ') == received.count(b'HTTP/1.1 ') == 2
+    assert cut_off(port, b'\r\n' * 3 + LIST).startswith(b'HTTP/1.1 400 ')
+
+
 def test_a_slow_body_is_answered(service):
     _, port = service('heat_api.body_timeout=1')
     with closing_peer(port) as peer:
