@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
+from types import MappingProxyType
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 import routes as routing
@@ -15,6 +17,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 
 OPEN = re.compile(r'\.[*+]}')               # in a path of the table: a part that matches any number of names
+KNOWN, LONGEST = 1024, 512                  # paths whose routes are kept, characters of each
 OTHER = ''                                  # stands for the last names of paths that no path of the table has
 
 
@@ -43,6 +46,7 @@ class Router:
         self._longest = 1 + max(map(_length, self._paths))
         self._last_names = {name for name in map(_last_name, self._paths) if '{' not in name}
         self._mappers: dict[tuple[int, str], routing.Mapper] = {}
+        self._known = lru_cache(KNOWN)(self._matched)           # clients that wait ask for the same path again
 
     def _mapper(self, length: int, last_name: str) -> routing.Mapper:
         """The mapper of the paths of the table that may match one with this length and last name."""
@@ -68,16 +72,25 @@ class Router:
         request.services = self._services
         request.context = environ[context.KEY]
         path = request.path_info
-        matched = self._mapper_of(path).routematch(path, environ)
-        if matched is None:
+        found = self.match(environ['REQUEST_METHOD'], path)
+        if found is None:
             answer: WSGIApplication = self._unmatched(path, environ['REQUEST_METHOD'])
             return answer(environ, start_response)
-        values, line = matched
-        environ[access.ROUTE] = line.routepath
-        environ[access.VALUES] = values
-        request.found = wsgi.RouteMatch(self._paths[line.routepath][environ['REQUEST_METHOD']], values)
+        environ[access.ROUTE], environ[access.VALUES] = found.route.path, found.values
+        request.found = found
         answer = wsgi.serve(request)
         return answer(environ, start_response)
+
+    def match(self, method: str, path: str) -> wsgi.RouteMatch | None:
+        """The route of a request, and the values of its path, which may not be changed."""
+        return self._known(method, path) if len(path) <= LONGEST else self._matched(method, path)
+
+    def _matched(self, method: str, path: str) -> wsgi.RouteMatch | None:
+        found = self._mapper_of(path).routematch(path, {'REQUEST_METHOD': method})
+        if found is None:
+            return None
+        values, line = found
+        return wsgi.RouteMatch(self._paths[line.routepath][method], MappingProxyType(values))
 
     def _unmatched(self, path: str, method: str) -> webob.Response:
         """The answer if no route has this method: 204 to OPTIONS, 405 to others, 404 for an unknown path."""

@@ -7,12 +7,14 @@ import random
 import pytest
 import routes as routing
 
-from heatlite.api.router import Router
+from heatlite.api.router import KNOWN, LONGEST, Router
 from heatlite.api.routes import TABLE
+from heatlite.api.wsgi import Request
 
+LONG = 'x' * (LONGEST + 1)                      # paths with it are not remembered
 METHODS = ('GET', 'POST', 'PUT', 'PATCH', 'DELETE')
 NAMES = sorted({name for route in TABLE for name in route.path.split('/') if '{' not in name})
-VALUES = ('a', '', 'arn:x:y', 'ARN:x', 'x%2Fy', 'v1')
+VALUES = (LONG, 'a', '', 'arn:x:y', 'ARN:x', 'x%2Fy', 'v1')
 
 
 @pytest.fixture(scope='module')
@@ -45,6 +47,32 @@ def test_a_path_has_the_route_that_it_has_among_all(router, whole, seed):
         path = '/'.join(names) + chance.choice(('', '/', '//'))
         for method in METHODS:
             found = matched(whole, path, method)
-            assert matched(router._mapper_of(path), path, method) == found, (method, path)
+            for _time in range(2):              # it is remembered the second time
+                match = router.match(method, path)
+                assert (match and (match.values, match.route.path)) == found, (method, path)
+            assert match is None or match.route.method == method
             hits += found is not None
     assert hits > 100
+
+
+def test_the_values_of_a_path_cannot_be_changed_for_the_next_request(router):
+    match = router.match('GET', '/p/stacks/s/i')
+    with pytest.raises(TypeError):
+        match.values['stack_name'] = 'other'
+    assert router.match('GET', '/p/stacks/s/i') is match
+
+
+def test_no_more_paths_are_remembered_than_the_limit(router):
+    for number in range(KNOWN + 10):
+        router.match('GET', f'/p/stacks/s{number}/i')
+    router.match('GET', f'/p/stacks/{LONG}/i')
+    assert router._known.cache_info().currsize == KNOWN
+
+
+@pytest.mark.parametrize('given', [
+    {'HTTP_HOST': 'h'}, {'HTTP_HOST': 'h:80'}, {'HTTP_HOST': 'h:443', 'wsgi.url_scheme': 'https'},
+    {'HTTP_HOST': 'other:8004'}, {'SERVER_NAME': 's', 'SERVER_PORT': '8004'},
+    {'HTTP_HOST': 'h', 'SCRIPT_NAME': '/a b/v1'}])
+def test_links_begin_as_the_client_has_asked(given):
+    environ = {'wsgi.url_scheme': 'http', 'SERVER_NAME': 'local', 'SERVER_PORT': '80', 'SCRIPT_NAME': '/v1', **given}
+    assert [Request(dict(environ)).base for _time in range(2)] == [Request(dict(environ)).application_url] * 2
