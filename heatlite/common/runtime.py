@@ -15,9 +15,12 @@ from datetime import datetime
 from typing import Protocol, TypeVar
 
 EPOCH = datetime(1970, 1, 1)
-# New objects before garbage is collected, and how often until older objects are looked at, too. Freeing 10 000 objects
-# holds up all threads for 5 to 10 ms: with ten times as many, requests beside others would wait for 100 ms.
-COLLECT_AFTER = 10_000, 10, 100
+# How many new objects there are before garbage is looked for among them; how many of these collections there are before
+# one of the objects that two of them have left; and how many of the latter before one of all objects, which Python puts
+# off until a quarter as many wait for it as it left the last time. A collection of 10 000 objects holds up all threads
+# for 5 to 10 ms. If 100 000 were looked at together, requests beside them would wait for up to 100 ms. A stack refers
+# to itself at its end: until a collection of all objects, a few thousand ended stacks stay in memory.
+COLLECT_AFTER = 10_000, 2, 60
 
 T = TypeVar('T')
 
