@@ -55,8 +55,8 @@ class Nodes(Database):
     def __init__(self, name, **options):
         options = {'mysql_wsrep_sync_wait': 15, **options}
         super().__init__(nodes()[0].set(database=name).render_as_string(hide_password=False), **options)
-        self._nodes = on_nodes(name, **options)
-        self._turns = itertools.cycle(self._nodes)
+        self.nodes = on_nodes(name, **options)
+        self._turns = itertools.cycle(self.nodes)
 
     def reader(self):
         return next(self._turns).reader()
@@ -66,7 +66,7 @@ class Nodes(Database):
 
     def close(self):
         super().close()
-        for node in self._nodes:
+        for node in self.nodes:
             node.close()
 
 
@@ -169,18 +169,24 @@ def places(db, kind, clock):
 
 @pytest.fixture
 def counted():
-    """`with counted(tx) as statements`: the texts of what is run meanwhile, without the end of a message of several."""
+    """`with counted(tx) as statements`: the texts of what is run meanwhile, without the end of a message of several.
+
+    A database in place of `tx`: of all its transactions, on whichever node.
+    """
     @contextmanager
     def count(tx):
         found = []
+        places = [node.engine for node in getattr(tx, 'nodes', [tx])] if isinstance(tx, Database) else [tx]
 
         def note(_connection, _cursor, statement, _parameters, _context, _many):
             if statement != LAST:
                 found.append(statement)
 
-        sa.event.listen(tx, 'before_cursor_execute', note)
+        for place in places:
+            sa.event.listen(place, 'before_cursor_execute', note)
         try:
             yield found
         finally:
-            sa.event.remove(tx, 'before_cursor_execute', note)
+            for place in places:
+                sa.event.remove(place, 'before_cursor_execute', note)
     return count

@@ -65,7 +65,7 @@ def inserts(db, counted, table):
 
 @pytest.fixture
 def statements(db, counted):
-    with counted(db.engine) as found:
+    with counted(db) as found:
         yield found
 
 

@@ -120,8 +120,10 @@ def test_a_migration_that_was_interrupted_runs_again(make_database):
     assert sync.version(database) == sync.HEAD
 
 
-def test_a_migration_gives_way_while_a_table_is_in_use(make_database, monkeypatch):
+def test_a_migration_gives_way_while_a_table_is_in_use(make_database, kind, monkeypatch):
     """A backup may read for minutes. What waits for the table meanwhile would wait behind the migration."""
+    if kind == 'galera':
+        pytest.skip('a change of tables is made on all nodes at once: it ends the transactions that are in its way')
     database = make_database()
     if database.dialect == 'sqlite':
         pytest.skip('SQLite has one writer at a time, and no locks of tables')
