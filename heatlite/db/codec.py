@@ -20,7 +20,8 @@ from heatlite.common import crypt
 
 T = TypeVar('T')
 
-HIDES_NOTHING = frozenset({'{}', '[]', 'null'})
+EMPTY: Mapping[str, Callable[[], object]] = {'{}': dict, '[]': list}
+HIDES_NOTHING = frozenset({*EMPTY, 'null'})
 
 
 def _plain(value: object) -> object:
@@ -81,6 +82,8 @@ def decode(text: str | None) -> Any:
     one."""
     if text is None:
         return None
+    if len(text) == 2 and text in EMPTY:        # most columns: a tenth of the time of the parser
+        return EMPTY[text]()
     return json.loads(clear(text))
 
 
