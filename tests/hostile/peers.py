@@ -24,8 +24,6 @@ LISTEN = 5.0            # seconds to wait for an answer
 DEADLINE = 10.0         # seconds the API gives a peer for its headers, by default
 SIGNALS = 80
 MANY = 1030             # connections of one peer
-HIDING = (['no colon', 'Content-Length: 34'], ['Content-Length : 34'], ['X-A: a\rContent-Length: 34'],
-          ['X-A: a', ' Content-Length: 34'])      # servers that read heads leniently find different bodies in these
 
 
 @dataclass(frozen=True)
@@ -116,8 +114,7 @@ def malformed(tenant: Tenant, port: int) -> list[int]:
         sent(port, head(tenant, kind, 'Content-Length: 1e3'), b'{}'),
         sent(port, head(tenant, kind, 'Content-Length: ' + '9' * 30), b'{}'),
         sent(port, b'GET\r\n\r\n'), sent(port, b'\x00\xff\xfe\r\n\r\n'),
-        sent(port, b'GET /v1/p/stacks HTTP/9.9\r\nHost: x\r\n\r\n'),
-        *(sent(port, head(tenant, *lines), b'DELETE /v1/p/stacks HTTP/1.1\r\n\r\n') for lines in HIDING)]
+        sent(port, b'GET /v1/p/stacks HTTP/9.9\r\nHost: x\r\n\r\n')]
 
 
 def bodies(tenant: Tenant, port: int) -> list[int]:

@@ -134,8 +134,7 @@ def cut_off(port, data):
 
 
 HIDDEN = wire.request('GET', '/')
-AS_JSON = {'Content_Type': 'application/json'}
-CHUNKED = {**AS_JSON, 'Content_Length': None, 'Transfer_Encoding': 'chunked'}
+CHUNKED = {'Content_Type': 'application/json', 'Content_Length': None, 'Transfer_Encoding': 'chunked'}
 
 
 @pytest.mark.parametrize('headers', [
