@@ -144,7 +144,6 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
     services: HandlerServices
     context: RequestContext
     found: RouteMatch
-    application_url: str
     environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
     is_change: bool = False
@@ -313,12 +312,12 @@ def render(answer: object, status: int) -> webob.Response:
 def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
-    head, waiting = f'{{{json.dumps(answer.key)}: [', iter(answer.items)
+    head, waiting = f'{{{_json(answer.key)}: [', iter(answer.items)
     while piece := list(islice(waiting, PIECE)):
         yield (head + _json(piece)[1:-1]).encode('ascii')
         head = ', '
         yield_control()
-    rest = ''.join(f', {json.dumps(key)}: {json.dumps(value)}' for key, value in answer.rest.items())
+    rest = ''.join(f', {_json(key)}: {_json(value)}' for key, value in answer.rest.items())
     yield f']{rest}}}'.encode('ascii')
 
 
