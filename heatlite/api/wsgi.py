@@ -312,13 +312,18 @@ def render(answer: object, status: int) -> webob.Response:
 def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
-    head, waiting = f'{{{_json(answer.key)}: [', iter(answer.items)
-    while piece := list(islice(waiting, PIECE)):
-        yield (head + _json(piece)[1:-1]).encode('ascii')
-        head = ', '
+    waiting = iter(answer.items)
+    text = f'{{{_json(answer.key)}: [' + _members(waiting)
+    while piece := _members(waiting):
+        yield text.encode('ascii')
         yield_control()
+        text = ', ' + piece
     rest = ''.join(f', {_json(key)}: {_json(value)}' for key, value in answer.rest.items())
-    yield f']{rest}}}'.encode('ascii')
+    yield f'{text}]{rest}}}'.encode('ascii')
+
+
+def _members(waiting: Iterator[object]) -> str:
+    return _json(list(islice(waiting, PIECE)))[1:-1]
 
 
 def yield_control() -> None:
