@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 
 import sqlalchemy as sa
 
@@ -12,7 +13,7 @@ from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import chunks
-from heatlite.db.stacks import IDENTITY, IN_TREE, OUTER_FIRST, Identity, below
+from heatlite.db.stacks import IDENTITY, IN_TREE, Identity, below
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
@@ -82,6 +83,7 @@ _DETAILS = ('definition', 'attributes', 'metadata')
 _BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in _DETAILS)
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
 _NUMBER = list(ShownResource.__dataclass_fields__).index('id')
+_DEPTH = list(Identity.__dataclass_fields__).index('depth')
 _shown = codec.reader(ShownResource, 'requires', *_DETAILS)
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
@@ -91,9 +93,10 @@ _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
 _PAGES = {(with_detail, is_one): sa.select(*columns).where(_OF_STACK if is_one else _OF_STACKS).order_by(
               resource.c.stack_id, resource.c.id)
           for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)}
-_WITH_FEW = sa.select(*IDENTITY, stack.c.next_resource, *_BRIEF).select_from(stack.outerjoin(resource, sa.and_(
-    resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'), stack.c.next_resource <= FEW))).where(
-        IN_TREE).order_by(*OUTER_FIRST, resource.c.id)
+# Not sorted: the server would make a temporary table for the texts, which takes as long as all else.
+_WITH_FEW = sa.select(*IDENTITY, stack.c.next_resource, stack.c.created_at, *_BRIEF).select_from(
+    stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'),
+                                      stack.c.next_resource <= FEW))).where(IN_TREE)
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
@@ -311,13 +314,16 @@ def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew |
     Indexes: (root_id, depth), ranges of the primary key.
     """
     found = tx.execute(_WITH_FEW, {'stack_id': stack_id, 'depth': depth}).all()
-    if not found:
+    of_root = [row for row in found if row[0] == stack_id]
+    if not of_root:
         return None
-    width = len(IDENTITY)
-    root = Identity(*found[0][:width])
-    nested = (Identity(*row[:width]) for row in found if row[0] != root.id)
-    return RootWithFew(root, below(stack_id, depth, nested), None if found[0][width] > FEW else [
-        row[width + 1:] for row in found if row[0] == root.id and row[width + 1] is not None])
+    width, nested = len(IDENTITY), [row for row in found if row[0] != stack_id]
+    number, created_at, first = width, width + 1, width + 2
+    nested.sort(key=lambda row: (row[_DEPTH], row[created_at], row[0]))
+    own = sorted((row[first:] for row in of_root if row[first] is not None), key=itemgetter(_NUMBER))
+    return RootWithFew(Identity(*of_root[0][:width]),
+                       below(stack_id, depth, (Identity(*row[:width]) for row in nested)),
+                       None if of_root[0][number] > FEW else own)
 
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:
