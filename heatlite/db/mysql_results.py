@@ -6,7 +6,8 @@ call for each value. That is more than half of what a SELECT of some rows costs.
 A result is a packet with the number of its columns, one that describes each column, an end packet, one packet for each
 row and another end packet. The head of a packet has the size of its content in three bytes and a number that counts
 the packets of the result. The descriptions take about 60 bytes for each column and are the same for each execution of
-a statement, so they are parsed when they are first seen.
+a statement, so they are parsed when they are first seen. So are small rows, as they were stored: clients that poll read
+the same ones. What was sealed stays sealed; a row may outlive its deletion here until others displace it.
 
 What has not arrived as a whole, and all that is not a row, is left to the library.
 """
@@ -14,7 +15,9 @@ What has not arrived as a whole, and all that is not a row, is left to the libra
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, NamedTuple
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
 
 from pymysql.connections import MySQLResult
 
@@ -22,6 +25,9 @@ if TYPE_CHECKING:
     from heatlite.db.mysql_connections import MysqlConnection
 
 MOST: Final = 1024                          # descriptions of whole results, of some kilobytes each
+MOST_ROWS: Final = 2_000                    # rows that are kept, of a result the first ones,
+ROWS_OF_A_RESULT: Final = 200               # so that those of a large result do not displace all others,
+SMALL: Final = 1_024                        # and only if they have no more bytes
 HEAD: Final = 4                             # bytes of the head of a packet
 LAST_OF_ROWS: Final = 0xFD                  # as first byte of a packet; greater ones are ends and errors
 NULL: Final = 0xFB                          # in place of the size of a value; greater ones are codes:
@@ -31,7 +37,8 @@ SIZES: Final = {0xFC: 2, 0xFD: 3, 0xFE: 8}  # code -> bytes of the size that fol
 Converter = tuple[str | None, Callable[[str | bytes], object] | None]
 
 
-class ResultColumns(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ResultColumns:
     """What the library makes of the descriptions of a result."""
 
     fields: list[object]
@@ -49,6 +56,7 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
     fields: list[object]
     converters: list[Converter]
     description: tuple[object, ...]
+    _columns: ResultColumns | None              # None: another execution will not find them
 
     def _get_descriptions(self) -> None:
         connection = self.connection
@@ -58,13 +66,15 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
         found = _known.get(key)
         if found is None:
             super()._get_descriptions()
+            self._columns = None
             if size:
                 if len(_known) >= MOST:
                     _known.clear()
-                _known[key] = ResultColumns(self.fields, self.converters, self.description)
+                self._columns = _known[key] = ResultColumns(self.fields, self.converters, self.description)
             return
         connection.advance(size, self.field_count)
-        self.fields, self.converters, self.description = found
+        self._columns = found
+        self.fields, self.converters, self.description = found.fields, found.converters, found.description
         end = connection._read_packet()
         assert end.is_eof_packet(), 'an end packet follows the descriptions'
 
@@ -89,7 +99,10 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
             end = begin + int.from_bytes(data[at:at + 3], 'little')
             if end > length or data[begin] > LAST_OF_ROWS or data[at + 3] != connection.number(packets):
                 break
-            rows.append(values(data[begin:end], self.converters))
+            if end - begin <= SMALL and len(rows) < ROWS_OF_A_RESULT and self._columns is not None:
+                rows.append(_kept_values(data[begin:end], self._columns))
+            else:
+                rows.append(values(data[begin:end], self.converters))
             at, packets = end, packets + 1
         connection.advance(at, packets)
 
@@ -125,3 +138,8 @@ def values(packet: bytes, converters: list[Converter]) -> tuple[object, ...]:
         value = content if encoding is None else content.decode(encoding)
         row.append(value if converter is None else converter(value))
     return tuple(row)
+
+
+@lru_cache(MOST_ROWS)
+def _kept_values(packet: bytes, columns: ResultColumns) -> tuple[object, ...]:
+    return values(packet, columns.converters)

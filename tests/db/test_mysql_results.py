@@ -69,7 +69,7 @@ class Socket:
         pass
 
 
-def read(kind, raw):
+def read(kind, raw, shown=str):
     """(rows, columns, number of the next packet) of a connection of that class; or the error and whether it closed."""
     connection = kind(defer_connect=True, charset='utf8mb4')
     connection._sock = Socket()
@@ -81,7 +81,7 @@ def read(kind, raw):
     except pymysql.Error as error:
         return error.args[0], sock.closed
     result = connection._result
-    rows = [tuple(map(str, row)) for row in result.rows]        # times are of another type
+    rows = [tuple(map(shown, row)) for row in result.rows]        # times are of another type
     return rows, result.description, connection._next_seq_id, result.affected_rows, result.has_next
 
 
@@ -153,6 +153,39 @@ def test_columns_are_parsed_once_and_few_are_kept(monkeypatch):
     known = dict(mysql_results._known)
     read(MysqlConnection, Pieces(answer([TEXT] * 9, (b'a',) * 9), []))
     assert dict(mysql_results._known) == known
+
+
+def test_the_same_bytes_of_other_columns_are_other_values():
+    for kind in (TEXT, BINARY, NUMBER, TEXT):
+        data = answer([kind], (b'7',))
+        wanted = read(pymysql.connections.Connection, Pieces(data, []), shown=repr)
+        assert [read(MysqlConnection, Pieces(data, []), shown=repr) for _round in range(2)] == [wanted] * 2
+
+
+LIMIT = mysql_results.ROWS_OF_A_RESULT
+KEPT_ROWS = {
+    'small': ([b'a', b'b', b'a'], 2),
+    'large': ([b'x' * mysql_results.SMALL], 0),
+    'many': ([b'%d' % number for number in range(2 * LIMIT)], LIMIT),
+    'in many pieces': ([b'%0200d' % number for number in range(5 * LIMIT)], LIMIT),     # forty in each
+}
+
+
+@pytest.mark.parametrize('rows, kept', KEPT_ROWS.values(), ids=list(KEPT_ROWS))
+def test_small_rows_at_the_beginning_are_kept(rows, kept):
+    mysql_results._kept_values.cache_clear()
+    for _round in range(3):                                 # the first one may not know the columns
+        read(MysqlConnection, Pieces(answer([TEXT], *((row,) for row in rows)), []))
+    assert kept - 20 <= mysql_results._kept_values.cache_info().currsize <= kept       # the library reads some
+
+
+def test_rows_of_columns_that_are_not_known_are_not_kept():
+    mysql_results._kept_values.cache_clear()
+    data = answer([TEXT, TEXT], (b'a', b'b'))
+    for _round in range(3):
+        read(MysqlConnection, Pieces(data, [9]))            # the descriptions have not arrived as a whole
+    assert mysql_results._known == {}
+    assert mysql_results._kept_values.cache_info().currsize == 0
 
 
 def test_all_types_of_a_server(db):
