@@ -1,4 +1,4 @@
-"""Parses JSON strictly: UTF-8, finite numbers, no lone surrogates.
+"""Writes the JSON of answers, and parses JSON strictly: UTF-8, finite numbers, no lone surrogates.
 
 Every accepted value can be printed, stored and sent on.
 """
@@ -6,10 +6,27 @@ Every accepted value can be printed, stored and sent on.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
+from itertools import groupby
 from typing import NoReturn
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+
+write: Callable[[object], str] = json.JSONEncoder(check_circular=False).encode      # an answer does not contain itself
+
+
+class JsonText(str):
+    """The JSON of a value, as `write` makes it."""
+
+    __slots__ = ()
+
+
+def write_all(values: Iterable[object]) -> str:
+    """The JSON of the members of a list. Those that are `JsonText` are taken as they are, others are written together:
+    each one by itself takes half as long again."""
+    return ', '.join(', '.join(map(str, run)) if is_written else write(list(run))[1:-1]
+                     for is_written, run in groupby(values, lambda value: isinstance(value, JsonText)))
 
 
 def read(text: bytes) -> object:

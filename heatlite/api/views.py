@@ -1,13 +1,17 @@
-"""Renders rows as the objects of API answers. Pure; `base` is the prefix of links."""
+"""Renders rows as the objects of API answers, those of lists as their JSON. Pure; `base` is the prefix of links."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from typing import TypeVar, TypeVarTuple
 
-from heatlite.api import links
+from heatlite.api import json_text, links
+from heatlite.api.json_text import JsonText
+from heatlite.common.remembering import remembered
 from heatlite.common.timeutils import isotime
-from heatlite.db import events, resources, stacks
+from heatlite.db import codec, events, resources, stacks
 from heatlite.db.engines import Engine
 from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
@@ -16,6 +20,11 @@ from heatlite.db.software_deployments import Deployment
 
 View = dict[str, object]
 
+K = TypeVar('K', bound=codec.KeptRow)
+Given = TypeVarTuple('Given')
+
+KEPT = 2_000                    # texts that `listed` keeps of each kind, if they are small:
+SMALL = 2_000                   # characters
 NO_DESCRIPTION = 'No description'
 NO_OUTPUT_DESCRIPTION = 'No description given'
 
@@ -24,9 +33,26 @@ def when(at: datetime | None) -> str | None:
     return None if at is None else isotime(at)
 
 
+def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given], View | JsonText]:
+    """`render`, as a member of a list. For an object that is kept, its JSON is made once for the same prefix of links
+    and arguments that are equal, if it is small."""
+
+    def write(prefix: str, found: K, *given: *Given) -> JsonText:
+        return JsonText(json_text.write(render(prefix, found, *given)))
+
+    write_once = remembered(write, KEPT, lambda text, *_given: len(text) <= SMALL)
+
+    @functools.wraps(render)
+    def member(prefix: str, found: K, *given: *Given) -> View | JsonText:
+        return (write_once if found.is_kept else render)(prefix, found, *given)
+
+    return member
+
+
 # --- stacks ----------------------------------------------------------------------------------------------
 
-def stack_summary(base: str, stack: stacks.Summary, with_project: bool) -> View:
+@listed
+def listed_stack(base: str, stack: stacks.Summary, with_project: bool) -> View:
     """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
     view: View = {
         'id': stack.id,
@@ -93,7 +119,7 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, found: resources.ShownResource, required_by: Iterable[str], parent: str | None = None,
+def resource(stack_url: str, found: resources.ShownResource, required_by: tuple[str, ...], parent: str | None = None,
              nested_url: str | None = None) -> View:
     """A resource without details. `parent`: resource of the outer stack that owns this one's stack."""
     created = isotime(found.created_at)
@@ -115,6 +141,9 @@ def resource(stack_url: str, found: resources.ShownResource, required_by: Iterab
     if parent is not None:
         view['parent_resource'] = parent
     return view
+
+
+listed_resource = listed(resource)
 
 
 # --- events ----------------------------------------------------------------------------------------------
@@ -141,6 +170,9 @@ def event(stack_url: str, found: events.ShownEvent, root_url: str | None = None)
 def event_detail(stack_url: str, found: events.ShownEvent) -> View:
     return {**event(stack_url, found), 'resource_type': found.resource_type,
             'resource_properties': found.properties or {}}
+
+
+listed_event = listed(event)
 
 
 # --- the rest --------------------------------------------------------------------------------------------

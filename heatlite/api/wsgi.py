@@ -6,7 +6,6 @@ Must not contain anything about one noun. Errors are raised; `middleware.fault` 
 from __future__ import annotations
 
 import enum
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -38,8 +37,6 @@ PIECE = 200                     # items of a list that are sent at once: ten mil
 BASE = ('wsgi.url_scheme', 'HTTP_HOST', 'SERVER_NAME', 'SERVER_PORT', 'SCRIPT_NAME')     # keys of the environment
 LONG_OUTAGE = 2.0               # seconds
 LONGEST_TRIES = 10.0            # seconds of a request until it is not tried again: a try may take half a minute
-
-_json = json.JSONEncoder(check_circular=False).encode           # an answer does not contain itself
 
 
 class Body(enum.Enum):
@@ -121,7 +118,8 @@ class Redirect:
 class StreamedList:
     """A result of a handler: `{key: [...], **rest}`. A long list is sent in pieces, and other requests run in between.
 
-    `items` must not fail and may be made while they are sent; `count`: their number.
+    `items`: objects, or their JSON as json_text.JsonText; they must not fail and may be made while they are sent.
+    `count`: about their number.
     """
 
     key: str
@@ -297,11 +295,10 @@ def render(answer: object, status: int) -> webob.Response:
             return exc.HTTPFound(location=location)
         case Created(location, body):
             return json_response(body, status, location=location)
-        case StreamedList(key, items, count, rest) if count <= PIECE:
-            return json_response({key: list(items), **rest}, status)
-        case StreamedList():
-            return webob.Response(app_iter=_pieces(answer), status=status, content_type='application/json',
-                                  charset=None)
+        case StreamedList(count=count):
+            pieces = _pieces(answer)
+            content = {'body': b''.join(pieces)} if count <= PIECE else {'app_iter': pieces}
+            return webob.Response(**content, status=status, content_type='application/json', charset=None)
     if status == 204:
         return webob.Response(status=204, content_type=None)
     if status == 202 and answer is None:            # as Heat answers; its type is what the caller accepts
@@ -312,18 +309,14 @@ def render(answer: object, status: int) -> webob.Response:
 def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
-    waiting = iter(answer.items)
-    text = f'{{{_json(answer.key)}: [' + _members(waiting)
-    while piece := _members(waiting):
-        yield text.encode('ascii')
-        yield_control()
-        text = ', ' + piece
-    rest = ''.join(f', {_json(key)}: {_json(value)}' for key, value in answer.rest.items())
-    yield f'{text}]{rest}}}'.encode('ascii')
-
-
-def _members(waiting: Iterator[object]) -> str:
-    return _json(list(islice(waiting, PIECE)))[1:-1]
+    begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)
+    while piece := list(islice(waiting, PIECE)):
+        yield (begin + json_text.write_all(piece)).encode('ascii')
+        begin = ', '
+        if len(piece) == PIECE:
+            yield_control()
+    rest = ''.join(f', {json_text.write(key)}: {json_text.write(value)}' for key, value in answer.rest.items())
+    yield f'{begin.removeprefix(", ")}]{rest}}}'.encode('ascii')
 
 
 def yield_control() -> None:
@@ -332,5 +325,5 @@ def yield_control() -> None:
 
 
 def json_response(body: object, status: int = 200, **headers: str) -> webob.Response:
-    return webob.Response(body=_json(body).encode('ascii'), status=status,
+    return webob.Response(body=json_text.write(body).encode('ascii'), status=status,
                           content_type='application/json', charset=None, **headers)

@@ -10,17 +10,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from datetime import date, datetime
-from typing import Any, TypeVar
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
 from heatlite.common import crypt
 
 T = TypeVar('T')
+K = TypeVar('K', bound='KeptRow')
 
 EMPTY: Mapping[str, Callable[[], object]] = {'{}': dict, '[]': list}
+KEPT = 2_000                    # objects that `kept_reader` keeps of each class,
+KEPT_OF_A_LIST = 200            # of a list the first ones,
+SMALL = 600                     # and only of rows with no more characters: three times as many as usual
 HIDES_NOTHING = frozenset({*EMPTY, 'null'})
 
 
@@ -164,6 +169,51 @@ def reader(cls: type[T], *json_columns: str) -> Callable[[Iterable[Any]], T]:
         return found
 
     return read
+
+
+class KeptRow:
+    """Base of dataclasses for rows that are read again and again. They are compared by identity (`eq=False`), so that
+    what is made of a kept object can be kept, too."""
+
+    is_kept = False                     # whether the same row gives the same object for a while: no field
+
+
+class ListReader(Protocol[K]):
+    def __call__(self, rows: Iterable[Sequence[object]], before: int = 0) -> list[K]:
+        """Reads rows as `reader`. `before`: how many rows of the same list were read before these."""
+
+
+def kept_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
+    """Returns a reader of lists: as `reader` for each row, but small rows that are as they were give the same objects.
+
+    It is for rows that show no secrets. Of a list only the first rows are kept, so that a long one does not displace
+    all others.
+    """
+    read = reader(cls, *json_columns)
+
+    @functools.lru_cache(KEPT)
+    def read_once(*row: object) -> K:
+        found = read(row)
+        vars(found)['is_kept'] = True
+        return found
+
+    def read_list(rows: Iterable[Sequence[object]], before: int = 0) -> list[K]:
+        waiting = iter(rows)
+        found = [read_once(*row) if _is_small(row) else read(row)
+                 for row in islice(waiting, max(0, KEPT_OF_A_LIST - before))]
+        found += map(read, waiting)
+        return found
+
+    return read_list
+
+
+def _is_small(row: Sequence[object]) -> bool:
+    """Of a row as it is stored: the texts of JSON columns bound what they contain."""
+    size = 0
+    for value in row:
+        if isinstance(value, str):
+            size += len(value)
+    return size <= SMALL
 
 
 def clean(text: str) -> str:

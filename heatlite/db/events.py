@@ -17,8 +17,8 @@ from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
 
 
-@dataclass(frozen=True)
-class ShownEvent:
+@dataclass(frozen=True, eq=False)
+class ShownEvent(codec.KeptRow):
     """An event as the API shows it. `properties`: those in force when it happened; None in lists."""
 
     id: int
@@ -36,6 +36,7 @@ class ShownEvent:
 
 
 LISTED = tuple(event.c[name] for name in ShownEvent.__dataclass_fields__ if name != 'properties')
+_listed = codec.kept_reader(ShownEvent)
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
            False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',
@@ -86,7 +87,7 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Show
         position = tx.execute(marker, parameters).first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return [ShownEvent(*row) for row in tx.execute(query, parameters)]
+    return _listed((*row, None) for row in tx.execute(query, parameters))
 
 
 @functools.lru_cache(maxsize=128)

@@ -32,8 +32,8 @@ _ACTIONS = {action.value: action for action in Action}
 _STATUSES = {status.value: status for status in Status}
 
 
-@dataclass(frozen=True)
-class ShownResource:
+@dataclass(frozen=True, eq=False)
+class ShownResource(codec.KeptRow):
     """A resource as the API shows it. `definition`, `attributes`, `metadata`: None if not requested, or empty."""
 
     stack_id: str
@@ -85,6 +85,7 @@ _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields_
 _NUMBER = list(ShownResource.__dataclass_fields__).index('id')
 _DEPTH = list(Identity.__dataclass_fields__).index('depth')
 _shown = codec.reader(ShownResource, 'requires', *_DETAILS)
+_brief = codec.kept_reader(ShownResource, 'requires')
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
@@ -284,14 +285,14 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
         is_one = len(chunk) == 1
         rows = tx.execute(_PAGES[with_detail, is_one], {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk})
         for block in rows.partitions(ROWS_PER_SLICE):
-            found += map(_shown if with_detail else _brief, block)
+            found += map(_shown, block) if with_detail else _brief(map(_without_detail, block), len(found))
             if len(block) == ROWS_PER_SLICE:
                 yield_control()
     return found
 
 
-def _brief(row: Sequence[object]) -> ShownResource:
-    return _shown((*row, None, None, None))
+def _without_detail(row: Sequence[object]) -> Sequence[object]:
+    return (*row, None, None, None)
 
 
 @dataclass(frozen=True)
@@ -305,7 +306,7 @@ class RootWithFew:
 
     def rows(self) -> list[ShownResource] | None:
         """As `page`. Call it for those who may see the stack: nothing is decoded for others."""
-        return None if self.stored is None else [_brief(row) for row in self.stored]
+        return None if self.stored is None else _brief(map(_without_detail, self.stored))
 
 
 def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew | None:

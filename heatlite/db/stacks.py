@@ -62,8 +62,8 @@ class StoredStack:
     departed: str | None = None                 # its project is not in this cell: see db.presence
 
 
-@dataclass(frozen=True)
-class Summary:
+@dataclass(frozen=True, eq=False)
+class Summary(codec.KeptRow):
     """The columns that lists show."""
 
     id: str
@@ -154,7 +154,7 @@ _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
 _LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
     stack.c.project_id == sa.bindparam('project'), stack.c.live == 1, stack.c.owner_id.is_(None))
 _stack = codec.reader(StoredStack, *JSON)
-_summary = codec.reader(Summary, 'tags')
+_summaries = codec.kept_reader(Summary, 'tags')
 
 
 
@@ -324,7 +324,7 @@ def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter,
         position = at.first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return [_summary(row) for row in tx.execute(query, {'project': project_id, 'limit': wanted.limit}).all()]
+    return _summaries(tx.execute(query, {'project': project_id, 'limit': wanted.limit}).all())
 
 
 @functools.lru_cache(maxsize=128)

@@ -1,15 +1,19 @@
-"""Lists of stacks, resources and events are whole at any length."""
+"""Lists of stacks, resources and events: whole at any length, and as the rows are now however often they are read."""
 
+import gc
 import json
 
 import pytest
+import sqlalchemy as sa
 
-from heatlite.api import wsgi
-from heatlite.db import tables
+from heatlite.api import views, wsgi
+from heatlite.api.json_text import JsonText
+from heatlite.db import codec, events, resources, stacks, tables
 from heatlite.db.connection import Database
 from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
+WEB = f'{P}/stacks/web/{rows.WEB}'
 
 
 @pytest.fixture
@@ -28,8 +32,10 @@ def get(database):
 
 @pytest.mark.parametrize('number', [0, 1, *(pieces * wsgi.PIECE + more for pieces in (1, 2) for more in (-1, 0, 1))])
 @pytest.mark.parametrize('count', [0, wsgi.PIECE + 1], ids=['at once', 'in pieces'])
-def test_a_list_is_whole_at_any_length(number, count):
-    answer = wsgi.StreamedList('numbers', range(number), count, {'more': [1], 'none': None})
+@pytest.mark.parametrize('written', [lambda n: True, lambda n: False, lambda n: n % 3], ids=['written', 'not', 'some'])
+def test_a_list_is_whole_at_any_length(number, count, written):
+    items = [JsonText(n) if written(n) else n for n in range(number)]
+    answer = wsgi.StreamedList('numbers', items, count, {'more': [1], 'none': None})
     assert json.loads(wsgi.render(answer, 200).body) == {'numbers': list(range(number)), 'more': [1], 'none': None}
 
 
@@ -41,3 +47,79 @@ def test_a_large_stack_of_which_no_resource_matches(database, get, query):
     path = f'{P}/stacks/batch/{rows.BATCH}/resources'
     assert len(get(path)['resources']) == wsgi.PIECE + 1
     assert get(f'{path}?{query}') == {'resources': []}
+
+
+# path, table, changes of columns: each of them is in the answer
+CHANGES = {
+    'stacks': (f'{P}/stacks', tables.stack, {
+        'name': 'other', 'reason': 'why', 'description': 'what', 'tags': '["new"]', 'status': 'COMPLETE',
+        'username': 'somebody else', 'updated_at': rows.minutes(77), 'user_project_id': 'c' * 32}),
+    'resources': (f'{WEB}/resources', tables.resource, {
+        'reason': 'why', 'status': 'FAILED', 'physical_id': 'other', 'type': 'OS::Heat::None',
+        'updated_at': rows.minutes(77), 'requires': '{"net": 1}'}),
+    'events': (f'{WEB}/events', tables.event, {
+        'reason': 'why', 'status': 'FAILED', 'physical_id': 'other', 'resource_name': 'other'}),
+}
+
+
+@pytest.mark.parametrize('key, column', [(key, column) for key, (*_where, new) in CHANGES.items() for column in new])
+def test_a_list_shows_each_change_of_a_row(database, get, key, column):
+    path, table, new = CHANGES[key]
+    before = get(path)[key]
+    assert get(path)[key] == before                             # from what is kept
+    with database.writer() as tx:
+        last = tx.execute(sa.select(table.c.id).where(
+            table.c.id == rows.BATCH if key == 'stacks' else table.c.stack_id == rows.WEB).order_by(
+                table.c.id.desc()).limit(1)).scalar_one()
+        tx.execute(table.update().where(table.c.id == last).values({column: new[column]}))
+    after = get(path)[key]
+    assert after != before
+    assert len([each for each in after if each not in before]) == 1
+
+
+def test_links_are_those_of_each_caller(get):
+    for host in ('one.example', 'two.example', 'one.example'):
+        for path in (f'{P}/stacks', f'{WEB}/resources', f'{WEB}/events', f'{WEB}/resources/net/events'):
+            (found,) = get(path, headers={'Host': host}).values()
+            assert {link['href'].split('/')[2] for each in found for link in each['links']} == {host}
+
+
+def test_an_admin_sees_the_project_and_others_do_not(get):
+    for roles, shown in (('admin,reader', True), ('reader', False), ('admin,reader', True)):
+        assert {'project' in each for each in get(f'{P}/stacks', roles=roles)['stacks']} == {shown}
+
+
+def test_nested_stacks_show_where_they_are(database, get):
+    path = f'{WEB}/resources?nested_depth=2'
+    before = {each['resource_name']: each for each in get(path)['resources']}
+    assert 'nested' in [link['rel'] for link in before['inner']['links']]
+    with database.writer() as tx:
+        tx.execute(tables.stack.update().where(tables.stack.c.id == rows.INNER).values(live=None))
+    after = {each['resource_name']: each for each in get(path)['resources']}
+    assert 'nested' not in [link['rel'] for link in after['inner']['links']]
+
+
+def test_a_member_is_rendered_once_if_it_is_small(database):
+    with database.reader() as tx:
+        (net, *_others) = resources.page(tx, [rows.WEB])
+    for given, is_kept in ((('http://a', net, ('server',), None, None), True),
+                           (('http://a' * views.SMALL, net, (), None, None), False),
+                           (('http://a', net, ('name',) * 1000, None, None), False)):
+        first, second = views.listed_resource(*given), views.listed_resource(*given)
+        assert json.loads(first) == json.loads(second) == views.resource(*given)
+        assert (first is second) == is_kept
+
+
+def test_large_rows_are_not_kept(database, get):
+    """A description may have half a megabyte, a reason, too, and a resource may require a thousand others."""
+    large = 'x' * codec.SMALL
+    with database.writer() as tx:
+        tx.execute(tables.stack.update().values(description=large))
+        tx.execute(tables.resource.update().values(requires=json.dumps({large: 1})))
+        tx.execute(tables.event.update().values(reason=large))
+    for path in (f'{P}/stacks', f'{WEB}/resources', f'{WEB}/events'):
+        get(path)
+    gc.collect()
+    kept = [each for each in gc.get_objects() if isinstance(each, (stacks.Summary, resources.ShownResource,
+                                                                   events.ShownEvent))]
+    assert [each for each in kept if large in str(vars(each))] == []

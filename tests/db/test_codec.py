@@ -1,4 +1,6 @@
-"""Columns of JSON: what is read is what was written, and belongs to the reader alone."""
+"""Columns of JSON: what is read is what was written, and belongs to the reader alone. Rows that are kept."""
+
+from dataclasses import dataclass
 
 import pytest
 
@@ -17,3 +19,44 @@ def test_two_readers_do_not_share_what_they_read(text):
 
 def test_no_text_is_no_value():
     assert codec.decode(None) is None
+
+
+@dataclass(frozen=True, eq=False)
+class Row(codec.KeptRow):
+    id: int
+    name: str
+    tags: list[str] | None
+
+
+@pytest.fixture
+def read():
+    """Reads one row."""
+    reader = codec.kept_reader(Row, 'tags')
+    return lambda *row, before=0: reader([row], before)[0]
+
+
+def test_a_row_that_is_as_it_was_is_read_once(read):
+    first = read(1, 'a', '["x"]')
+    assert (first.id, first.name, first.tags, first.is_kept) == (1, 'a', ['x'], True)
+    assert read(1, 'a', '["x"]') is first
+    for changed in ((2, 'a', '["x"]'), (1, 'b', '["x"]'), (1, 'a', '["y"]'), (1, 'a', None)):
+        assert read(*changed) is not first
+
+
+@pytest.mark.parametrize('row', [
+    (1, 'n' * (codec.SMALL + 1), None), (1, 'n', codec.encode(['t' * codec.SMALL])),
+    (1, 'n', codec.encode(list(range(codec.SMALL // 2)))),
+], ids=['text', 'text in a list', 'list'])
+def test_a_large_row_is_not_kept(read, row):
+    assert read(*row) is not read(*row)
+    assert not read(*row).is_kept
+
+
+def test_the_first_rows_of_a_list_are_kept():
+    reader = codec.kept_reader(Row, 'tags')
+    rows = [(number, 'a', None) for number in range(codec.KEPT_OF_A_LIST + 5)]
+    first, second = reader(rows), reader(rows)
+    assert [each.id for each in first] == [each.id for each in second] == [row[0] for row in rows]
+    assert [one is other for one, other in zip(first, second, strict=True)] == (
+        [True] * codec.KEPT_OF_A_LIST + [False] * 5)
+    assert [each.is_kept for each in reader(rows[:9], codec.KEPT_OF_A_LIST - 4)] == [True] * 4 + [False] * 5

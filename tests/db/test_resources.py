@@ -1,7 +1,7 @@
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import resources, stacks
+from heatlite.db import codec, resources, stacks
 from heatlite.planning.states import Action, Status
 from tests.db.rows import NOW, later, nested, stack, state
 
@@ -78,7 +78,7 @@ def test_a_resource_in_its_place(tree, counted):
             above, rows, below = resources.in_place(tx, 'root', 'group')
         assert len(statements) == 1
         assert (above.id, [row.id for row in rows], below.id) == ('root', [2], 'child')
-        assert rows == resources.by_name(tx, 'root', 'group')
+        assert list(map(vars, rows)) == list(map(vars, resources.by_name(tx, 'root', 'group')))
         above, rows, below = resources.in_place(tx, 'root', 'server')
         assert (above.name, [row.id for row in rows], below) == ('name-root', [1, 3], None)
         above, rows, below = resources.in_place(tx, 'root', 'nothing')
@@ -97,15 +97,37 @@ def test_a_root_brings_its_rows_if_they_are_few(tree, counted):
                 found = resources.root_with_few(tx, 'root', depth)
             assert len(statements) == 1
             assert (found.root, found.below) == stacks.root_with_descendants(tx, 'root', depth)
-            assert found.rows() == resources.page(tx, ['root'])
+            assert list(map(vars, found.rows())) == list(map(vars, resources.page(tx, ['root'])))
         assert resources.root_with_few(tx, 'child', 9) is None and resources.root_with_few(tx, 'missing', 9) is None
         stacks.set_next_resource(tx, 'root', resources.FEW)
-        assert resources.root_with_few(tx, 'root', 1).rows() == resources.page(tx, ['root'])
+        assert [each.id for each in resources.root_with_few(tx, 'root', 1).rows()] == [1, 2, 3]
         stacks.set_next_resource(tx, 'root', resources.FEW + 1)
         found = resources.root_with_few(tx, 'root', 1)
         assert (found.rows(), found.root.id, [each.id for each in found.below]) == (None, 'root', ['child'])
         stacks.insert(tx, stack('empty'))
         assert resources.root_with_few(tx, 'empty', 1).rows() == []
+
+
+def test_outer_stacks_come_first_then_older_ones(tree):
+    with tree.writer() as tx:
+        root = stacks.show(tx, 'root')
+        for stack_id, parent, at in (('c', root, later(2)), ('b', root, later(3)), ('d', root, later(2)),
+                                     ('a', nested('b', root, 'x'), later(1))):
+            stacks.insert(tx, nested(stack_id, parent, 'x', created_at=at))
+        found = resources.root_with_few(tx, 'root', 9)
+        assert [each.id for each in found.below] == ['child', 'c', 'd', 'b', 'a']
+        assert found.below == stacks.root_with_descendants(tx, 'root', 9)[1]
+
+
+def test_of_a_long_list_the_first_rows_are_kept(db):
+    number = resources.ROWS_PER_SLICE + codec.KEPT_OF_A_LIST
+    with db.writer() as tx:
+        stacks.insert(tx, stack('root'))
+        resources.insert_many(tx, 'root', [state(each) for each in range(1, number + 1)], {})
+        found = resources.page(tx, ['root'])
+    assert [each.id for each in found] == list(range(1, number + 1))
+    assert sum(each.is_kept for each in found) == codec.KEPT_OF_A_LIST
+    assert all(each.is_kept for each in found[:codec.KEPT_OF_A_LIST])
 
 
 def test_required_by(tree):

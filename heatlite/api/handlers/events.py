@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heatlite.api import finding, masking, schemas, views
+from heatlite.api.json_text import JsonText
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Request, StreamedList
 from heatlite.common import exception
@@ -20,13 +21,13 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     return StreamedList('events', found, len(found))
 
 
-def index_of_resource(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
+def index_of_resource(req: Request, stack_name: str, stack_id: str, resource_name: str) -> StreamedList:
     wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
     named = replace(wanted, filters={**wanted.filters, 'resource_name': (resource_name,)})
     found = _page(req, stack_name, stack_id, named)
     if not found:
         raise exception.HTTPNotFound(_('No events found for resource %s') % resource_name)
-    return {'events': found}
+    return StreamedList('events', found, len(found))
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event_id: str) -> View:
@@ -41,7 +42,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
     return {'event': views.event_detail(finding.url(req, stack), found)}
 
 
-def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View]:
+def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View | JsonText]:
     """One page of events. Two SELECTs; more for those of the stacks below a nested one."""
     with req.db.reader() as tx:
         root_url = None
@@ -54,4 +55,4 @@ def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEven
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
         found = events.page(tx, list(urls), wanted)
-    return [views.event(urls[each.stack_id], each, root_url) for each in found]
+    return [views.listed_event(urls[each.stack_id], each, root_url) for each in found]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding, masking, schemas, stack_users, views
+from heatlite.api import finding, json_text, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Request, StreamedList, yield_control
 from heatlite.common import exception
@@ -43,18 +43,22 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     for each in found:
         by_stack.setdefault(each.stack_id, []).append(each)
 
-    def shown() -> Iterator[View]:
+    def shown() -> Iterator[View | json_text.JsonText]:
         for stack in listed:
             rows = by_stack.get(stack.id, [])
             needed_by = required_by(rows)
             url = finding.url(req, stack)
             for row in current(rows, stack):
-                if _matches(row, wanted):
-                    view = _view(req, url, row, needed_by.get(row.name, ()), stack.parent_resource,
-                                 nested.get((stack.id, row.name)), with_detail=wanted.with_detail)
-                    if wanted.with_detail:
-                        view['attributes'] = masks[stack.id](view['attributes'])
-                    yield view
+                if not _matches(row, wanted):
+                    continue
+                its_stack = nested.get((stack.id, row.name))
+                shape = (url, row, needed_by.get(row.name, ()), stack.parent_resource,
+                         None if its_stack is None else finding.url(req, its_stack))
+                if wanted.with_detail:
+                    view = _detailed(*shape)
+                    yield {**view, 'attributes': masks[stack.id](view['attributes'])}
+                else:
+                    yield views.listed_resource(*shape)
 
     return StreamedList('resources', shown(), len(found))
 
@@ -68,9 +72,10 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
     names = Query(req.query).texts('with_attr')
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
-        needed_by = resources.required_by(tx, stack.id, resource_name)
+        needed_by = tuple(resources.required_by(tx, stack.id, resource_name))
         hidden = masking.of_parameters(tx, stack)
-    view = _view(req, finding.url(req, stack), row, needed_by, stack.parent_resource, nested, with_detail=True)
+    view = _detailed(finding.url(req, stack), row, needed_by, stack.parent_resource,
+                     None if nested is None else finding.url(req, nested))
     view['attributes'] = {name: hidden(value) for name, value in _attributes(req, stack, row, names).items()}
     return {'resource': view}
 
@@ -126,13 +131,13 @@ def current(rows: Iterable[resources.ShownResource], stack: stacks.Identity) -> 
     return list(highest(rows, stack.template_id, avoided).values())
 
 
-def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, list[str]]:
+def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, tuple[str, ...]]:
     """Name -> names of the resources that require it, each once."""
     found: dict[str, dict[str, None]] = {}
     for row in rows:
         for needed in row.requires or ():
             found.setdefault(needed, {})[row.name] = None
-    return {name: list(needing) for name, needing in found.items()}
+    return {name: tuple(needing) for name, needing in found.items()}
 
 
 def _matches(row: resources.ShownResource, wanted: schemas.ListResources) -> bool:
@@ -156,15 +161,11 @@ def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
     return stack, shown[0], nested
 
 
-def _view(req: Request, stack_url: str, row: resources.ShownResource, needed_by: Iterable[str], parent: str | None,
-          nested: stacks.Identity | None, *, with_detail: bool) -> View:
-    """Renders a resource. `parent`: name of the resource that owns the stack; `nested`: the stack that this one
-    owns."""
-    view = views.resource(stack_url, row, needed_by, parent, None if nested is None else finding.url(req, nested))
-    if with_detail:
-        view['description'] = (row.definition or {}).get('description') or ''
-        view['attributes'] = _stored_attributes(row)
-    return view
+def _detailed(stack_url: str, row: resources.ShownResource, needed_by: tuple[str, ...], parent: str | None,
+              nested_url: str | None) -> View:
+    """A resource with its description and stored attributes; arguments as of `views.resource`."""
+    return {**views.resource(stack_url, row, needed_by, parent, nested_url),
+            'description': (row.definition or {}).get('description') or '', 'attributes': _stored_attributes(row)}
 
 
 def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:

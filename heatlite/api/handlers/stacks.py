@@ -52,7 +52,7 @@ def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stacks.Summary
 
 
 def _list(req: Request, found: list[stacks.Summary], rest: View) -> StreamedList:
-    shown = (views.stack_summary(req.base, stack, bool(req.context.is_admin)) for stack in found)
+    shown = (views.listed_stack(req.base, stack, bool(req.context.is_admin)) for stack in found)
     return StreamedList('stacks', shown, len(found), rest)
 
 
