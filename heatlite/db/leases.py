@@ -5,7 +5,7 @@ The epoch of a lease grows at each change of owner, and `changes.write` refuses 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -68,16 +68,20 @@ def driven_trees(tx: sa.Connection, root_ids: Sequence[str]) -> set[str]:
         stack.c.root_id.in_(root_ids), sa.or_(lease.c.epoch > 1, lease.c.engine_id.is_not(None))).distinct()).scalars())
 
 
-def claim(tx: sa.Connection, stack_id: str, engine_id: str) -> Lease | None:
-    """The stack's lease if it is free, already ours, or its engine has expired; marks the stack as having work."""
+def claim(tx: sa.Connection, stack_id: str, engine_id: str,
+          may_be_alive: Callable[[], bool] = lambda: False) -> Lease | None:
+    """The stack's lease if it is free, already ours, or its engine has expired; marks the stack as having work.
+
+    `may_be_alive()`: whether an engine that has expired keeps its stacks for now; asked once it is found expired.
+    """
     row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
     if row is None:
         return None
     if row.engine_id == engine_id:
         tx.execute(_WANT, {'wanted_stack': stack_id})
         return Lease(stack_id, engine_id, row.epoch, strikes=row.strikes)
-    if row.engine_id is not None and tx.execute(
-            sa.select(engine.c.id).where(engine.c.id == row.engine_id, engine.c.expires_at >= clock(tx))).first():
+    if row.engine_id is not None and (tx.execute(sa.select(engine.c.id).where(
+            engine.c.id == row.engine_id, engine.c.expires_at >= clock(tx))).first() or may_be_alive()):
         return None
     tx.execute(lease.update().where(lease.c.stack_id == stack_id)
                .values(engine_id=engine_id, epoch=row.epoch + 1, wanted=True))

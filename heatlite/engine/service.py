@@ -8,6 +8,7 @@ import socket
 from collections.abc import Callable, Iterable, Mapping
 
 from oslo_config import cfg
+from sqlalchemy import Connection
 
 from heatlite.common import crypt, exception, metrics, urlfetch
 from heatlite.common.context import RequestContext
@@ -137,7 +138,7 @@ class EngineService:
                                    clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
         self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
                                           self._timers, settings, self._sinks, self.runners, definitions, executors,
-                                          timeouts, lifecycle)
+                                          timeouts, lifecycle, self._claim)
 
     def _build_use_cases(self) -> None:
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
@@ -240,6 +241,9 @@ class EngineService:
         self._timers.stop()
         self._journal.stop()
         LOG.info('Engine %s has stopped', self.engine_id)
+
+    def _claim(self, tx: Connection, stack_id: str) -> Lease | None:
+        return self.lease_manager.claim(tx, stack_id)
 
     def _may_act(self, lease: Lease) -> None:
         self.lease_manager.may_act(lease)

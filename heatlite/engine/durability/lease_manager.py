@@ -128,6 +128,10 @@ class LeaseManager:
         """Until the leases of this engine end, unless they are renewed."""
         return self._deadline - self._runtime.monotonic()
 
+    def claim(self, tx: Connection, stack_id: str) -> Lease | None:
+        """As `leases.claim` for this engine. While `sweep` leaves silent engines their stacks, so does this."""
+        return leases.claim(tx, stack_id, self.engine_id, lambda: self._clock_was_set(tx) or self._is_in_grace())
+
     def may_act(self, lease: Lease) -> None:
         """Return once the lease is certainly valid for a call into a cloud, waiting for a renewal if need be.
 

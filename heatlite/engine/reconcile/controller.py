@@ -48,7 +48,8 @@ class StackController:
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
                  pool: Pool, timers: Timers, settings: ReconcileSettings, sinks: EventSinks, runners: Runners,
                  definitions: AcceptedDefinitions, executors: Executors, timeouts: Timeouts,
-                 lifecycle: StackLifecycle) -> None:
+                 lifecycle: StackLifecycle, claim: Callable[[Connection, str], Lease | None]) -> None:
+        """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
         self._runtime = runtime
         self._database = database
         self._engine_id = engine_id
@@ -63,6 +64,7 @@ class StackController:
         self._executors = executors
         self._timeouts = timeouts
         self._lifecycle = lifecycle
+        self.claim = claim
         self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
         self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
         self._loaders = Pool(runtime, LOADERS)
@@ -93,7 +95,7 @@ class StackController:
         """Wake up the runner of a stack, or claim the stack if no engine holds its lease."""
         if not self.owns(stack_id) and self.room() <= 0:
             return
-        lease = self._database.retry(lambda tx: leases.claim(tx, stack_id, self._engine_id))
+        lease = self._database.retry(lambda tx: self.claim(tx, stack_id))
         if lease is not None:
             self.resume(lease)
 

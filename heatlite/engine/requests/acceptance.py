@@ -69,7 +69,7 @@ class Acceptance:
         """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate."""
         lease = None
         if self._controller.owns(stack_id) or self._controller.room() > 0:
-            lease = leases.claim(tx, stack_id, self._engine_id)
+            lease = self._controller.claim(tx, stack_id)
         if context is not None:
             context.check_in_time(self._runtime.now())
         return lease if lease is not None else leases.owner(tx, stack_id)
