@@ -130,7 +130,7 @@ class LeaseManager:
 
     def claim(self, tx: Connection, stack_id: str) -> Lease | None:
         """As `leases.claim` for this engine. While `sweep` leaves silent engines their stacks, so does this."""
-        return leases.claim(tx, stack_id, self.engine_id, lambda: self._clock_was_set(tx) or self._is_in_grace())
+        return leases.claim(tx, stack_id, self.engine_id, lambda: self._is_in_grace(tx))
 
     def may_act(self, lease: Lease) -> None:
         """Return once the lease is certainly valid for a call into a cloud, waiting for a renewal if need be.
@@ -169,7 +169,7 @@ class LeaseManager:
             return 0
         try:
             with self._database.writer() as tx:
-                in_grace = self._clock_was_set(tx) or self._is_in_grace()
+                in_grace = self._is_in_grace(tx)
                 claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace)
                 if claimed and not in_grace and self._clock_was_set(tx):
                     raise ClockWasSet               # between the two statements: nothing is taken
@@ -184,8 +184,10 @@ class LeaseManager:
             self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)
 
-    def _is_in_grace(self) -> bool:
+    def _is_in_grace(self, tx: Connection) -> bool:
         """Whether silent engines keep their stacks: what delayed this engine's renewal may delay theirs, too."""
+        if self._clock_was_set(tx):
+            return True
         now = self._runtime.monotonic()
         return now < self._grace_until or now > self._deadline
 
