@@ -2,16 +2,13 @@
 
 import pytest
 
-from heatlite.db.connection import Database
 from tests.api import in_process, rows
 
 
 @pytest.fixture(scope='session')
 def database(tmp_path_factory):
-    made = Database(f'sqlite:///{tmp_path_factory.mktemp("api")}/db.sqlite')
-    rows.fill(made.engine)
-    yield made
-    made.close()
+    with rows.database(tmp_path_factory.mktemp('api')) as made:
+        yield made
 
 
 @pytest.fixture(scope='session')

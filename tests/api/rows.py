@@ -6,12 +6,14 @@ deleted `old`; project OTHER has `theirs`.
 
 from __future__ import annotations
 
+import contextlib
 import json
 from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
 from heatlite.db import tables
+from heatlite.db.connection import Database
 from tests.api.in_process import OTHER, PROJECT
 
 START = datetime(2026, 11, 20, 10, 0, 0)
@@ -192,3 +194,11 @@ def fill(engine):
              'report_interval': 60, 'expires_at': 1e11, 'created_at': START, 'updated_at': minutes(1)},
             {'id': number(10, 2), 'host': 'h2', 'hostname': 'h2', 'binary': 'heat-engine', 'topic': 'engine',
              'report_interval': 60, 'expires_at': 0.0, 'created_at': START, 'updated_at': None}])
+
+
+@contextlib.contextmanager
+def database(folder):
+    """A database in that folder with all rows."""
+    with contextlib.closing(Database(f'sqlite:///{folder}/db.sqlite')) as made:
+        fill(made.engine)
+        yield made

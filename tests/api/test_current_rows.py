@@ -3,7 +3,6 @@
 import pytest
 
 from heatlite.db import resources, stacks
-from heatlite.db.connection import Database
 from heatlite.db.tables import resource, stack
 from heatlite.planning.steps import current_rows_of
 from tests.api import in_process, rows
@@ -23,18 +22,16 @@ CASES = {
 def case(request, tmp_path):
     """(database, number of the row that is the resource): `it` was applied earlier, a failed update replaced it."""
     action, template_id, previous, expected = request.param
-    made = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    rows.fill(made.engine)
-    with made.writer() as tx:
-        tx.execute(stack.insert().values(rows.stack(
-            STACK, 'rolled', 1, action=action, status='IN_PROGRESS', template_id=template_id,
-            previous_template_id=previous)))
-        tx.execute(resource.insert().values(rows.resource(
-            STACK, OLD, 'it', 'OS::Heat::TestResource', physical_id='old', template_id=BEFORE)))
-        tx.execute(resource.insert().values(rows.resource(
-            STACK, NEW, 'it', 'OS::Heat::TestResource', physical_id='new', template_id=LEFT, replaces=OLD)))
-    yield made, expected
-    made.close()
+    with rows.database(tmp_path) as made:
+        with made.writer() as tx:
+            tx.execute(stack.insert().values(rows.stack(
+                STACK, 'rolled', 1, action=action, status='IN_PROGRESS', template_id=template_id,
+                previous_template_id=previous)))
+            tx.execute(resource.insert().values(rows.resource(
+                STACK, OLD, 'it', 'OS::Heat::TestResource', physical_id='old', template_id=BEFORE)))
+            tx.execute(resource.insert().values(rows.resource(
+                STACK, NEW, 'it', 'OS::Heat::TestResource', physical_id='new', template_id=LEFT, replaces=OLD)))
+        yield made, expected
 
 
 def test_the_engine(case):

@@ -10,7 +10,6 @@ from heatlite.api import event_hub
 from heatlite.api.event_hub import EventStreamBounds, Hub, StreamScope
 from heatlite.common import exception, metrics
 from heatlite.db import tables
-from heatlite.db.connection import Database
 from tests.api import in_process, rows
 from tests.api.in_process import OTHER, PROJECT
 
@@ -28,10 +27,8 @@ class Clock:
 
 @pytest.fixture
 def database(tmp_path):
-    made = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    rows.fill(made.engine)
-    yield made
-    made.close()
+    with rows.database(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import sqlalchemy as sa
 from heatlite.api import views, wsgi
 from heatlite.api.json_text import JsonText
 from heatlite.db import codec, events, resources, stacks, tables
-from heatlite.db.connection import Database
 from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
@@ -18,10 +17,8 @@ WEB = f'{P}/stacks/web/{rows.WEB}'
 
 @pytest.fixture
 def database(tmp_path):
-    made = Database(f'sqlite:///{tmp_path}/db.sqlite')
-    rows.fill(made.engine)
-    yield made
-    made.close()
+    with rows.database(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import engines
-from heatlite.db.connection import Database
 from heatlite.db.tables import stack
 from tests.api import in_process, rows
 
@@ -26,15 +25,13 @@ class Failing:
 @pytest.fixture(scope='module')
 def live(tmp_path_factory):
     """A stack with an output that an engine has to resolve anew each time, and an engine."""
-    made = Database(f'sqlite:///{tmp_path_factory.mktemp("live")}/db.sqlite')
-    rows.fill(made.engine)
-    with made.writer() as tx:
-        engines.register(tx, engine_id='e1', host='h', hostname='h', binary='heat-engine', topic='engine',
-                         report_interval=60, ttl=600, now=datetime(2026, 1, 1))
-        tx.execute(stack.update().where(stack.c.id == rows.WEB).values(outputs=json.dumps(
-            [{'output_key': 'url', 'description': '', 'output_value': 'http://stored', 'live': True}])))
-    yield made
-    made.close()
+    with rows.database(tmp_path_factory.mktemp('live')) as made:
+        with made.writer() as tx:
+            engines.register(tx, engine_id='e1', host='h', hostname='h', binary='heat-engine', topic='engine',
+                             report_interval=60, ttl=600, now=datetime(2026, 1, 1))
+            tx.execute(stack.update().where(stack.c.id == rows.WEB).values(outputs=json.dumps(
+                [{'output_key': 'url', 'description': '', 'output_value': 'http://stored', 'live': True}])))
+        yield made
 
 
 @pytest.mark.parametrize('error', [
