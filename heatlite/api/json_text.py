@@ -25,8 +25,13 @@ class JsonText(str):
 def write_all(values: Iterable[object]) -> str:
     """The JSON of the members of a list. Those that are `JsonText` are taken as they are, others are written together:
     each one by itself takes half as long again."""
-    return ', '.join(', '.join(map(str, run)) if is_written else write(list(run))[1:-1]
-                     for is_written, run in groupby(values, lambda value: isinstance(value, JsonText)))
+    texts: list[str] = []
+    for is_written, run in groupby(values, lambda value: isinstance(value, JsonText)):
+        if is_written:
+            texts += [each for each in run if isinstance(each, JsonText)]       # not `str`, which would copy each
+        else:
+            texts.append(write(list(run))[1:-1])
+    return ', '.join(texts)
 
 
 def read(text: bytes) -> object:

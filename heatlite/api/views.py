@@ -1,4 +1,4 @@
-"""Renders rows as the objects of API answers, those of lists as their JSON. Pure; `base` is the prefix of links."""
+"""Renders rows as the objects of API answers, members of lists also as JSON. Pure; `base` is the prefix of links."""
 
 from __future__ import annotations
 
@@ -119,9 +119,10 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, found: resources.ShownResource, required_by: tuple[str, ...], parent: str | None = None,
-             nested_url: str | None = None) -> View:
-    """A resource without details. `parent`: resource of the outer stack that owns this one's stack."""
+def resource(stack_url: str, found: resources.ShownResource, required_by: tuple[str, ...], parent: str | None,
+             nested_url: str | None) -> View:
+    """A resource without details. `parent`: resource of the outer stack that owns this one's stack; `nested_url`: of
+    the stack that this one owns."""
     created = isotime(found.created_at)
     shown = [links.link(links.resource_url(stack_url, found.name)), links.link(stack_url, 'stack')]
     if nested_url is not None:

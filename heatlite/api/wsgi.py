@@ -309,7 +309,7 @@ def render(answer: object, status: int) -> webob.Response:
 def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
-    begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)
+    begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)      # `begin`: of what is sent next
     while piece := list(islice(waiting, PIECE)):
         yield (begin + json_text.write_all(piece)).encode('ascii')
         begin = ', '

@@ -320,7 +320,7 @@ def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew |
         return None
     width, nested = len(IDENTITY), [row for row in found if row[0] != stack_id]
     number, created_at, first = width, width + 1, width + 2
-    nested.sort(key=lambda row: (row[_DEPTH], row[created_at], row[0]))
+    nested.sort(key=lambda row: (row[_DEPTH], row[created_at], row[0]))         # as stacks.OUTER_FIRST
     own = sorted((row[first:] for row in of_root if row[first] is not None), key=itemgetter(_NUMBER))
     return RootWithFew(Identity(*of_root[0][:width]),
                        below(stack_id, depth, (Identity(*row[:width]) for row in nested)),

@@ -51,9 +51,8 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
             for row in current(rows, stack):
                 if not _matches(row, wanted):
                     continue
-                its_stack = nested.get((stack.id, row.name))
                 shape = (url, row, needed_by.get(row.name, ()), stack.parent_resource,
-                         None if its_stack is None else finding.url(req, its_stack))
+                         _url(req, nested.get((stack.id, row.name))))
                 if wanted.with_detail:
                     view = _detailed(*shape)
                     yield {**view, 'attributes': masks[stack.id](view['attributes'])}
@@ -74,8 +73,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = tuple(resources.required_by(tx, stack.id, resource_name))
         hidden = masking.of_parameters(tx, stack)
-    view = _detailed(finding.url(req, stack), row, needed_by, stack.parent_resource,
-                     None if nested is None else finding.url(req, nested))
+    view = _detailed(finding.url(req, stack), row, needed_by, stack.parent_resource, _url(req, nested))
     view['attributes'] = {name: hidden(value) for name, value in _attributes(req, stack, row, names).items()}
     return {'resource': view}
 
@@ -159,6 +157,11 @@ def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,
         raise exception.ResourceNotFound(resource_name=resource_name, stack_name=stack.name)
     note(resource=resource_name)
     return stack, shown[0], nested
+
+
+def _url(req: Request, nested: stacks.Identity | None) -> str | None:
+    """The URL of the stack that a resource owns, if it owns one."""
+    return None if nested is None else finding.url(req, nested)
 
 
 def _detailed(stack_url: str, row: resources.ShownResource, needed_by: tuple[str, ...], parent: str | None,
