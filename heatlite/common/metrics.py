@@ -39,6 +39,8 @@ stacks_owned = Gauge('heatlite_stacks_owned', 'Stacks this engine drives now.', 
 stacks_loading = Gauge('heatlite_stacks_loading', 'Stacks of this engine that are not loaded yet.', registry=registry)
 steps_running = Gauge('heatlite_steps_running', 'Calls into resource types that are under way.', registry=registry)
 steps_waiting = Gauge('heatlite_steps_waiting', 'Calls into resource types that wait for a thread.', registry=registry)
+steps_waiting_for_room = Gauge('heatlite_steps_waiting_for_room',
+                               'Steps that begin nested stacks once others have ended.', registry=registry)
 timers_waiting = Gauge('heatlite_timers_waiting', 'Checks, retries and time-outs that are not due yet.',
                        registry=registry)
 journal_waiting = Gauge('heatlite_journal_waiting', 'Changes that the journal has not begun to write.',

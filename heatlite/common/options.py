@@ -180,7 +180,11 @@ ENGINE: list[Opt] = [
            help='MiB beyond its size at the start that an engine without stacks may keep; with more it leaves its '
                 'place to a new process. 0: no limit.'),
     IntOpt('max_stacks', default=1000, min=1,
-           help='Stacks an engine drives at once; what comes beyond is left for other engines.'),
+           help='Stacks an engine drives at once; what comes beyond is left for other engines. As many again of those '
+                'that are nested in them, as of those nested in these, and so on.'),
+    IntOpt('max_resources_of_tree', default=30000, min=0,
+           help='Resources in nested stacks of one tree, at the same depth, that an engine drives at once; the next '
+                'nested stack begins when others have ended. One that is larger is driven alone. 0: no limit.'),
     IntOpt('runner_pool_size', default=256, min=1,
            help='Calls to plug-ins that may run at once in one engine. Of one stack, at most 400 '
                 'resources wait for their first call to return.'),

@@ -115,12 +115,14 @@ def _is_of(row: sa.Row[tuple[str | None, int, int, bool]] | None, known: Lease) 
     return row is not None and (row.engine_id, row.epoch) == (known.engine_id, known.epoch)
 
 
-def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True) -> list[Lease]:
+def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: bool = True,
+                  except_depths: Sequence[int] = ()) -> list[Lease]:
     """Takes at most `limit` stacks that have work and no live owner.
 
-    `of_silent`: also those of engines which have expired, not only free ones. Several engines may sweep at once: each
-    skips rows that another one has locked, so no stack is given twice. Two statements when there is nothing to do.
-    Index: (wanted, engine_id).
+    `of_silent`: also those of engines which have expired, not only free ones; `except_depths`: none of stacks of these
+    depths. Several engines may sweep at once: each skips rows that another one has locked, so no stack is given twice.
+    Two statements when there is nothing to do. Index: (wanted, engine_id); with `except_depths` the primary key of
+    stacks, for each stack that is found.
     """
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
     mark = statements.mark
@@ -129,9 +131,10 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
         tx, f'SELECT id FROM engine WHERE (expires_at < {time} OR expires_at > {time} + {LONGEST}) AND id <> {mark} '
             f'AND EXISTS (SELECT 1 FROM lease WHERE {_wanted(statements)} AND lease.engine_id = engine.id)',
         (*moment, *moment, engine_id))] if of_silent else []
-    found = _take(tx, 'engine_id IS NULL', (), limit)
+    found = _take(tx, 'engine_id IS NULL', (), limit, except_depths)
     if dead and len(found) < limit:
-        found += _take(tx, f'engine_id IN ({statements.marks(len(dead))})', tuple(dead), limit - len(found))
+        found += _take(tx, f'engine_id IN ({statements.marks(len(dead))})', tuple(dead), limit - len(found),
+                       except_depths)
     for chunk in bulk.chunks(found):
         statements.run(tx, f'UPDATE lease SET engine_id = {mark}, epoch = epoch + 1 '
                            f'WHERE stack_id IN ({statements.marks(len(chunk))})',
@@ -140,13 +143,17 @@ def claim_expired(tx: sa.Connection, engine_id: str, limit: int, *, of_silent: b
             for stack_id, epoch, former, strikes in found]
 
 
-def _take(tx: sa.Connection, held: str, holders: tuple[str, ...],
-          limit: int) -> list[tuple[str, int, str | None, int]]:
+def _take(tx: sa.Connection, held: str, holders: tuple[str, ...], limit: int,
+          except_depths: Sequence[int] = ()) -> list[tuple[str, int, str | None, int]]:
     statements = bulk.texts(tx.dialect.name)
+    # A value, not a condition with EXISTS: that might be made a join, and the rows of the stacks be locked. The leases
+    # of shards of alarms have no stack.
+    depth = 'COALESCE((SELECT depth FROM stack WHERE stack.id = lease.stack_id), 0)'
+    other = f' AND {depth} NOT IN ({statements.marks(len(except_depths))})' if except_depths else ''
     locking = '' if statements.dialect == 'sqlite' else ' FOR UPDATE SKIP LOCKED'
     return [(row[0], row[1], row[2], row[3]) for row in statements.run(
-        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {_wanted(statements)} AND {held} '
-            f'LIMIT {int(limit)}{locking}', holders)]
+        tx, f'SELECT stack_id, epoch, engine_id, strikes FROM lease WHERE {_wanted(statements)} AND {held}{other} '
+            f'LIMIT {int(limit)}{locking}', (*holders, *except_depths))]
 
 
 def _wanted(statements: bulk.Texts) -> str:

@@ -37,6 +37,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.stack_reader import StackReader
@@ -101,11 +102,12 @@ class EngineService:
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
                                 noted=self._sinks.wake, owners=self.runners.owners)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
+        room = Room(self._pool, conf.engine.max_stacks, conf.engine.max_resources_of_tree)
         self._timers = Timers(runtime)
-        self._build_controller()
+        self._build_controller(room)
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, room=self.controller.room, acquire=self._acquire,
+            sweep_interval=conf.engine.sweep_interval, vacant=self.controller.vacant, acquire=self._acquire,
             missing=self._missing)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
@@ -121,13 +123,13 @@ class EngineService:
         """Whether this engine drives no stack."""
         return self.controller.is_idle
 
-    def _build_controller(self) -> None:
+    def _build_controller(self, room: Room) -> None:
         """Build the controller and its parts. They ask for the use cases when they drive a stack."""
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
         settings = ReconcileSettings(
-            stacks=conf.engine.max_stacks, action_timeout=conf.stack_action_timeout,
-            retry_limit=conf.action_retry_limit, interval=conf.engine.poll_interval, patience=conf.error_wait_time,
-            observe=conf.observe_on_update, events=conf.max_events_per_stack)
+            action_timeout=conf.stack_action_timeout, retry_limit=conf.action_retry_limit,
+            interval=conf.engine.poll_interval, patience=conf.error_wait_time, observe=conf.observe_on_update,
+            events=conf.max_events_per_stack)
         executors = Executors(runtime, database, registry, self._journal, self._may_act, self._notify,
                               self._for_stacks, settings.observe, settings.interval)
         self.reader = StackReader(runtime, database, registry, self.runners, executors)
@@ -137,8 +139,8 @@ class EngineService:
         lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
                                    clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
         self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
-                                          self._timers, settings, self._sinks, self.runners, definitions, executors,
-                                          timeouts, lifecycle, self._claim)
+                                          room, self._timers, settings, self._sinks, self.runners, definitions,
+                                          executors, timeouts, lifecycle, self._claim)
 
     def _build_use_cases(self) -> None:
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
@@ -207,6 +209,7 @@ class EngineService:
         """Make metrics tell how much work waits, whenever they are collected."""
         for gauge, read in (
                 (metrics.steps_waiting, lambda: self._pool.waiting),
+                (metrics.steps_waiting_for_room, lambda: self.controller.waiting_for_room),
                 (metrics.steps_running, lambda: self._pool.running),
                 (metrics.stacks_loading, lambda: self.controller.loading),
                 (metrics.timers_waiting, lambda: len(self._timers)),

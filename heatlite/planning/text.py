@@ -71,6 +71,9 @@ def signal_refused(why: str) -> str:
 NEWER_UPDATE = 'preempted by a newer update'
 
 
+NOT_BEGUN = 'the action of the stack had ended before it began'
+
+
 def aborted(action: str, why: str) -> str:
     return f'{action} aborted ({why})'
 

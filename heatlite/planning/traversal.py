@@ -119,6 +119,11 @@ class Traversal:
         """Whether `step` still works on its row."""
         return self._steps.is_busy(step)
 
+    @property
+    def is_stopped(self) -> bool:
+        """Whether nothing further begins: the action has failed, was cancelled or has timed out."""
+        return self._ending.is_stopped
+
     def has_ended(self, step: Step) -> bool:
         """Whether `step` has ended, or was dropped with its target."""
         return self._steps.has_ended(step)
@@ -206,6 +211,12 @@ class Traversal:
         return self._release_hooks() + self._end()
 
     # --- events -----------------------------------------------------------------------------------------
+
+    def waits(self, step: Step, now: datetime) -> list[Command]:
+        """The call of a step has to wait, perhaps long: it is not counted among those that are about to be answered, so
+        that others begin."""
+        self._steps.unanswered.discard(step)
+        return self._advance(now)
 
     def handle(self, event: Event, now: datetime) -> list[Command]:
         if not self._is_awaited(event):

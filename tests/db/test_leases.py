@@ -122,6 +122,26 @@ def test_sweep(two, clock):
     assert sorted(first + second, key=lambda lease: lease.stack_id) == [Lease('a', 'e2', 2), Lease('b', 'e2', 2)]
 
 
+@pytest.mark.parametrize('held', [None, 'e1'], ids=['free', 'of an engine that is silent'])
+def test_a_sweep_leaves_stacks_of_depths_without_room(two, clock, held):
+    with two.writer() as tx:
+        for number, depth in enumerate([0, 1, 2, 1]):
+            stacks.insert(tx, stack(f'n{number}', depth=depth))
+            leases.insert(tx, f'n{number}', held)
+        leases.insert(tx, 'shard', held)                                # has no row in the table of stacks
+    clock.seconds += 6
+
+    def claimed(*depths):
+        with two.writer() as tx:
+            engine(tx, 'e9')
+            found = leases.claim_expired(tx, 'e9', 99, except_depths=depths)
+            return {lease.stack_id for lease in found} & {'n0', 'n1', 'n2', 'n3', 'shard'}
+
+    assert claimed(0, 1) == {'n2'}
+    assert claimed(0) == {'n1', 'n3'}
+    assert claimed(1, 2) == {'n0', 'shard'}
+
+
 def test_two_statements_when_nothing_is_left(two, counted):
     with two.writer() as tx, counted(tx) as statements:
         leases.claim_expired(tx, 'e2', 9)

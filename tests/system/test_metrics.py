@@ -76,7 +76,8 @@ def test_what_waits_is_read_when_it_is_collected(service):
     eventually('the checks', lambda: figures(service)['heatlite_timers_waiting', ()] >= 3)
     found = figures(service)
     assert found['heatlite_stacks_owned', ()] == 1 and found['heatlite_lease_seconds_left', ()] > 0
-    for name in ('steps_waiting', 'steps_running', 'stacks_loading', 'journal_waiting', 'rpc_waiting', 'rpc_running'):
+    for name in ('steps_waiting', 'steps_waiting_for_room', 'steps_running', 'stacks_loading', 'journal_waiting',
+                 'rpc_waiting', 'rpc_running'):
         assert found[f'heatlite_{name}', ()] >= 0 and (f'heatlite_{name}', ()) in found
     service.delete(stack)
 

@@ -29,8 +29,7 @@ def files(value):
 @pytest.mark.service
 def test_a_newer_update_preempts_nested_ones(tmp_path):
     root = template({'nested_stack': {'type': 'preempt.yaml'}})
-    # Room for two stacks each: the three of the tree are driven by two engines.
-    with production.Production(tmp_path, engine__max_stacks=2) as cloud:
+    with production.Production(tmp_path) as cloud:
         member = cloud.people['alpha']
         path = cloud.create(member, 'root', root, files=files('1'))
         assert cloud.finished(member, path) == 'CREATE_COMPLETE'

@@ -68,15 +68,16 @@ def _by_former(claimed: Iterable[Lease]) -> list[list[Lease]]:
 class LeaseManager:
     STALL_FACTOR = 10.0                             # x ttl: renewal stops if green threads have stalled for so long
     FIRST_BATCH, LARGEST_BATCH = 10, 200            # the most stacks that one sweep takes over
+    FULL_TURNS = 10                                 # an engine without room for roots looks for nested stacks so rarely
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
-                 *, ttl: float, sweep_interval: float, room: Callable[[], int],
+                 *, ttl: float, sweep_interval: float, vacant: Callable[[], tuple[int, list[int]]],
                  acquire: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
-        `room()`: how many more stacks this engine can drive; `acquire(lease)`: begins to drive one; `missing(held)`:
-        those of this engine's leases without a runner.
+        `vacant()`: how many more stacks of some depth this engine can drive, and depths for which it has no room;
+        `acquire(lease)`: begins to drive one; `missing(held)`: those of this engine's leases without a runner.
         """
         self.engine_id = engine_id
         self._runtime = runtime
@@ -84,7 +85,7 @@ class LeaseManager:
         self._describe = describe
         self._ttl = ttl
         self._sweep_interval = sweep_interval
-        self._room = room
+        self._vacant = vacant
         self._acquire = acquire
         self._missing = missing
         self._deadline = runtime.monotonic()
@@ -95,6 +96,7 @@ class LeaseManager:
         self._doubts = 0                            # of `engines.doubt`, as they were last read
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
+        self._skipping = 0                          # sweeps that are left out yet, see FULL_TURNS
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._renewal_errors: deque[str] = deque()  # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
@@ -163,14 +165,16 @@ class LeaseManager:
             held = leases.held(tx, self.engine_id)
         for lease in self._missing(held):
             self._acquire(replace(lease, former=self.engine_id))
-        batch, self._batch = self._batch, self.FIRST_BATCH
-        room = min(self._room(), batch)
-        if room <= 0:
+        room, full = self._vacant()
+        self._skipping = self._skipping - 1 if 0 in full else 0
+        if room <= 0 or self._skipping > 0:
             return 0
+        batch, self._batch = self._batch, self.FIRST_BATCH
+        room = min(room, batch)
         try:
             with self._database.writer() as tx:
                 in_grace = self._is_in_grace(tx)
-                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace)
+                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace, except_depths=full)
                 if claimed and not in_grace and self._clock_was_set(tx):
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:
@@ -180,6 +184,8 @@ class LeaseManager:
             for lease in group:
                 metrics.takeovers.inc()
                 self._acquire(replace(lease, among=len(group)))
+        if not claimed:
+            self._skipping = self.FULL_TURNS
         if len(claimed) == batch:
             self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)

@@ -23,6 +23,7 @@ from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
+from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
@@ -46,8 +47,8 @@ class StackController:
     """
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
-                 pool: Pool, timers: Timers, settings: ReconcileSettings, sinks: EventSinks, runners: Runners,
-                 definitions: AcceptedDefinitions, executors: Executors, timeouts: Timeouts,
+                 pool: Pool, room: Room, timers: Timers, settings: ReconcileSettings, sinks: EventSinks,
+                 runners: Runners, definitions: AcceptedDefinitions, executors: Executors, timeouts: Timeouts,
                  lifecycle: StackLifecycle, claim: Callable[[Connection, str], Lease | None]) -> None:
         """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
         self._runtime = runtime
@@ -56,6 +57,7 @@ class StackController:
         self._registry = registry
         self._journal = journal
         self._pool = pool
+        self._room = room
         self._timers = timers
         self._settings = settings
         self._sinks = sinks
@@ -75,13 +77,27 @@ class StackController:
     # --- what the engine drives -------------------------------------------------------------------------
 
     def room(self) -> int:
-        """Return how many more stacks this engine can drive."""
-        return 0 if self._stopping else self._settings.stacks - len(self._runners) - len(self._loading)
+        """Return how many more root stacks this engine can drive."""
+        return 0 if self._stopping else self._room.left(0)
+
+    def has_room(self, by: LeasedStack | None) -> bool:
+        """Whether this engine may drive one more stack. `by`: the parent that asks for its nested stack, whose step has
+        waited for a place (`Room.run`); None: a root, or a stack that a user asks for."""
+        return self.room() > 0 if by is None else not self._stopping
+
+    def vacant(self) -> tuple[int, list[int]]:
+        """As `Room.vacant`."""
+        return (0, []) if self._stopping else self._room.vacant()
 
     @property
     def loading(self) -> int:
         """The number of stacks that are not loaded yet."""
         return len(self._loading)
+
+    @property
+    def waiting_for_room(self) -> int:
+        """As `Room.waiting`."""
+        return self._room.waiting
 
     @property
     def is_idle(self) -> bool:
@@ -126,8 +142,9 @@ class StackController:
 
     # --- taking a stack ---------------------------------------------------------------------------------
 
-    def acquire(self, lease: Lease) -> None:
-        """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first."""
+    def acquire(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
+        """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first. `row`: as in
+        `Room.load`."""
         known = self._loading.get(lease.stack_id)
         if self._stopping or (known is not None and known.epoch == lease.epoch):
             return                                  # its runner reads the newest request when it starts
@@ -135,10 +152,11 @@ class StackController:
         if runner is not None:                      # the database lost this engine's row, and the stack was reclaimed
             runner.stop()
         self._loading[lease.stack_id] = lease
+        self._room.load(lease.stack_id, row)
         self._loaders.run(lambda: self._load_and_run(lease))
 
-    def resume(self, lease: Lease) -> None:
-        """Drive a stack whose lease was just confirmed to belong to this engine.
+    def resume(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
+        """Drive a stack whose lease was just confirmed to belong to this engine. `row`: see `Room.load`.
 
         Its runner may be about to end, with an earlier lease released already: then the epochs differ.
         """
@@ -146,7 +164,7 @@ class StackController:
         if runner is not None and runner.leased.lease.epoch == lease.epoch:
             runner.wake()
         else:
-            self.acquire(lease)
+            self.acquire(lease, row)
 
     def prime_definition(self, stack_id: str, generation: int, definition: StackDefinition) -> None:
         """Note the definition that a request has just built, so that it need not be loaded."""
@@ -165,6 +183,7 @@ class StackController:
         runner = self._make(leased)
         runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
+        self._room.enter(leased)
         self._timeouts.watch(runner)
         self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
         if taken_over:
@@ -174,8 +193,8 @@ class StackController:
         self._runtime.spawn(runner.run)
 
     def _make(self, leased: LeasedStack) -> Runner:
-        return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._timers,
-                      self._lifecycle, self._ended,
+        return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._room,
+                      self._timers, self._lifecycle, self._ended,
                       lambda runner: SignalDispatcher(self._runtime, self._database, leased, self._journal, runner),
                       self._settings.interval, self._settings.patience)
 
@@ -191,6 +210,7 @@ class StackController:
             bind(None)
             if self._loading.get(lease.stack_id) is lease:
                 del self._loading[lease.stack_id]
+                self._room.loaded(lease.stack_id)
 
     def _load(self, lease: Lease) -> None:
         for former in (self._former.get(lease.stack_id), self._runners.get(lease.stack_id)):
@@ -270,6 +290,7 @@ class StackController:
             self._former[stack_id] = runner
             self._runtime.spawn(self._forget, runner)
         if self._runners.remove(runner):
+            self._room.leave(stack_id)
             self._sinks.leave(stack_id)
             self._definitions.drop(stack_id)
             memory.large_work.ended(len(runner.leased.definition.snippets))

@@ -86,6 +86,13 @@ class StepExecutor:
         except exception.HeatException:
             return False
 
+    def owns_stack(self, row: ResourceState) -> bool:
+        """Whether the resource of a row stands for a nested stack."""
+        try:
+            return issubclass(self.objects.kind_of(row), StackResource)
+        except exception.HeatException:
+            return False
+
     def unvisited(self) -> frozenset[str]:
         """Return the names of the resources that the action need not visit, whose rows may be unread then."""
         return frozenset() if self._observe else unvisited.of_update(self._leased, self.objects)

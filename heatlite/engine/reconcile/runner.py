@@ -19,6 +19,7 @@ from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_store import StepStore
@@ -61,7 +62,7 @@ class Host(Protocol):
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
+                 room: Room, timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
                  dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
                  patience: float = 240.0) -> None:
         """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
@@ -73,8 +74,8 @@ class Runner:
         self._host = host
         self._end = ended
         self._inbox = RunnerInbox(runtime, leased)
-        self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, timers, self._note_idle, interval,
-                                patience)
+        self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, room, timers, self._note_idle,
+                                interval, patience)
         self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
@@ -141,6 +142,7 @@ class Runner:
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)
         finally:
             self._inbox.is_stopped = self._has_ended = True
+            self._calls.withdraw()
             self._note_idle()
             self._end(self, self._inbox.defect)
 
@@ -166,7 +168,8 @@ class Runner:
                 case c.Persist():
                     waiting.extend(store.persist(command))
                 case c.CallHandler():
-                    calls.call(command)
+                    if calls.call(command):
+                        waiting.extend(self.leased.traversal.waits(command.step, self._runtime.now()))
                 case c.Poll():
                     calls.poll(command)
                 case c.Inspect(step, row):

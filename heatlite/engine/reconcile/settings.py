@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ReconcileSettings:
-    """`stacks`: the most stacks that one engine drives; `action_timeout`: seconds, for stacks without a timeout."""
+    """`action_timeout`: seconds, for stacks without a timeout."""
 
-    stacks: int = 4000
     action_timeout: int = 3600
     retry_limit: int = 5
     interval: float = 1.0               # seconds between two polls

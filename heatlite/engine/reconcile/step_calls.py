@@ -17,6 +17,7 @@ from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.step_spans import StepSpans
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -38,11 +39,12 @@ class PoolCall:
     """A call for the pool. Not a function: one that refers to itself is freed by the garbage collector only, with the
     whole stack that it belongs to."""
 
-    __slots__ = ('calls', 'is_handler', 'perform', 'row', 'step')
+    __slots__ = ('calls', 'has_waited', 'is_handler', 'perform', 'row', 'step')
 
     def __init__(self, calls: StepCalls, step: Step, row: ResourceState, perform: Callable[[], c.Event],
                  is_handler: bool) -> None:
         self.calls, self.step, self.row, self.perform, self.is_handler = calls, step, row, perform, is_handler
+        self.has_waited = False                     # for room for a nested stack
 
     def __call__(self) -> None:
         self.calls.execute(self)
@@ -53,7 +55,7 @@ class StepCalls:
     the inbox."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
-                 timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
+                 room: Room, timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
         """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
         sets its own; `patience`: seconds that an aborted call has to return."""
         self._runtime = runtime
@@ -61,11 +63,12 @@ class StepCalls:
         self._executor = executor
         self._inbox = inbox
         self._pool = pool
+        self._room = room
         self._timers = timers
         self._note_returned = returned
         self._interval = interval
         self._patience = patience
-        self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way
+        self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way, or that waits for room
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
         self._spans = StepSpans(leased)
@@ -73,7 +76,7 @@ class StepCalls:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is under way."""
+        """Whether a call is under way, or waits for room."""
         return bool(self._calling) or self._preempting > 0
 
     def fenced(self, work: Callable[[], T]) -> T:
@@ -86,10 +89,11 @@ class StepCalls:
         definition = self._leased.definition
         self._call(step, row, lambda: self._executor.inspect(step, row, definition))
 
-    def call(self, command: c.CallHandler) -> None:
+    def call(self, command: c.CallHandler) -> bool:
+        """Return whether the call waits for room for a nested stack."""
         if tracing.tracer is not None:
             self._spans.begin(tracing.tracer, command.step, command.row, command.action)
-        self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)
+        return self._call(command.step, command.row, partial(self._executor.call, command), is_handler=True)
 
     def recover(self, step: Step, row: ResourceState) -> None:
         if tracing.tracer is not None:
@@ -97,11 +101,16 @@ class StepCalls:
         self._call(step, row, partial(self._executor.recover, step, row))
 
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
-              is_handler: bool = False) -> None:
-        """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then."""
+              is_handler: bool = False) -> bool:
+        """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then. Return
+        whether it waits for room."""
         call = PoolCall(self, step, row, perform, is_handler)
         self._calling[step] = call
-        self._pool.run(call, *self._leased.owners)
+        if is_handler and self._executor.owns_stack(row):
+            call.has_waited = self._room.run(call, self._leased, row.physical_id)
+        else:
+            self._pool.run(call, *self._leased.owners)
+        return call.has_waited
 
     def execute(self, call: PoolCall) -> None:
         """Run a call, in a thread of the pool."""
@@ -113,6 +122,8 @@ class StepCalls:
             self._returned(step)
             return
         why = self._aborted.pop(step, None)
+        if call.has_waited and self._leased.traversal.is_stopped:
+            why = why or text.NOT_BEGUN
         self._runtime.serve(self._leased.id)
         try:
             event = c.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
@@ -146,8 +157,14 @@ class StepCalls:
         self._inbox.post(event)
 
     def _returned(self, step: Step) -> None:
-        del self._calling[step]
+        self._room.returned(self._calling.pop(step))
         self._note_returned()
+
+    def withdraw(self) -> None:
+        """Forget the calls that wait for room: the runner has ended."""
+        for step, call in list(self._calling.items()):
+            if self._room.withdraw(call):
+                self._returned(step)
 
     def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
         if step in self._aborted:
@@ -229,8 +246,11 @@ class StepCalls:
         """End the step, at once if it only waits. Otherwise it ends when the call under way has returned, or has not
         returned for `patience` seconds, or with the next command for it, if an event of the step is in the inbox."""
         self._aborted[step] = why
-        if step in self._calling:
-            call = self._calling[step]
+        call = self._calling.get(step)
+        if call is not None and self._room.withdraw(call):
+            self._returned(step)
+            self.end_if_aborted(step, row.action)       # without its handler for cancellations: nothing was begun
+        elif call is not None:
             self._timers.after(self._patience, lambda: self._give_up(step, row, call))
         elif not self._inbox.has_event_of(step) and not self._waits_for_journal(step):
             self._end_aborted(step, row)

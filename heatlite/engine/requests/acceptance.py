@@ -65,10 +65,12 @@ class Acceptance:
         self._notify = notify
         self._new: GroupCommit[Lease | None] = GroupCommit(runtime, database)
 
-    def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None) -> StackOwner:
-        """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate."""
+    def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None,
+              by: LeasedStack | None = None) -> StackOwner:
+        """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate.
+        `by`: see `hold`."""
         lease = None
-        if self._controller.owns(stack_id) or self._controller.room() > 0:
+        if self._controller.owns(stack_id) or self._controller.has_room(by):
             lease = self._controller.claim(tx, stack_id)
         if context is not None:
             context.check_in_time(self._runtime.now())
@@ -84,10 +86,10 @@ class Acceptance:
         if by is not None and by.lease.engine_id and not leases.hold(tx, by.lease):
             raise LeaseLost(by.id)
 
-    def hand_over(self, stack_id: str, owner: StackOwner) -> None:
-        """Make the owner of a stack look at what was committed for it."""
+    def hand_over(self, stack_id: str, owner: StackOwner, row: stacks.StoredStack | None = None) -> None:
+        """Make the owner of a stack look at what was committed for it. `row`: the stack's, if it was read for that."""
         if isinstance(owner, Lease):
-            self._controller.resume(owner)
+            self._controller.resume(owner, row)
         else:
             self._wake(stack_id, owner)
 
@@ -102,7 +104,7 @@ class Acceptance:
         if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
             self._controller.prime_definition(accepted.id, accepted.generation, definition)
         self._announce(accepted)
-        self.hand_over(accepted.id, owner)
+        self.hand_over(accepted.id, owner, accepted)
         return accepted
 
     def commit_new(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
@@ -121,7 +123,7 @@ class Acceptance:
             if plan is not None:
                 plan.accept(tx, row.id, None)
             permissions = planned.of_plan(tx, row)
-            lease = leases.insert(tx, row.id, self._engine_id if self._controller.room() > 0 else None)
+            lease = leases.insert(tx, row.id, self._engine_id if self._controller.has_room(by) else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
             templates.insert(tx, row.template_id, content.document, content.environment, content.files, now,

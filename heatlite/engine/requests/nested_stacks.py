@@ -100,7 +100,7 @@ class NestedStacks:
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, parent)
-            owner = self._acceptance.claim(tx, row.id)
+            owner = self._acceptance.claim(tx, row.id, by=parent)
             current = self._stored.current(tx, row.id, None)
             if is_signalled:
                 guarding.check_lock(tx, current)

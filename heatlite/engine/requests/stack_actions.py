@@ -138,7 +138,7 @@ class StackActions:
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, by)
-            owner = self._acceptance.claim(tx, message.stack_id, context)
+            owner = self._acceptance.claim(tx, message.stack_id, context, by)
             row = self._stored.current(tx, message.stack_id, context)
             if generation not in (None, row.generation):
                 raise OtherRequest
@@ -189,7 +189,7 @@ class StackActions:
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, by)
-            owner = self._acceptance.claim(tx, stack_id, context)
+            owner = self._acceptance.claim(tx, stack_id, context, by)
             row = self._stored.current(tx, stack_id, context or asked_by)
             if context is not None and action is not Action.CHECK:
                 guarding.check_lock(tx, row)

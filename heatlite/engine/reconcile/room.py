@@ -1,0 +1,201 @@
+"""How many stacks an engine drives at once, and how much of one tree of stacks.
+
+A step that begins an action of a nested stack waits here while there is no room for the stack, so memory follows what
+is in progress and not the size of a tree. A stack waits for those that are nested in it: if it took away their room,
+none of them would ever end. Therefore each depth has room of its own. The deepest stacks wait for no others and end,
+then those above them, and so on.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from heatlite.db.stacks import StoredStack
+from heatlite.engine.durability.pool import Pool
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+
+STARTS = 64                         # calls of a tree under way at once, of which the nested stack's size is not known
+SHARE = 4                           # a tree has at most so many times as many stacks of a depth as are left to others
+
+Call = Callable[[], None]
+Owners = tuple[str, str]            # of a call, as those of a pool
+Place = tuple[str, int]             # a root and a depth below it
+
+
+class _Waiting(NamedTuple):
+    place: Place
+    owners: Owners
+    stack_id: str | None
+
+
+@dataclass(eq=False)
+class _Level:
+    """What an engine drives of one depth of a tree, below its root."""
+
+    stacks: int = 0
+    resources: int = 0              # of these stacks
+    largest: int = 0                # resources of the largest one so far
+    starting: int = 0               # calls that begin an action of one, and those that are being read for it
+
+
+class Room:
+    """Used by all green threads of an engine; no method lets others run."""
+
+    def __init__(self, pool: Pool, stacks: int, resources: int) -> None:
+        """`pool`: runs the calls; `stacks`: the most of one depth; `resources`: the most in nested stacks of one depth
+        of one tree, 0: any number. A nested stack with more of them is driven alone."""
+        self._pool = pool
+        self._stacks = stacks
+        self._resources = resources
+        self._loading: dict[str, Place | None] = {}             # stacks that are being read
+        self._driven: dict[str, tuple[Place, int]] = {}         # stack -> where it is, number of resources
+        self._depths: Counter[int] = Counter()                  # depth -> number of stacks that are driven or starting
+        self._levels: dict[Place, _Level] = {}
+        self._calls: dict[Call, _Waiting] = {}                  # those that wait
+        self._waiting: dict[Place, dict[Call, None]] = {}       # the same, in the order in which they came
+        self._of_stacks: dict[str, Call] = {}                   # the same, for stacks that exist
+        self._started: dict[Call, Place] = {}
+
+    # --- the stacks of the engine -----------------------------------------------------------------------
+
+    def left(self, depth: int) -> int:
+        """Return how many more stacks of that depth the engine may drive."""
+        return self._stacks - len(self._loading) - self._depths[depth]
+
+    def vacant(self) -> tuple[int, list[int]]:
+        """Return how many more stacks of some depth the engine may drive, and the depths for which it has no room."""
+        left = {depth: self.left(depth) for depth in range(max(self._depths, default=-1) + 2)}
+        full = [depth for depth, count in left.items() if count <= 0]
+        return max(0, *left.values()), full
+
+    def load(self, stack_id: str, row: StoredStack | None) -> None:
+        """A stack is about to be read. `row`: its own row, if a request for it has just been accepted here."""
+        if stack_id in self._loading:
+            return
+        place = (row.root_id, row.depth) if row is not None and row.depth else None
+        self._loading[stack_id] = place
+        if place is not None:
+            self._levels.setdefault(place, _Level()).starting += 1
+
+    def loaded(self, stack_id: str) -> None:
+        """A stack was read, and `enter` was called if it is driven."""
+        place = self._loading.pop(stack_id, None)
+        if place is not None:
+            self._levels[place].starting -= 1
+            self._forget_unused(place)
+        self._start_waiting()
+
+    def enter(self, leased: LeasedStack) -> None:
+        """The engine drives a stack from now on."""
+        place = leased.row.root_id, leased.row.depth
+        size = len(leased.rows) if leased.unread is None else 0     # unread rows take no memory
+        self._driven[leased.id] = place, size
+        self._depths[leased.row.depth] += 1
+        if leased.row.depth:
+            level = self._levels.setdefault(place, _Level())
+            level.stacks += 1
+            level.resources += size
+            level.largest = max(level.largest, size)
+        call = self._of_stacks.get(leased.id)
+        if call is not None:                        # it may end what the stack does, so it must not wait for that
+            self._begin(call, self._forget(call))
+
+    def leave(self, stack_id: str) -> None:
+        """The engine no longer drives a stack."""
+        place, size = self._driven.pop(stack_id)
+        self._depths[place[1]] -= 1
+        level = self._levels.get(place)
+        if level is not None:
+            level.stacks -= 1
+            level.resources -= size
+            self._forget_unused(place)
+        self._start_waiting()
+
+    # --- the steps of parents ---------------------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for room."""
+        return len(self._calls)
+
+    def run(self, call: Call, parent: LeasedStack, stack_id: str | None) -> bool:
+        """Run `call`, which begins an action of a nested stack of `parent`, in the pool, now or when there is room.
+
+        Return whether it waits. `stack_id`: of the nested stack, if it exists. One that is driven needs no more room,
+        and its call does not wait: it may end what the stack does now."""
+        if stack_id in self._driven:
+            self._pool.run(call, *parent.owners)
+            return False
+        place = parent.row.root_id, parent.row.depth + 1
+        self._calls[call] = _Waiting(place, parent.owners, stack_id)
+        self._waiting.setdefault(place, {})[call] = None
+        if stack_id is not None:
+            self._of_stacks[stack_id] = call
+        self._start(place)
+        return call in self._calls
+
+    def returned(self, call: Call) -> None:
+        """A call has ended. If it began the action of a nested stack, that is driven or about to be read."""
+        place = self._started.pop(call, None)
+        if place is not None:
+            self._levels[place].starting -= 1
+            self._depths[place[1]] -= 1
+            self._forget_unused(place)
+            self._start_waiting()
+
+    def withdraw(self, call: Call) -> bool:
+        """Forget a call that waits for room. Return False if it does not."""
+        if call not in self._calls:
+            return False
+        self._forget(call)
+        return True
+
+    def _forget(self, call: Call) -> _Waiting:
+        """Take a call that waits out of the queues."""
+        found = self._calls.pop(call)
+        calls = self._waiting[found.place]
+        del calls[call]
+        if not calls:
+            del self._waiting[found.place]
+        if found.stack_id is not None and self._of_stacks.get(found.stack_id) is call:
+            del self._of_stacks[found.stack_id]
+        return found
+
+    def _forget_unused(self, place: Place) -> None:
+        level = self._levels[place]
+        if not (level.stacks or level.starting):
+            del self._levels[place]
+
+    # --- deciding ---------------------------------------------------------------------------------------
+
+    def _start_waiting(self) -> None:
+        """Start the calls for which there is room now."""
+        for place in list(self._waiting):
+            self._start(place)
+
+    def _start(self, place: Place) -> None:
+        while place in self._waiting and self._has_room(place):
+            call = next(iter(self._waiting[place]))
+            self._begin(call, self._forget(call))
+
+    def _begin(self, call: Call, waited: _Waiting) -> None:
+        self._levels.setdefault(waited.place, _Level()).starting += 1
+        self._depths[waited.place[1]] += 1
+        self._started[call] = waited.place
+        self._pool.run(call, *waited.owners)
+
+    def _has_room(self, place: Place) -> bool:
+        """Whether the engine may begin to drive one more stack there."""
+        level, left = self._levels.get(place), self.left(place[1])
+        if level is None:
+            return left > 0
+        if level.stacks + level.starting >= SHARE * left:
+            return False
+        if not self._resources:
+            return True
+        if not level.largest or level.starting >= STARTS:       # the first one shows how large they are
+            return False
+        return level.resources + level.starting * level.largest < self._resources
