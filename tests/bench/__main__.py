@@ -17,11 +17,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.bench import capacity, deployments, language, plans, scenarios, writes
+from tests.bench import capacity, deployments, language, plans, scale, scenarios, writes
 from tests.bench.scenarios import act, flat
 from tests.system.processes import ask, eventually
 
 LANGUAGE, ALARMS, PLANS, CAPACITY = 'language', 'alarms', 'plans', 'capacity'
+SCENARIOS = {**scenarios.SCENARIOS, 'scale': scale.scale}
 
 
 def whole_life(deployment, count: int) -> dict:
@@ -113,8 +114,8 @@ def main() -> None:
     parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS, PLANS, CAPACITY])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
-    parser.add_argument('--scenarios', nargs='?', const=','.join(scenarios.SCENARIOS), metavar='NAME,NAME',
-                        help='these instead (without names: all of them): ' + ', '.join(scenarios.SCENARIOS))
+    parser.add_argument('--scenarios', nargs='?', const=','.join(SCENARIOS), metavar='NAME,NAME',
+                        help='these instead (without names: all of them): ' + ', '.join(SCENARIOS))
     parser.add_argument('--smaller', type=int, default=1, help='divides the sizes of the scenarios')
     large = parser.add_argument_group(CAPACITY, 'without --engines: two and four, measured and simulated')
     large.add_argument('--engines', type=int)
@@ -135,7 +136,8 @@ def main() -> None:
     elif chosen.backend == PLANS:
         found, shown = plans.measure(chosen.smaller), plans.table
     elif chosen.scenarios:
-        found, shown = scenarios.measure(chosen.backend, chosen.scenarios.split(','), chosen.smaller), scenarios.table
+        wanted = {name: SCENARIOS[name] for name in chosen.scenarios.split(',')}
+        found, shown = scenarios.measure(chosen.backend, wanted, chosen.smaller), scenarios.table
     else:
         found, shown = measure(chosen.backend, [int(size) for size in chosen.sizes.split(',')]), table
     print(json.dumps(found, indent=1) if chosen.json else shown(found))

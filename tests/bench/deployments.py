@@ -76,6 +76,14 @@ def memory(deployment) -> float:
     return sum(process.memory_info().rss for process in deployment.processes) / 2 ** 20
 
 
+def engines_mib(deployment) -> list[float]:
+    """MiB resident, of each engine; of the one process where it is the API as well."""
+    if isinstance(deployment, Embedded):
+        return [memory(deployment)]
+    return [sum(process.memory_info().rss for process in _family([engine])) / 2 ** 20
+            for engine in deployment.cluster.engines]
+
+
 def _family(programs: list[Program]) -> list[psutil.Process]:
     found = []
     for program in programs:

@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from tests.system.processes import ask, eventually
 NOOP = {'type': 'OS::Heat::None'}
 ROUNDS = 3                              # of what is done in turns
 Figures = dict[str, float]
+Scenario = Callable[[str, int], Figures]            # the backend, what its size is divided by
 
 
 def template(resources: dict[str, Any]) -> dict[str, Any]:
@@ -362,16 +363,16 @@ def takeover(backend: str, smaller: int) -> Figures:
     return {'stacks': float(leased), 'seconds': seconds}
 
 
-SCENARIOS: dict[str, Callable[[str, int], Figures]] = {
+SCENARIOS: dict[str, Scenario] = {
     each.__name__: each for each in (group, grid, chain, update_one, tree, small, neighbour, scale_out, soak, takeover,
                                      planned)}
 
 
-def measure(backend: str, names: list[str], smaller: int) -> dict[str, Any]:
+def measure(backend: str, chosen: Mapping[str, Scenario], smaller: int) -> dict[str, Any]:
     found: dict[str, Any] = {'backend': backend, 'smaller': smaller, 'load_before': os.getloadavg()[0]}
-    for name in names:
+    for name, scenario in chosen.items():
         load = os.getloadavg()[0]
-        found[name] = {key: round(value, 3) for key, value in SCENARIOS[name](backend, smaller).items()}
+        found[name] = {key: round(value, 3) for key, value in scenario(backend, smaller).items()}
         found[name]['load'] = round(load, 1)
     found['load_after'] = os.getloadavg()[0]
     return found
