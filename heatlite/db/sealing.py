@@ -15,7 +15,7 @@ from functools import partial
 import sqlalchemy as sa
 
 from heatlite.common import crypt, exception
-from heatlite.db.codec import HIDES_NOTHING
+from heatlite.db.codec import hides_nothing
 from heatlite.db.connection import Database
 from heatlite.db.stacks import after
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, credentials, resource_data, stack, template
@@ -112,7 +112,7 @@ class Rewriting:
             if table in WITH_METHOD:
                 return self._with_method(row.stored)
             secret = True if table in SEALED or row.is_nested else self.encrypt
-            return {name: text if text is None or text in HIDES_NOTHING else self._text(text, secret)
+            return {name: text if text is None or hides_nothing(name, text) else self._text(text, secret)
                     for name, text in row.stored.items()}
         except exception.InvalidEncryptionKey:
             if self.encrypt is not None:

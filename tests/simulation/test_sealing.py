@@ -114,6 +114,25 @@ def test_no_secret_lies_in_clear():
         assert not is_in_the_file(cluster)
 
 
+def test_a_definition_that_is_a_type_alone_is_stored_in_clear():
+    """It tells no more than the column `type`, and is a tenth of the row. Also after a change of the key."""
+    value = {'type': 'OS::Heat::Value', 'properties': {'value': SECRET}}
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        'type alone': value, 'more': {**value, 'metadata': {'type': 'OS::Heat::Value'}}}}
+    with Cluster(engines=1, seal=SEAL) as cluster:
+        stack_id = cluster.create('s', template)
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+
+        def stored():
+            with cluster.database.reader() as tx:
+                return dict(tx.exec_driver_sql('SELECT name, definition FROM resource').all())
+
+        assert stored()['type alone'] == '{"type":"OS::Heat::Value","deletion_policy":"Delete"}'
+        assert crypt.is_sealed(stored()['more'])
+        assert sealing.Rewriting(True, Keyring(KEY)).run(cluster.database) == 0
+        assert where_in_clear(cluster) == set()
+
+
 def test_every_sealed_column_would_show_it():
     """So that the test above looks at something: without the option nearly all of them do."""
     with Cluster(engines=1) as cluster:
