@@ -91,9 +91,12 @@ _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
 _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
 # For one stack without a list: it is not known when the statement is compiled, which takes as long as sending it.
-_PAGES = {(with_detail, is_one): sa.select(*columns).where(_OF_STACK if is_one else _OF_STACKS).order_by(
+_NAMED = sa.or_(resource.c.name.in_(sa.bindparam('names', expanding=True)), resource.c.requires != '{}')
+_PAGES = {(with_detail, is_one, is_named): sa.select(*columns).where(
+              _OF_STACK if is_one else _OF_STACKS, *([_NAMED] if is_named else ())).order_by(
               resource.c.stack_id, resource.c.id)
-          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)}
+          for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)
+          for is_named in (True, False)}
 # Not sorted: the server would make a temporary table for the texts, which takes as long as all else.
 _WITH_FEW = sa.select(*IDENTITY, stack.c.next_resource, stack.c.created_at, *_BRIEF).select_from(
     stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'),
@@ -274,8 +277,9 @@ def names(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, list[str]]:
 # --- for the API --------------------------------------------------------------------------------------------
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
-         yield_control: Callable[[], None] = lambda: None) -> list[ShownResource]:
-    """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata.
+         yield_control: Callable[[], None] = lambda: None, names: Sequence[str] = ()) -> list[ShownResource]:
+    """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata. `names`:
+    only of resources with these names, and of all that require others, as they may require these.
 
     One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each whole slice of rows:
     reading ten thousand of them would block other green threads for too long.
@@ -283,7 +287,8 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
     found: list[ShownResource] = []
     for chunk in chunks(stack_ids):
         is_one = len(chunk) == 1
-        rows = tx.execute(_PAGES[with_detail, is_one], {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk})
+        wanted: dict[str, object] = {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk}
+        rows = tx.execute(_PAGES[with_detail, is_one, bool(names)], {**wanted, 'names': names} if names else wanted)
         for block in rows.partitions(ROWS_PER_SLICE):
             found += map(_shown, block) if with_detail else _brief(map(_without_detail, block), len(found))
             if len(block) == ROWS_PER_SLICE:

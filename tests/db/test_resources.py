@@ -48,6 +48,16 @@ def test_heavy_columns_by_number(tree):
         assert resources.columns(tx, 'root', [], ('attributes',)) == {}
 
 
+def test_rows_of_some_names_and_of_what_may_require_them(tree, counted):
+    with tree.reader() as tx, counted(tx) as statements:
+        found = resources.page(tx, ['root', 'child'], names=['0', 'group'])
+        assert len(statements) == 1
+        detailed = resources.page(tx, ['root'], with_detail=True, names=['group', "'; --", '50%_"off"'])
+    assert [(each.stack_id, each.name, each.id) for each in found] == [
+        ('child', '0', 1), ('root', 'group', 2), ('root', 'server', 3)]
+    assert [(each.name, each.id) for each in detailed] == [('group', 2), ('server', 3)]
+
+
 def test_lists(tree, counted):
     with tree.reader() as tx, counted(tx) as statements:
         found = resources.page(tx, ['root', 'child'])
