@@ -17,10 +17,8 @@ from urllib.parse import urlsplit
 import sqlalchemy as sa
 
 from tests.bench import deployments
-from tests.bench.scenarios import Figures, act, deployment, ended, flat, template
-from tests.system.chaos.faults import identity
-from tests.system.chaos.records import Rows
-from tests.system.processes import ask, eventually
+from tests.bench.scenarios import Figures, act, deployment, ended, flat, kill_busiest, template
+from tests.system.processes import ask
 
 LOAD_SECONDS = 60.0                     # of reads while the whole tree is updated
 PAUSE = 0.02                            # seconds between two reads
@@ -65,8 +63,8 @@ def _under_load(found: Any, root: str, everything: dict[str, Any], seconds: floa
         raise SystemExit(f'PUT: {status} {answer}')
     began = time.monotonic()
     figures = _read(reads, seconds)
-    if hasattr(found, 'cluster'):
-        figures |= _kill_one(found)
+    if isinstance(found, deployments.Clustered):
+        figures['stacks_of_killed'], figures['taken_over_seconds'] = kill_busiest(found)
     ended(root)
     return {**figures, 'everything_seconds': time.monotonic() - began}
 
@@ -101,20 +99,6 @@ def _read(reads: dict[str, str], seconds: float) -> Figures:
         raise SystemExit('\n'.join(problems))
     return {f'{name}_p{part}_ms': figure for name, each in times.items() for part, figure in (
         (50, statistics.median(each)), (99, sorted(each)[int(len(each) * 0.99)]))}
-
-
-def _kill_one(found: Any) -> Figures:
-    """SIGKILL of the engine with the most stacks: seconds until the last of them has another owner."""
-    rows = Rows(found.database_url)
-    held = [lease.engine_id for lease in (rows.leases() or {}).values()]
-    victim = max(found.cluster.engines, key=lambda engine: held.count(identity(engine)))
-    gone = identity(victim)
-    began = time.monotonic()
-    victim.kill()
-    found.cluster.engines.remove(victim)
-    eventually('the takeover', lambda: not any(lease.engine_id == gone for lease in (rows.leases() or {}).values()))
-    rows.close()
-    return {'stacks_of_killed': float(held.count(gone)), 'taken_over_seconds': time.monotonic() - began}
 
 
 def stored_bytes(found: Any) -> float:
