@@ -120,13 +120,20 @@ def test_roots_that_wait_for_their_nested_stacks_leave_them_room():
             done(cluster, stack_id, 'CREATE')
 
 
+def created(cluster, tree, stacks=1):
+    """The id of the last of so many stacks that are created at once, and the most resources that were driven."""
+    peaks = Peaks(cluster)
+    ids = [cluster.create(f's{number}', **tree) for number in range(stacks)]
+    peaks.until_ended(*ids)
+    for stack_id in ids:
+        done(cluster, stack_id, 'CREATE')
+    return ids[-1], peaks.resources
+
+
 def test_an_engine_drives_few_resources_of_a_large_tree_at_once():
     with Cluster(engines=1, **{'engine.max_resources_of_tree': 50}) as cluster:
-        peaks = Peaks(cluster)
-        stack_id = cluster.create('s', **broad(40, 10))
-        peaks.until_ended(stack_id)
-        done(cluster, stack_id, 'CREATE')
-        assert 40 <= peaks.resources <= 60
+        stack_id, most = created(cluster, broad(40, 10))
+        assert 40 <= most <= 60
         for action in (lambda: cluster.update(stack_id, **broad(40, 10, 'other')),
                        lambda: cluster.ask(messages.StackAction(stack_id, 'CHECK')), lambda: cluster.delete(stack_id)):
             peaks = Peaks(cluster)
@@ -138,19 +145,14 @@ def test_an_engine_drives_few_resources_of_a_large_tree_at_once():
 
 def test_a_nested_stack_larger_than_the_room_is_driven_alone():
     with Cluster(engines=1, **{'engine.max_resources_of_tree': 5}) as cluster:
-        peaks = Peaks(cluster)
-        stack_id = cluster.create('s', **broad(3, 10))
-        peaks.until_ended(stack_id)
-        done(cluster, stack_id, 'CREATE')
-        assert peaks.resources == 10
+        _stack_id, most = created(cluster, broad(3, 10))
+        assert most == 10
 
 
-def test_the_tree_of_another_project_has_room_of_its_own():
+def test_each_tree_has_room_of_its_own():
     with Cluster(engines=1, **{'engine.max_resources_of_tree': 10}) as cluster:
-        peaks = Peaks(cluster)
-        ids = [cluster.create(f's{number}', **broad(4, 10)) for number in range(2)]
-        peaks.until_ended(*ids)
-        assert peaks.resources == 20
+        _stack_id, most = created(cluster, broad(4, 10), stacks=2)
+        assert most == 20
 
 
 def test_a_cancelled_update_does_not_wait_for_room():
