@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
-from heatlite.db.bulk import chunks
+from heatlite.db.bulk import AT_ONCE, chunks
 from heatlite.db.stacks import IDENTITY, IN_TREE, Identity, below
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
@@ -90,8 +90,8 @@ _brief = codec.kept_reader(ShownResource, 'requires')
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
 _OF_STACKS = resource.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))
-# For one stack without a list: it is not known when the statement is compiled, which takes as long as sending it.
 _NAMED = sa.or_(resource.c.name.in_(sa.bindparam('names', expanding=True)), resource.c.requires != '{}')
+# For one stack without a list: it is not known when the statement is compiled, which takes as long as sending it.
 _PAGES = {(with_detail, is_one, is_named): sa.select(*columns).where(
               _OF_STACK if is_one else _OF_STACKS, *([_NAMED] if is_named else ())).order_by(
               resource.c.stack_id, resource.c.id)
@@ -279,16 +279,18 @@ def names(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, list[str]]:
 def page(tx: sa.Connection, stack_ids: Sequence[str], with_detail: bool = False,
          yield_control: Callable[[], None] = lambda: None, names: Sequence[str] = ()) -> list[ShownResource]:
     """Rows of these stacks, each stack's by number; `with_detail`: with definition, attributes and metadata. `names`:
-    only of resources with these names, and of all that require others, as they may require these.
+    if there are at most AT_ONCE, only of resources with these names, and of all that require others, as they may
+    require these.
 
     One SELECT for each 500 stacks; ranges of the primary key. Calls `yield_control` after each whole slice of rows:
     reading ten thousand of them would block other green threads for too long.
     """
     found: list[ShownResource] = []
+    is_named = 0 < len(names) <= AT_ONCE
     for chunk in chunks(stack_ids):
         is_one = len(chunk) == 1
         wanted: dict[str, object] = {'stack_id': chunk[0]} if is_one else {'stack_ids': chunk}
-        rows = tx.execute(_PAGES[with_detail, is_one, bool(names)], {**wanted, 'names': names} if names else wanted)
+        rows = tx.execute(_PAGES[with_detail, is_one, is_named], {**wanted, 'names': names} if is_named else wanted)
         for block in rows.partitions(ROWS_PER_SLICE):
             found += map(_shown, block) if with_detail else _brief(map(_without_detail, block), len(found))
             if len(block) == ROWS_PER_SLICE:

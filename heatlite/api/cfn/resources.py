@@ -35,10 +35,10 @@ def describe_stack_resource(req: CfnRequest) -> View:
 
 
 def describe_stack_resources(req: CfnRequest) -> View:
+    wanted = req.parameters.get('LogicalResourceId')
     with req.db.reader() as tx:
         stack = _stack(req, tx)
-        rows = current(resources.page(tx, [stack.id], with_detail=True), stack)
-    wanted = req.parameters.get('LogicalResourceId')
+        rows = current(resources.page(tx, [stack.id], with_detail=True, names=[wanted] if wanted else []), stack)
     if wanted and all(row.name != wanted for row in rows):
         raise exception.ResourceNotFound(resource_name=wanted, stack_name=stack.name)
     return {'StackResources': [{

@@ -20,7 +20,6 @@ View = dict[str, object]
 
 UNHEALTHY = 'mark_unhealthy'
 REASON = 'resource_status_reason'
-MOST_NAMES = 500                    # that a statement looks for; of more, all rows are read
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
@@ -37,8 +36,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
         listed = [top, *(each for each in below if each.depth - top.depth <= wanted.nested_depth)]
         unread = [each.id for each in listed if few is None or each is not top]
         names = [str(name) for name in wanted.filters.get('name', ())]
-        found = [*(few or ()), *resources.page(tx, unread, wanted.with_detail, yield_control,
-                                               names if len(names) <= MOST_NAMES else [])]
+        found = [*(few or ()), *resources.page(tx, unread, wanted.with_detail, yield_control, names)]
         masks = {each.id: masking.of_parameters(tx, each) | masking.of_resource(tx, each)
                  for each in listed} if wanted.with_detail else {}
     nested = {(each.owner_id, each.parent_resource): each for each in below}
