@@ -26,6 +26,7 @@ from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
@@ -92,7 +93,7 @@ class EngineService:
         self._runtime = runtime
         self._database = database
         self._wake_other = wake
-        self._notify = notify
+        self._notify = InOrder(notify)
         self.registry = registries.create(conf)
         self._sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))

@@ -20,7 +20,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.group_commit import GroupCommit
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.notify.notifications import Notify
+from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.reconcile import implicit_dependencies, loading, planned, stack_events
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -53,7 +53,7 @@ class Applying(Protocol):
 class Acceptance:
     def __init__(self, runtime: Runtime, database: Database, controller: StackController, engine_id: str,
                  wake: Callable[[str, str | None], None], recorder: Recorder, retry_limit: int,
-                 notify: Notify) -> None:
+                 notify: InOrder) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._runtime = runtime
         self._database = database
@@ -100,10 +100,25 @@ class Acceptance:
         `accept(tx)`: stores the request; returns the owner, from `claim`, and the row. `definition`: the accepted one,
         so that this engine need not load it.
         """
-        owner, accepted = self._database.retry(accept)
-        if definition is not None and isinstance(owner, Lease):     # else another engine drives it, from what is stored
-            self._controller.prime_definition(accepted.id, accepted.generation, definition)
-        self._announce(accepted)
+        stored: stacks.StoredStack | None = None
+
+        def store(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
+            nonlocal stored
+            if stored is not None:              # by a former attempt
+                self._notify.release(stored)
+                stored = None
+            owner, stored = accept(tx)
+            self._notify.hold(stored)
+            return owner, stored
+
+        try:
+            owner, accepted = self._database.retry(store)
+            if definition is not None and isinstance(owner, Lease):     # else another engine drives it, as it is stored
+                self._controller.prime_definition(accepted.id, accepted.generation, definition)
+            self._announce(accepted)
+        finally:
+            if stored is not None:
+                self._notify.release(stored)
         self.hand_over(accepted.id, owner, accepted)
         return accepted
 
@@ -136,9 +151,13 @@ class Acceptance:
             return lease
 
         is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
-        lease = self._new.commit(store) if is_small else self._database.retry(store)
+        self._notify.hold(row)
+        try:
+            lease = self._new.commit(store) if is_small else self._database.retry(store)
+            self._announce(row)
+        finally:
+            self._notify.release(row)
         context.deadline = None                 # the request is over; the work that follows has no deadline
-        self._announce(row)
         if lease is None:
             self._wake(row.id, None)
         else:
