@@ -78,7 +78,8 @@ def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stack
 
 def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
          depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
-    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root, three for others."""
+    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root; two for others, and
+    one for each level below them."""
     return _tree(req, tx, stack_name, stack_id, depth, *stacks.root_with_descendants(tx, stack_id, depth))
 
 

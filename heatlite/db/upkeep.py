@@ -95,7 +95,7 @@ def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
     top = stacks.identity(tx, stack_id)
     if top is None or top.deleted_at is not None:
         raise exception.StackNotFound(stack_name=stack_id)
-    below = stacks.descendants(tx, top.root_id, top.id, depth=10 ** 6)
+    below = stacks.descendants(tx, top.root_id, top.id)
     changed = []
     for each in [top, *below]:
         tx.execute(lease.update().where(lease.c.stack_id == each.id)

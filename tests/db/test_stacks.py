@@ -245,15 +245,15 @@ def test_settled_stacks_of_a_tree(db, counted):
         for stack_id, value in settled.items():
             tx.execute(table.update().where(table.c.id == stack_id).values(settled=value))
         with counted(tx) as statements:
-            assert stacks.settled_below(tx, 'root', 0) == {'left': 'd1', 'right': 'd2', 'deep': 'd3'}
+            assert stacks.settled_below(tx, 'root', 'root') == {'left': 'd1', 'right': 'd2', 'deep': 'd3'}
         assert len(statements) == 1
-        assert stacks.settled_below(tx, 'root', 1) == {'deep': 'd3'}
+        assert stacks.settled_below(tx, 'root', 'left') == {'deep': 'd3'}
         stacks.accept(tx, 'deep', action='CHECK', reason='', now=later(1))
-        assert stacks.settled_below(tx, 'root', 0) == {'right': 'd2'}
+        assert stacks.settled_below(tx, 'root', 'root') == {'right': 'd2'}
         stacks.delete_soft(tx, 'deep', later(2))
-        assert stacks.settled_below(tx, 'root', 0) == {'right': 'd2'}         # one nested stack is missing
+        assert stacks.settled_below(tx, 'root', 'root') == {'right': 'd2'}         # one nested stack is missing
         stacks.unsettle(tx, 'right')
-        assert stacks.settled_below(tx, 'root', 0) == {}
+        assert stacks.settled_below(tx, 'root', 'root') == {}
 
 
 def test_many_children_in_few_statements(db, counted):

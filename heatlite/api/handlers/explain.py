@@ -33,7 +33,6 @@ MOST_EVENTS = 2000
 MOST_BEFORE = 10                        # resources of which the last time is looked up
 MOST_RUNS = 50                          # events of a resource, newest ones
 MOST_STACKS = 1000                      # whose events are searched, outer ones first
-DEEPEST = 10 ** 6
 
 
 class WaitView(TypedDict):
@@ -180,7 +179,7 @@ class ExplainedTree:
     """
 
     def __init__(self, tx: Connection, top: stacks.StoredStack, path: Path = ()) -> None:
-        below = stacks.descendants(tx, top.root_id, top.id, DEEPEST)
+        below = stacks.descendants(tx, top.root_id, top.id)
         self.paths = paths_of(top, below)
         self.top = top.id
         wanted = [top.id]

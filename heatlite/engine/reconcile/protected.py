@@ -9,8 +9,6 @@ from heatlite.db.stacks import StoredStack
 from heatlite.planning import protection
 from heatlite.planning.protection import UNGUARDED, Guard, Path
 
-DEEPEST = 1000                          # levels: more than any tree has
-
 
 def guard(tx: Connection, row: StoredStack) -> Guard:
     """Return what is denied in a stack. One statement by primary key, a few more if the tree has protections."""
@@ -24,7 +22,7 @@ def guard(tx: Connection, row: StoredStack) -> Guard:
 
 def inner_paths(tx: Connection, row: StoredStack, path: Path) -> list[Path]:
     """Return the paths of all resources in nested stacks below a stack. `path`: its own."""
-    below = stacks.descendants(tx, row.root_id, row.id, DEEPEST)
+    below = stacks.descendants(tx, row.root_id, row.id)
     names = resources.names(tx, [each.id for each in below])
     paths = {row.id: path}
     found = []

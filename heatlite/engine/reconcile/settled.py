@@ -50,7 +50,7 @@ class SettledStacks:
         generation = self._parent.row.generation
         if self._found[0] != generation:
             with self._database.reader() as tx:
-                found = stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.depth)
+                found = stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.id)
             self._found = generation, found
         known = self._found[1].get(stack_id)
         return known is not None and known == self._digest(definition)

@@ -35,7 +35,6 @@ LOG = logging.getLogger(__name__)
 PAUSE: Final = 5.0                  # seconds between two searches
 GRACE: Final = 30.0                 # seconds
 REMOVED: Final = 'Removed by a forced delete, while a call had not returned'
-DEEPEST: Final = 10 ** 6            # levels of nested stacks
 
 
 class ForcedDeletes:
@@ -98,7 +97,7 @@ class ForcedDeletes:
             leases.lock(tx, stack_id)               # before the stack, as everywhere
             row = stacks.get(tx, stack_id, for_update=True)
             if row is not None and row.action == Action.DELETE:
-                below = stacks.descendants(tx, row.root_id, row.id, DEEPEST)
+                below = stacks.descendants(tx, row.root_id, row.id)
                 forced_deletes.remove(tx, [row.id, *(each.id for each in below)], REMOVED, now)
                 LOG.warning('Stack %s [%s] was removed by a forced delete; a call for it has not returned. Its '
                             'credentials and the users inside it are left in Keystone.', row.name, row.id)
@@ -126,7 +125,7 @@ def _check_root(row: stacks.StoredStack) -> None:
 
 def _left(tx: Connection, root: stacks.StoredStack) -> Iterator[Left]:
     """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, three with objects."""
-    below = stacks.descendants(tx, root.root_id, root.id, DEEPEST)
+    below = stacks.descendants(tx, root.root_id, root.id)
     paths: dict[str, tuple[str, ...]] = {root.id: ()}
     for each in below:
         paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))

@@ -14,7 +14,6 @@ from heatlite.planning.plan import Path
 from heatlite.planning.refactoring import Move, ResourcePlace
 
 SEPARATOR = '/'                         # of the names in the path of a resource
-DEEPEST = 1000                          # levels of nested stacks: all
 
 
 @dataclass(frozen=True)
@@ -120,4 +119,4 @@ class _Finder:
         child = self._children(move.source.stack).get(move.source.name)
         if child is None:
             return None
-        return NestedMove(child, tuple(stacks.descendants(self._tx, child.root_id, child.id, DEEPEST)), move)
+        return NestedMove(child, tuple(stacks.descendants(self._tx, child.root_id, child.id)), move)

@@ -33,7 +33,7 @@ from heatlite.engine.requests import guarding, refactor_checks, refactor_places,
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.refactor_places import DEEPEST, SEPARATOR, RefactorPlaces
+from heatlite.engine.requests.refactor_places import SEPARATOR, RefactorPlaces
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
 from heatlite.engine.requests.stored_rows import MovedRows
@@ -420,7 +420,7 @@ class Refactors:
         for each in places.nested:
             present = stacks.identity(tx, each.stack.id)
             if present is None or present.deleted_at is not None or {one.id for one in each.below} != {
-                    one.id for one in stacks.descendants(tx, present.root_id, present.id, DEEPEST)}:
+                    one.id for one in stacks.descendants(tx, present.root_id, present.id)}:
                 raise exception.Conflict(_('The nested stack of %s has changed meanwhile; repeat the request.')
                                          % each.move.source.name)
         for each in sorted(places.nested, key=lambda nested: nested.stack.depth):       # an inner one may go elsewhere

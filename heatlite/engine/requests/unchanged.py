@@ -101,4 +101,4 @@ class UnchangedUpdates:
 
     @staticmethod
     def _is_settled(tx: Connection, row: stacks.StoredStack, digest: str) -> bool:
-        return stacks.settled_below(tx, row.id, -1).get(row.id) == digest
+        return stacks.settled_below(tx, row.id, None).get(row.id) == digest
