@@ -47,7 +47,7 @@ LIMITS: list[Opt] = [
                  'there, either.'),
     ListOpt('template_fetch_allow', default=[],
             help='Exceptions from template_fetch_deny, of the same form.'),
-    IntOpt('max_nested_stack_depth', default=5, min=0, help='How deep stacks may be nested in stacks.'),
+    IntOpt('max_nested_stack_depth', default=5, min=0, max=900, help='How deep stacks may be nested in stacks.'),
     IntOpt('max_resources_per_stack', default=1000, min=-1,
            help='Most resources in a stack and all stacks nested in it; -1: no limit.'),
     IntOpt('max_members_per_group', default=100000, min=1,
@@ -182,7 +182,7 @@ ENGINE: list[Opt] = [
     IntOpt('max_stacks', default=1000, min=1,
            help='Stacks an engine drives at once; what comes beyond is left for other engines. As many again of those '
                 'that are nested in them, as of those nested in these, and so on.'),
-    IntOpt('max_resources_of_tree', default=30000, min=0,
+    IntOpt('max_resources_of_tree', default=20000, min=0,
            help='Resources in nested stacks of one tree, at the same depth, that an engine drives at once; the next '
                 'nested stack begins when others have ended. One that is larger is driven alone. 0: no limit.'),
     IntOpt('runner_pool_size', default=256, min=1,
