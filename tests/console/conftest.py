@@ -89,7 +89,7 @@ def visit(chromium, request):
                                           'locale': 'en-GB', 'timezone_id': 'UTC', **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(60_000)
         page.on('pageerror', lambda error: errors.append(str(error)))
         page.on('console', lambda message: message.type in ('error', 'warning') and not any(
             each in message.text for each in (*EXPECTED, *expected)) and errors.append(message.text))

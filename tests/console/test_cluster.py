@@ -11,7 +11,7 @@ from tests.system.identities import Person
 
 pytestmark = pytest.mark.skipif(not production.is_possible(), reason=production.REASON)
 
-SECONDS = 24                            # that a token lives: renewed when 18 are over
+SECONDS = 40                            # that a token lives: renewed when 30 are over
 ENDED = 'Your session has ended'
 TOKEN = "() => (JSON.parse(sessionStorage.getItem('heatlite.session') ?? '{}').token ?? null)"
 TABS = ('', '/failure', '/timeline', '/resources', '/events', '/outputs', '/template', '/revisions', '/drift',
