@@ -6,6 +6,8 @@ before the thread that committed it goes on. Another engine may still be faster.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 from heatlite.db.stacks import StoredStack
@@ -32,16 +34,17 @@ class InOrder:
         else:
             self._held.setdefault(stack.id, []).append(send)
 
-    def hold(self, request: StoredStack) -> None:
-        """Delay what follows the request that is about to be committed, until `release`."""
-        self._requests.setdefault(request.id, []).append(request.generation)
-
-    def release(self, request: StoredStack) -> None:
-        """The request was announced, or was not committed: send what came meanwhile, if no other one is held. Once for
-        each `hold`."""
-        requests = self._requests[request.id]
-        requests.remove(request.generation)
-        if not requests:
-            del self._requests[request.id]
-            for send in self._held.pop(request.id, ()):
-                send()
+    @contextmanager
+    def held(self, request: StoredStack) -> Iterator[None]:
+        """Delay what follows a request. Enter it before the request is committed, leave it once the request is
+        announced or was not committed: what came meanwhile is sent then, if no other request of the stack is held."""
+        requests = self._requests.setdefault(request.id, [])
+        requests.append(request.generation)
+        try:
+            yield
+        finally:
+            requests.remove(request.generation)
+            if not requests:
+                del self._requests[request.id]
+                for send in self._held.pop(request.id, ()):
+                    send()

@@ -6,6 +6,7 @@ If the engine dies after the commit, the sweep finds the stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from datetime import datetime
 from typing import Protocol
 
@@ -100,25 +101,18 @@ class Acceptance:
         `accept(tx)`: stores the request; returns the owner, from `claim`, and the row. `definition`: the accepted one,
         so that this engine need not load it.
         """
-        stored: stacks.StoredStack | None = None
+        with ExitStack() as held:
 
-        def store(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
-            nonlocal stored
-            if stored is not None:              # by a former attempt
-                self._notify.release(stored)
-                stored = None
-            owner, stored = accept(tx)
-            self._notify.hold(stored)
-            return owner, stored
+            def store(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
+                held.close()                    # what a former attempt has left
+                owner, row = accept(tx)
+                held.enter_context(self._notify.held(row))
+                return owner, row
 
-        try:
             owner, accepted = self._database.retry(store)
             if definition is not None and isinstance(owner, Lease):     # else another engine drives it, as it is stored
                 self._controller.prime_definition(accepted.id, accepted.generation, definition)
             self._announce(accepted)
-        finally:
-            if stored is not None:
-                self._notify.release(stored)
         self.hand_over(accepted.id, owner, accepted)
         return accepted
 
@@ -151,12 +145,9 @@ class Acceptance:
             return lease
 
         is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
-        self._notify.hold(row)
-        try:
+        with self._notify.held(row):
             lease = self._new.commit(store) if is_small else self._database.retry(store)
             self._announce(row)
-        finally:
-            self._notify.release(row)
         context.deadline = None                 # the request is over; the work that follows has no deadline
         if lease is None:
             self._wake(row.id, None)
