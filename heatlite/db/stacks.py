@@ -537,8 +537,8 @@ def settled_below(tx: sa.Connection, root_id: str, stack_id: str | None) -> dict
             found[row.id] = digest
         else:
             unsettled.append(row.id)
-    for stack_id in unsettled:
-        above = owners.get(stack_id)
+    for each in unsettled:
+        above = owners.get(each)
         while above is not None:
             found.pop(above, None)
             above = owners.get(above)

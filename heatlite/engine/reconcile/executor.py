@@ -79,17 +79,16 @@ class StepExecutor:
 
     def is_harmless(self, row: ResourceState) -> bool:
         """Whether the step is a create that is safe to repeat after a crash, so that no commit need be awaited."""
-        if row.action is not Action.CREATE:
-            return False
-        try:
-            return bool(self.objects.kind_of(row).idempotent_create)
-        except exception.HeatException:
-            return False
+        return row.action is Action.CREATE and self._is_kind(row, lambda kind: bool(kind.idempotent_create))
 
     def owns_stack(self, row: ResourceState) -> bool:
         """Whether the resource of a row stands for a nested stack."""
+        return self._is_kind(row, lambda kind: issubclass(kind, StackResource))
+
+    def _is_kind(self, row: ResourceState, question: Callable[[type[Resource]], bool]) -> bool:
+        """Return the answer for the type of a row. False if that is not known any more."""
         try:
-            return issubclass(self.objects.kind_of(row), StackResource)
+            return question(self.objects.kind_of(row))
         except exception.HeatException:
             return False
 
