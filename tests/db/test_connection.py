@@ -183,37 +183,48 @@ def test_a_commit_with_the_same_answer_is_not_repeated():
     assert not isinstance(raised.value, Contention)
 
 
-CUT = {'mysql': ('SELECT connection_id()', 'KILL {}'),
-       'postgresql': ('SELECT pg_backend_pid()', 'SELECT pg_terminate_backend({})')}
+OWN = {'mysql': 'SELECT connection_id()', 'postgresql': 'SELECT pg_backend_pid()'}
+CUT = {'mysql': 'KILL {}', 'postgresql': 'SELECT pg_terminate_backend({})'}
+LIVES = {'mysql': 'SELECT 1 FROM information_schema.processlist WHERE id = {}',
+         'postgresql': 'SELECT 1 FROM pg_stat_activity WHERE pid = {}'}
 
 
-def test_a_connection_that_is_cut(db, kind, monkeypatch):
+@pytest.fixture
+def cut(db, kind):
+    """`cut(number)`: end a connection, and wait until its server has done so. No later test gets one that was cut."""
     if kind == 'sqlite':
         pytest.skip('SQLite has no connections to cut')
-    own, cut = CUT[kind]
+
+    server = sa.create_engine(db.url, isolation_level='AUTOCOMMIT')     # sees what has changed meanwhile
+
+    def end(number):
+        with server.connect() as other:
+            other.exec_driver_sql(CUT[kind].format(number))
+            while other.exec_driver_sql(LIVES[kind].format(number)).first():
+                time.sleep(0.01)
+
+    yield end
+    server.dispose()
+    db.close()                      # opens new ones when it is used again
+
+
+def test_a_connection_that_is_cut(db, kind, cut, monkeypatch):
     with pytest.raises(exception.DatabaseUnavailable), db.writer() as tx:
         stacks.insert(tx, stack('s1'))
-        number = tx.exec_driver_sql(own).scalar()
-        with db.reader() as other:
-            other.exec_driver_sql(cut.format(number))
+        cut(tx.exec_driver_sql(OWN[kind]).scalar())
         stacks.insert(tx, stack('s2'))
     assert ids(db) == []
     monkeypatch.setattr(pooling, 'RESTED', 0.0)
     with db.reader() as tx:                         # one that is cut while it lies in the pool is replaced
-        number = tx.exec_driver_sql(own).scalar()
-    with db.writer() as other:
-        other.exec_driver_sql(cut.format(number))
+        number = tx.exec_driver_sql(OWN[kind]).scalar()
+    cut(number)
     assert ids(db) == []
 
 
-def test_one_that_is_cut_a_moment_after_its_use_is_missed_once(db, kind):
-    if kind == 'sqlite':
-        pytest.skip('SQLite has no connections to cut')
-    own, cut = CUT[kind]
+def test_one_that_is_cut_a_moment_after_its_use_is_missed_once(db, kind, cut):
     with db.reader() as tx:
-        number = tx.exec_driver_sql(own).scalar()
-    with db.writer() as other:
-        other.exec_driver_sql(cut.format(number))
+        number = tx.exec_driver_sql(OWN[kind]).scalar()
+    cut(number)
     with suppress(exception.DatabaseUnavailable):
         ids(db)
     assert ids(db) == []
