@@ -355,7 +355,8 @@ class EngineService:
             named = {name: _or_null(resource, name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
-        found: dict[str, object] = codec.decode(codec.encode(self.reader.asked(message.stack_id, context, ask)))
+        found: dict[str, object] = codec.decode(codec.encode(self.reader.asked(
+            message.stack_id, context, ask, message.resource_name)))
         return found
 
 

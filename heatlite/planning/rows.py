@@ -34,7 +34,7 @@ class Rows:
         return self.read
 
     def complete(self) -> None:
-        """Read the rows that are not in memory. A row in memory is newer than the stored one."""
+        """Read the rows that are not in memory. Those in memory stay as they are: only their owner has newer ones."""
         if self._read_all is None:
             return
         stored = [row for row in self._read_all() if row.id not in self._removed]

@@ -173,7 +173,8 @@ class StackController:
     def adopt(self, leased: LeasedStack, taken_over: bool = False) -> None:
         """Begin to drive a loaded stack. `taken_over`: signals may wait for it.
 
-        Rows are unread in the update of a settled stack alone: after a signal it is no longer settled."""
+        Of a stack that is driven, rows are unread only in an update of a settled one: after a signal it is not
+        settled."""
         if self._stopping:
             return                                  # the next owner of the lease begins with the stored state
         present = self._runners.get(leased.id)

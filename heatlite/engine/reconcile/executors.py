@@ -60,7 +60,9 @@ class Executors:
 
         return StepExecutor(self._runtime, leased, NothingStored() if journal is None else journal,
                             self._registry.frozen(), facade,
-                            StoredResourceCache(self._runtime, self._database, journal, leased.id), self._may_act,
+                            StoredResourceCache(self._runtime, self._database, journal, leased.id,
+                                                first_alone=journal is None and leased.unread is not None),
+                            self._may_act,
                             observe=self._observe, saved=lambda: self._saved(leased), interval=self._interval)
 
     def _saved(self, leased: LeasedStack) -> Mapping[str, object]:

@@ -86,25 +86,30 @@ def as_updated(row: stacks.StoredStack) -> stacks.StoredStack:
 
 
 def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,
-         known: Callable[[stacks.StoredStack], StackDefinition | None] = lambda row: None) -> LeasedStack | None:
-    """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already."""
+         known: Callable[[stacks.StoredStack], StackDefinition | None] = lambda row: None,
+         resource: str | None = None) -> LeasedStack | None:
+    """Load a stack; None if it is gone. `known(row)`: its definition, if it is in memory already; `resource`: read the
+    rows of that name only, and the others when one of them is asked for; they may be newer then."""
     with database.reader() as tx:
         row = stacks.get(tx, lease.stack_id)
         if row is None:
             return None
         target = known(row) or definition(templates.get(tx, row.template_id), row, operator)
-        unread = UnreadRows(database, row.id) if target.as_applied and not row.converge else None
+        may_wait = resource is not None or (target.as_applied and not row.converge)
+        unread = UnreadRows(database, row.id) if may_wait else None
         rows = resources.light(tx, row.id) if unread is None else []
         kept = resources.kept_values(tx, row.id) if rows else {}
+        if unread is not None and resource is not None:
+            rows = unread.of_name(tx, resource)
         context = stored_context(tx, row)
         permissions = planned.permissions(tx, row)
         path = stacks.whole_path(tx, row)
     held = _held(database, row, target)
     leased = LeasedStack(row, lease, target, context, traversal(
         runtime, row, target, rows, retry_limit, held, permissions, unread), path)
-    leased.kept.update(kept)
     if unread is not None:
-        leased.unread, unread.kept = unread, leased.kept
+        leased.unread, leased.kept = unread, unread.kept
+    leased.kept.update(kept)
     return leased
 
 
@@ -131,6 +136,7 @@ def stored_context(tx: Connection, row: stacks.StoredStack) -> RequestContext:
         **request_ids.of_action(row))
 
 
-def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry) -> LeasedStack | None:
-    """Load a stack without a lease, for reading only. None if it is gone."""
-    return load(runtime, database, Lease(stack_id, '', 0), operator, 0)
+def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry,
+                resource: str | None = None) -> LeasedStack | None:
+    """Load a stack without a lease, for reading only. None if it is gone. `resource`: as of `load`."""
+    return load(runtime, database, Lease(stack_id, '', 0), operator, 0, resource=resource)

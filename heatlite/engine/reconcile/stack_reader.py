@@ -32,22 +32,25 @@ class StackReader:
         self._runners = runners
         self._executors = executors
 
-    def load(self, stack_id: str) -> LeasedStack | None:
-        """Load a stack from its rows without a lease, or None if it is gone."""
-        return loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator)
+    def load(self, stack_id: str, resource: str | None = None) -> LeasedStack | None:
+        """Load a stack from its rows without a lease, or None if it is gone. `resource`: read the rows of that name,
+        and the others when one of them is asked for."""
+        return loading.for_reading(self._runtime, self._database, stack_id, self._registry.operator, resource)
 
-    def read(self, stack_id: str) -> Stack | None:
-        """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all."""
+    def read(self, stack_id: str, resource: str | None = None) -> Stack | None:
+        """Return the facade of a stack for reading, or None; it may be driven here, elsewhere or not at all.
+        `resource`: as of `load`."""
         runner = self._runner(stack_id)
         if runner is not None:
             return runner.executor.facade
-        leased = self.load(stack_id)
+        leased = self.load(stack_id, resource)
         return self._executors.reading(leased).facade if leased is not None else None
 
-    def resource_of(self, stack_id: str, row_id: int) -> Resource | None:
-        """The object of one row, whether or not another row has taken its place; None when there is no such row."""
+    def resource_of(self, stack_id: str, name: str, row_id: int) -> Resource | None:
+        """The object of one row of a name, whether or not another row has taken its place; None when there is no such
+        row."""
         runner = self._runner(stack_id)
-        leased = runner.leased if runner is not None else self.load(stack_id)
+        leased = runner.leased if runner is not None else self.load(stack_id, name)
         row = leased.rows.get(row_id) if leased is not None else None
         if leased is None or row is None:
             return None
@@ -77,20 +80,22 @@ class StackReader:
         executor.attributes.forget_live()
         return outputs.resolve(leased.definition, executor.scope)
 
-    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Stack], T]) -> T:
-        """Return `ask(stack)` for the caller. Raises EntityNotFound, and StackGivenUp if the stack is given up for
-        ending engines."""
+    def asked(self, stack_id: str, context: RequestContext, ask: Callable[[Stack], T],
+              resource: str | None = None) -> T:
+        """Return `ask(stack)` for the caller; `resource`: what it asks for, as of `load`. Raises EntityNotFound, and
+        StackGivenUp if the stack is given up for ending engines."""
         with self._guarded(stack_id, context):
-            found = self.read(stack_id)
+            found = self.read(stack_id, resource)
             if found is None or not found.is_seen_by(context):
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
             return ask(found)
 
-    def reset_metadata(self, stack_id: str, context: RequestContext, row_id: int) -> Mapping[str, object] | None:
-        """Return the metadata that the type would store for a row that is healthy again; None if it keeps the present
-        ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
+    def reset_metadata(self, stack_id: str, context: RequestContext, name: str,
+                       row_id: int) -> Mapping[str, object] | None:
+        """Return the metadata that the type would store for a row of a name that is healthy again; None if it keeps the
+        present ones. Raises StackGivenUp, EntityNotFound, and the errors of the type."""
         with self._guarded(stack_id, context):
-            leased = self.load(stack_id)
+            leased = self.load(stack_id, name)
             row = leased.rows.get(row_id) if leased is not None else None
             if leased is None or row is None:
                 return None

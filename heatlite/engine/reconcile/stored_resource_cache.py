@@ -27,13 +27,16 @@ class StoredResourceCache:
     """Reads through the journal: pending changes are written before a read."""
 
     def __init__(self, runtime: Runtime, database: Database, journal: Journal | None, stack_id: str,
-                 read: Read | None = None) -> None:
-        """`journal` None: nothing is written meanwhile (a preview). `read`: by default the rows of the stack."""
+                 read: Read | None = None, first_alone: bool = False) -> None:
+        """`journal` None: nothing is written meanwhile (a preview, a question). `read`: by default the rows of the
+        stack. `first_alone`: the first row of a block is read by itself, as it may be the only one."""
+        self._first_alone = first_alone
         self._runtime = runtime
         self._database = database
         self._journal = journal
         self._stored: Read = read or (lambda tx, first, end: resources.stored(tx, stack_id, first, end))
         self._blocks: dict[int, dict[int, StoredResource]] = {}
+        self._whole: set[int] = set()               # of those, the ones that were read as a whole
         self._reading: dict[int, Flag] = {}       # block being read -> set when it is there
         self._changed: dict[int, set[int]] = {}     # rows that changed while their block was being read
         self._environments: dict[str, Mapping[str, object] | None] = {}    # by template id; templates never change
@@ -81,12 +84,17 @@ class StoredResourceCache:
         try:
             if self._journal is not None:
                 self._journal.flush()
-            known = self._blocks.get(number)        # if present, only the wanted row is read again
-            first, end = (number * BLOCK, (number + 1) * BLOCK) if known is None else (wanted, wanted + 1)
+            is_known = number in self._blocks
+            is_whole = number not in self._whole and (is_known or not self._first_alone)
+            first, end = (number * BLOCK, (number + 1) * BLOCK) if is_whole else (wanted, wanted + 1)
             found = self._database.retry_until_available(
                 lambda tx: self._stored(tx, first, end), reading=True)
-            while known is None and len(self._blocks) >= BLOCKS:
-                del self._blocks[next(iter(self._blocks))]
+            while number not in self._blocks and len(self._blocks) >= BLOCKS:
+                dropped = next(iter(self._blocks))
+                del self._blocks[dropped]
+                self._whole.discard(dropped)
+            if is_whole:
+                self._whole.add(number)
             self._blocks.setdefault(number, {}).update({
                 row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
                                     {entry.key: value for entry in data if (value := entry.clear()) is not None}, {},

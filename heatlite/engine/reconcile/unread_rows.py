@@ -1,4 +1,4 @@
-"""Reads those rows of a stack that its update needs, when it needs them."""
+"""Reads those rows of a stack that its update, or a question about one resource, needs, when it needs them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ T = TypeVar('T')
 
 
 class UnreadRows:
-    """The stored rows of a stack that this engine has leased, which alone writes them. Waits for the database."""
+    """The stored rows of a stack. Waits for the database.
+
+    Where this engine drives the stack, it alone writes them. For a question, another engine may write them meanwhile:
+    rows that are read later are newer."""
 
     def __init__(self, database: Database, stack_id: str) -> None:
         self.kept: dict[int, Mapping[str, object]] = {}    # the attribute cache of the stack (`LeasedStack.kept`)
@@ -35,6 +38,12 @@ class UnreadRows:
         """Return all rows of these names, with their cached values. Two SELECTs for each 500."""
         return self._with_values(lambda tx: resources.of_names(tx, self._stack_id, names))
 
+    def of_name(self, tx: Connection, name: str) -> list[ResourceState]:
+        """Return all rows of one name, with their cached values. Two SELECTs in `tx`."""
+        rows = resources.named(tx, self._stack_id, name)
+        self._take(rows, resources.kept_values(tx, self._stack_id, [row.id for row in rows]) if rows else {})
+        return rows
+
     def all(self) -> list[ResourceState]:
         """Return all rows, with the cached values of those that were not read. Two SELECTs."""
         def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, object]]]:
@@ -52,9 +61,12 @@ class UnreadRows:
             return rows, resources.kept_values(tx, self._stack_id, [row.id for row in rows]) if rows else {}
 
         rows, kept = self._read(read)
+        self._take(rows, kept)
+        return rows
+
+    def _take(self, rows: Iterable[ResourceState], kept: Mapping[int, Mapping[str, object]]) -> None:
         self.kept.update(kept)
         self._known.update(row.id for row in rows)
-        return rows
 
     def _read(self, read: Callable[[Connection], T]) -> T:
         return self._database.retry_until_available(read, reading=True)

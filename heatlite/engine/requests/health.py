@@ -98,7 +98,7 @@ class Health:
             if self._marked(found, message) is None:
                 return None
             _value, version = resources.metadata(tx, row.id, found.id)
-        value = self._reader.reset_metadata(row.id, context, found.id)
+        value = self._reader.reset_metadata(row.id, context, found.name, found.id)
         return _Reset(found.id, value, version) if value is not None else None
 
     def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:

@@ -61,8 +61,8 @@ class _Changed(Exception):
 
 class Software:
     def __init__(self, runtime: Runtime, database: Database, max_configs: int, max_deployments: int,
-                 resource_of: Callable[[str, int], Any], changed: Callable[[str, int], None]) -> None:
-        """`resource_of(stack id, row)`: an object of the type; `changed(stack id, row)`: what was read is old."""
+                 resource_of: Callable[[str, str, int], Any], changed: Callable[[str, int], None]) -> None:
+        """`resource_of(stack id, name, row)`: an object of the type; `changed(stack id, row)`: what was read is old."""
         self._runtime = runtime
         self._database = database
         self._max_configs = max_configs
@@ -299,7 +299,7 @@ class Software:
         for row, value in pushed:
             try:
                 # By its row: while a server is replaced, its name belongs to two.
-                self._resource_of(row.stack_id, row.id)._push_metadata(value)
+                self._resource_of(row.stack_id, row.name, row.id)._push_metadata(value)
             except Exception as error:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
