@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from tests import conftest
+from tests import conftest, shares
 from tests.architecture import source
 
 SETUP = configparser.ConfigParser()
@@ -47,8 +47,9 @@ def test_style_is_checked():
     assert {'E', 'F', 'W', 'I', 'B'} <= set(ruff['lint']['select'])
 
 
-@pytest.mark.parametrize('prefix', sorted({*conftest.THOROUGH, *conftest.FIRST}))
-def test_what_is_left_out_or_begun_first_is_there(prefix):
+@pytest.mark.parametrize('prefix', sorted({
+    *shares.THOROUGH, *shares.QUICK, *shares.SWEEPS, *shares.DEPLOYMENTS, *conftest.FIRST}))
+def test_what_is_left_out_in_parts_or_begun_first_is_there(prefix):
     path = source.ROOT / prefix.partition('::')[0]
     assert list(path.parent.glob(f'{path.name}*')), prefix
 
