@@ -112,7 +112,7 @@ def settle(runtime: Runtime, kept: Callable[[int], None] = lambda size: None) ->
 
 
 def configure_collector() -> None:
-    """Objects that are there now are never collected, and new ones rarely (`runtime.patch`).
+    """Objects that are there now are looked at when memory is given back, and new ones rarely (`runtime.patch`).
 
     Among the 140 000 of a program that has just started, ten are garbage: to look for them first would take a tenth of
     the time to start.

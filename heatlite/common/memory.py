@@ -1,7 +1,7 @@
 """Gives memory back to the operating system that a process needed for large work and needs no more.
 
-Python frees objects that refer to each other only after many new ones were made, and the C library retains freed memory
-between blocks that are in use: without this, an idle process stays as large as its largest work.
+Python's collector looks at new objects only, because `put_aside` puts the others aside, and the C library retains freed
+memory between blocks that are in use: without this, an idle process stays as large as its largest work.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import ctypes
 import gc
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
+from heatlite.common import repeats
 from heatlite.common.runtime import Runtime
 
 LOG = logging.getLogger(__name__)
@@ -24,6 +25,9 @@ LOOK = 1.0                      # seconds between two looks at the size
 # What a process may grow by until memory is given back at once, in bytes, or as a share of what it had in use: requests
 # that leave objects which refer to each other could otherwise make it grow by hundreds of MiB within seconds.
 AT_ONCE, AT_ONCE_SHARE = 64 * 2 ** 20, 0.25
+# Each time that little could be given back at once, since what a process has is in use, the process may grow by twice
+# as much until the next time, and by so many times AT_ONCE at most.
+MOST_PATIENCE = 4
 LARGE = 10_000                  # resources of a stack: the memory of a larger one is given back when its action ends
 STATM = '/proc/self/statm'
 
@@ -59,36 +63,51 @@ class Reclaimer:
         self._resident = resident
         self._release = release
         self._kept = kept
+        self._least = self._used = 0            # bytes, since the start; when memory was last given back, or less
+        self._pause, self._waited = PAUSE, 0.0
+        self._patience = 1
 
     def run(self) -> None:
         """Does so for ever; for a thread of its own."""
-        least = used = self._resident()         # since the start; when memory was last given back, or less
-        pause, waited = PAUSE, 0.0
+        self._least = self._used = self._resident()
         while True:
             self._runtime.sleep(LOOK)
-            waited += LOOK
-            size = self._resident()
-            least, used = min(least, size), min(used, size)
-            is_due = waited >= pause
-            if not self._work.has_ended and size - used < max(AT_ONCE, AT_ONCE_SHARE * used):
-                if not is_due:
-                    continue
-                if size - least < GROWTH:
-                    pause, waited = PAUSE, 0.0
-                    continue
-            self._work.has_ended = False
-            self._release()
-            used = self._resident()
-            pause, waited = PAUSE if size - used >= GROWTH else min(2 * pause, LONGEST_PAUSE), 0.0
-            LOG.debug('Memory given back: %d of %d MiB', (size - used) >> 20, size >> 20)
-            if is_due:
-                self._kept(used - least)
+            try:
+                self._look()
+            except Exception as error:          # such as: no file descriptor is left. Without this thread memory grows.
+                repeats.log(LOG, logging.WARNING, type(error).__name__, 'Giving memory back failed: %s', error)
+
+    def _look(self) -> None:
+        self._waited += LOOK
+        size = self._resident()
+        self._least, self._used = min(self._least, size), min(self._used, size)
+        is_due = self._waited >= self._pause
+        grows = size - self._used >= max(self._patience * AT_ONCE, AT_ONCE_SHARE * self._used)
+        if not self._work.has_ended and not grows:
+            if not is_due:
+                return
+            if size - self._least < GROWTH:
+                self._pause, self._waited = PAUSE, 0.0
+                return
+        self._work.has_ended = False
+        self._release()
+        self._used = self._resident()
+        gave_back = size - self._used >= GROWTH
+        self._pause, self._waited = PAUSE if gave_back else min(2 * self._pause, LONGEST_PAUSE), 0.0
+        if gave_back:
+            self._patience = 1
+        elif grows:
+            self._patience = min(2 * self._patience, MOST_PATIENCE)
+        LOG.debug('Memory given back: %d of %d MiB', (size - self._used) >> 20, size >> 20)
+        if is_due:
+            self._kept(self._used - self._least)
 
 
 def start(runtime: Runtime, kept: Callable[[int], None]) -> None:
     """Gives memory back from now on, in a thread of `runtime`. Does nothing where the system does not say how large the
     process is. `kept`: as of `Reclaimer`."""
     if os.path.exists(STATM):
+        gc.callbacks.append(put_aside)
         runtime.spawn(Reclaimer(runtime, resident, release, kept).run)
 
 
@@ -98,8 +117,19 @@ def resident() -> int:
         return int(file.read().split()[1]) * os.sysconf('SC_PAGE_SIZE')
 
 
+def put_aside(phase: str, collection: Mapping[str, int]) -> None:
+    """Called by the garbage collector before and after a collection. What one of more than the newest objects leaves is
+    looked at by `release` alone: a collection of all objects of a large stack holds up all threads for 100 ms and more,
+    again and again while the stack grows."""
+    if phase == 'stop' and collection['generation'] >= 1:
+        gc.freeze()
+
+
 def release() -> None:
-    """Collect garbage, and return unused pages to the system where the C library can."""
+    """Collect garbage among all objects, also those put aside, and return unused pages to the system where the C
+    library can."""
+    gc.unfreeze()
     gc.collect()
+    gc.freeze()
     with suppress(OSError, AttributeError):         # another C library than GNU's
         ctypes.CDLL(None).malloc_trim(0)

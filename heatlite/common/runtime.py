@@ -16,11 +16,10 @@ from typing import Protocol, TypeVar
 
 EPOCH = datetime(1970, 1, 1)
 # How many new objects there are before garbage is looked for among them; how many of these collections there are before
-# one of the objects that two of them have left; and how many of the latter before one of all objects, which Python puts
-# off until a quarter as many wait for it as it left the last time. A collection of 10 000 objects holds up all threads
-# for 5 to 10 ms. If 100 000 were looked at together, requests beside them would wait for up to 100 ms. A stack refers
-# to itself at its end: until a collection of all objects, a few thousand ended stacks stay in memory.
-COLLECT_AFTER = 10_000, 2, 60
+# one of the objects that they have left; and how many of the latter before one of all objects, which Python puts off
+# until a quarter as many wait for it as it left the last time. In services what the second kind leaves is looked at
+# only when memory is given back (`common.memory`). To free 10 000 objects holds up all threads for 10 to 40 ms.
+COLLECT_AFTER = 3_000, 9, 60
 
 T = TypeVar('T')
 

@@ -1,11 +1,12 @@
 """A process that was large for a while gives its memory back, and spends little time on trying."""
 
 import gc
+import weakref
 
 import pytest
 
 from heatlite.common import memory
-from heatlite.common.memory import AT_ONCE, GROWTH, LARGE, LONGEST_PAUSE, LOOK, PAUSE, LargeWork, Reclaimer
+from heatlite.common.memory import AT_ONCE, GROWTH, LARGE, LONGEST_PAUSE, LOOK, MOST_PATIENCE, PAUSE, LargeWork, Reclaimer
 from heatlite.testing.runtime import Universe
 
 BASE = 100 * 2 ** 20
@@ -20,7 +21,13 @@ class Process:
         self.released_at = []
         runtime = self.universe.process('engine')
         self.kept, self.work = [], LargeWork()
-        runtime.spawn(Reclaimer(runtime, lambda: self.size, self.release, self.kept.append, self.work).run)
+        self.fails = False
+        runtime.spawn(Reclaimer(runtime, self.resident, self.release, self.kept.append, self.work).run)
+
+    def resident(self):
+        if self.fails:
+            raise OSError('too many open files')
+        return self.size
 
     def release(self):
         self.released_at.append(self.universe.time)
@@ -124,3 +131,66 @@ def test_objects_that_refer_to_each_other_are_released():
     memory.release()
     assert Node.freed == 1
     assert memory.resident() > 2 ** 20
+
+
+def test_fast_growth_by_what_is_in_use_is_looked_at_less_often():
+    process = Process()
+    process.wait(10)
+    for _ in range(14):                         # a large stack is created
+        process.size += AT_ONCE // 2
+        process.wait(LOOK)
+    assert len(process.released_at) == 3        # after 1, 2 and 4 times as much
+    largest = 0
+    for _ in range(100):                        # now requests leave what a collection frees
+        process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
+        process.wait(LOOK)
+        largest = max(largest, process.idle)
+    assert largest <= MOST_PATIENCE * AT_ONCE + GROWTH
+    assert len(process.released_at) > 3 + 100 // (2 * MOST_PATIENCE)
+
+
+def test_an_error_does_not_end_the_looks():
+    process = Process()
+    process.wait(10)
+    process.fails = True                        # no file descriptor is left
+    process.size, process.idle = BASE + 10 * GROWTH, 10 * GROWTH
+    process.wait(PAUSE)
+    assert process.size > BASE
+    process.fails = False
+    process.wait(PAUSE)
+    assert process.size == BASE
+
+
+def test_what_is_in_use_for_long_does_not_let_others_grow():
+    process = Process()
+    process.wait(10)
+    process.size += GROWTH + 1                  # a cache
+    process.wait(4 * 3600)
+    before, largest = len(process.released_at), 0
+    for _ in range(20):
+        process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
+        process.wait(LOOK)
+        largest = max(largest, process.idle)
+    assert largest <= AT_ONCE + GROWTH and len(process.released_at) > before + 5
+
+
+class Link:
+    """Refers to itself, so only a collection frees it."""
+
+    def __init__(self):
+        self.own = self
+
+
+def test_what_was_put_aside_is_looked_at_when_memory_is_given_back():
+    gc.callbacks.append(memory.put_aside)
+    try:
+        old = Link()
+        seen = weakref.ref(old)
+        gc.collect(1)
+        del old
+        gc.collect()
+        assert seen() is not None
+        memory.release()
+        assert seen() is None
+    finally:
+        gc.callbacks.remove(memory.put_aside)
