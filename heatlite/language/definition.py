@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from heatlite.common import exception, identifier
+from heatlite.common import exception, identifier, turns
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
@@ -274,15 +274,31 @@ class StackDefinition:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""
         return self._attributes_used.get(name, frozenset())
 
+    def find_referenced_attributes(self) -> None:
+        """Computes what `referenced_attributes` returns, and lets others work meanwhile. That method does not: if it
+        did, each of many threads that call it at once would compute the same. Raises as `outputs` and `parsed`."""
+        if '_attributes_used' not in self.__dict__:
+            self.__dict__['_attributes_used'] = self._find_attributes_used(turns.spend)
+
     @functools.cached_property
     def _attributes_used(self) -> dict[str, frozenset[tuple[object, ...]]]:
+        return self._find_attributes_used(lambda: None)
+
+    def _find_attributes_used(self, spend: Callable[[], None]) -> dict[str, frozenset[tuple[object, ...]]]:
+        """`spend()`: called for each resource, expression and requirement."""
         used: dict[str, set[tuple[object, ...]]] = {}
-        users = [self.resources[name] for name in self.resources if name not in self.plain]
-        needs = [need.requirement for resource in users for need in resource.needs]
-        elsewhere = [resource.parsed.update_policy for resource in users]
+        needs, elsewhere = [], []
+        for name in self.resources:
+            spend()
+            if name not in self.plain:
+                needs += [need.requirement for need in self.resources[name].needs]
+                elsewhere.append(self.resources[name].parsed.update_policy)
         elsewhere += [output.expression for output in self.outputs.values()]
-        needs += [need for expression in elsewhere for _trail, need in requirements(expression, PLACEHOLDERS)]
+        for expression in elsewhere:
+            spend()
+            needs += [need for _trail, need in requirements(expression, PLACEHOLDERS)]
         for need in needs:
+            spend()
             if need.attribute is not None and isinstance(need.resource, str):
                 used.setdefault(need.resource, set()).add(need.attribute)
         return {name: frozenset(attributes) for name, attributes in used.items()}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, metrics
+from heatlite.common import defects, exception, metrics
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
@@ -66,7 +67,8 @@ class StackLifecycle:
         if refusal is not None:
             runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
             return [c.Finish(Status.FAILED, refusal)]
-        return runner.leased.traversal.start(self._runtime.now(), runner.executor.unvisited())
+        return _prepared(runner.leased, runner.leased.traversal.start(
+            self._runtime.now(), runner.executor.unvisited()))
 
     def _refusal(self, runner: Runner) -> str | None:
         """Return why a lifecycle plug-in of the operator refuses the action, or None."""
@@ -112,12 +114,12 @@ class StackLifecycle:
         runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)
-        return leased.traversal.retarget(
+        return _prepared(leased, leased.traversal.retarget(
             Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
             rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
             hooks=loading.hooks(definition), permissions=permissions, tolerance=tolerance(row),
             abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited(),
-            uuid=loading.new_uuid(row))
+            uuid=loading.new_uuid(row)))
 
     def _permissions(self, row: stacks.StoredStack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
@@ -262,3 +264,11 @@ class StackLifecycle:
 
 def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:
     return Change(leased.id, leased.lease.epoch, stack=change, events=noted)
+
+
+def _prepared(leased: LeasedStack, commands: list[c.Command]) -> list[c.Command]:
+    """Return `commands`, with what their steps will ask of the whole definition computed, before many ask at once."""
+    if leased.row.action != Action.DELETE and not all(isinstance(command, c.Finish) for command in commands):
+        with suppress(exception.HeatException):     # the step that asks reports it
+            leased.definition.find_referenced_attributes()
+    return commands
