@@ -16,17 +16,18 @@ from typing import TypeVar
 
 T = TypeVar('T')
 
-EVERY = 2000            # steps between two turns; one step is one event, node, call or item: some microseconds
+EVERY = 100             # steps between two turns; one step is one event, node, call or item: some microseconds
 
 _held: ContextVar[bool] = ContextVar('turns held', default=False)
 _check: ContextVar[Callable[[], None] | None] = ContextVar('turns check', default=None)
+_owners: ContextVar[tuple[str, ...]] = ContextVar('turns owners', default=())
 _turn: Callable[..., None] | None = None
 _spent = 0
 
 
 def use(turn: Callable[..., None] | None) -> None:
-    """Installs the function that runs after each `EVERY` steps, for the whole process. `begin` passes it a project
-    twice: the owners of work that is of no stack."""
+    """Installs the function that runs after each `EVERY` steps, for the whole process. It gets the owners of the work:
+    project and root stack, or nothing where they are not known."""
     global _turn
     _turn = turn
 
@@ -44,14 +45,22 @@ def spend(steps: int = 1) -> None:
         if check is not None:
             check()
         if _turn is not None and not _held.get():
-            _turn()
+            _turn(*_owners.get())
 
 
-def begin(project_id: str | None) -> None:
-    """Lets other work run first if the process has been busy for long: projects take turns. For a thread that is about
-    to begin work for a project, such as a request; it must not have a database transaction."""
+def begin(project_id: str | None, root_id: str | None = None) -> None:
+    """Lets other work run first if the process has been busy for long: projects take turns, and below each its trees of
+    stacks. For a thread that is about to begin work for a project, such as a request, or for a tree; it must not have a
+    database transaction. What this green thread computes from now on is work of these, until it begins other work."""
     if _turn is not None:
-        _turn(*((project_id, project_id) if project_id else ()))
+        owners = (project_id, root_id or project_id) if project_id else ()
+        _owners.set(owners)
+        _turn(*owners)
+
+
+def forget() -> None:
+    """What this green thread computes from now on is of no known owner: it may be used for another caller."""
+    _owners.set(())
 
 
 def paced(items: Iterable[T], steps: int = 1) -> Iterator[T]:

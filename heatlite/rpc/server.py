@@ -94,7 +94,9 @@ def answer(endpoint: RequestHandler, context: messages.SentContext, method: str,
 def _answer(endpoint: RequestHandler, request: RequestContext, context: messages.SentContext, method: str,
             arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
     now = runtime.current().now
-    if method != WAKE:
+    if method == WAKE:
+        turns.forget()
+    else:
         turns.begin(request.project_id)
     before = commits.begun()
     try:

@@ -6,7 +6,17 @@ import weakref
 import pytest
 
 from heatlite.common import memory
-from heatlite.common.memory import AT_ONCE, GROWTH, LARGE, LONGEST_PAUSE, LOOK, MOST_PATIENCE, PAUSE, LargeWork, Reclaimer
+from heatlite.common.memory import (
+    AT_ONCE,
+    GROWTH,
+    LARGE,
+    LONGEST_PAUSE,
+    LOOK,
+    MOST_PATIENCE,
+    PAUSE,
+    LargeWork,
+    Reclaimer,
+)
 from heatlite.testing.runtime import Universe
 
 BASE = 100 * 2 ** 20

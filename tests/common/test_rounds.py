@@ -5,7 +5,7 @@ from __future__ import annotations
 import eventlet
 import pytest
 
-from heatlite.common import green_threads, turns
+from heatlite.common import green_threads, green_workers, turns
 from heatlite.common.green_threads import MOST_VOTES, SHARED_SECONDS, TURN, TURN_ALONE, TURN_BESIDE
 
 THREADS, CALLS = 20, 10
@@ -213,3 +213,38 @@ def test_an_error_in_a_thread_does_not_end_the_rounds(clock, rounds, capsys):
         threads[1].wait()
     threads[2].wait()
     assert done == ['first', 'last']
+
+
+def test_what_a_thread_computes_is_work_of_those_for_whom_it_began(clock, rounds, monkeypatch):
+    """A long computation that names no owners itself leaves short rounds to the tree that waits beside it."""
+    monkeypatch.setattr(turns, '_turn', rounds.turn)
+    rounds_of(rounds, clock, OTHER_TREE, 1)
+
+    def compute():
+        turns.begin(*LARGE)
+        for _ in range(MOST_VOTES):
+            turns.spend(turns.EVERY)
+            clock.seconds += TURN_BESIDE / 2
+        before = rounds.number
+        for _ in range(16):
+            turns.spend(turns.EVERY)
+            clock.seconds += TURN_BESIDE / 2
+        taken.append(rounds.number - before)
+
+    taken = []
+    finished([eventlet.spawn(compute)])
+    assert taken[0] >= 7
+
+
+def test_the_next_job_of_a_thread_has_other_owners(clock, rounds, monkeypatch):
+    seen = []
+    monkeypatch.setattr(turns, '_turn', lambda *owners: seen.append(owners))
+
+    def of_a_request():
+        turns.begin('project')
+        turns.spend(turns.EVERY)
+
+    for job in (of_a_request, lambda: turns.spend(turns.EVERY)):
+        green_workers.spawn(job)
+        eventlet.sleep(0)
+    assert seen == [('project', 'project'), ('project', 'project'), ()]

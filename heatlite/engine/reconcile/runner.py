@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
-from heatlite.common import exception, metrics, outages
+from heatlite.common import exception, metrics, outages, turns
 from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
@@ -121,7 +121,8 @@ class Runner:
         self.leased.bind()                          # for log lines of this thread, also those of libraries
         self._runtime.serve(self.leased.id)
         try:
-            if not self.is_idle:
+            turns.begin(*self.leased.owners)
+            if not self.is_idle and not self._inbox.is_stopped:
                 self._perform(self._host.begin(self))
             while not self._inbox.is_stopped:
                 work = self._inbox.take()
