@@ -135,7 +135,13 @@ def service(conf: cfg.ConfigOpts, database: Database) -> None:
             (each.hostname, each.binary, each.id, each.host, each.topic, 'up' if each.is_up else 'down',
              each.updated_at or each.created_at) for each in found])
         return
-    removed = database.retry(lambda tx: engines.clean(tx, runtime.current().now()))
+    with database.reader() as tx:
+        silent = engines.silent(tx)
+    if silent:
+        print(_('Silent engines: %(count)d. Waiting %(seconds)g s for those that live.') % {
+            'count': len(silent), 'seconds': conf.engine.lease_ttl}, file=sys.stderr)
+        runtime.current().sleep(conf.engine.lease_ttl)
+    removed = database.retry(lambda tx: engines.clean(tx, runtime.current().now(), silent))
     for engine_id in removed:
         print(engine_id)
     print(_('Engines removed: %d') % len(removed))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -32,11 +32,13 @@ def register(tx: sa.Connection, *, engine_id: str, host: str, hostname: str, bin
     """Inserts a row, or renews the existing one.
 
     `ttl`: seconds without renewal until other engines may take its stacks. Removes earlier processes of the same host,
-    hostname and binary that no longer report, frees leases of engines that have no row, and deletes rows as `clean`.
+    hostname and binary that no longer report and hold no lease, frees leases of engines that have no row, and deletes
+    rows as `clean`. Leases of silent engines are left to sweeps: these notice when the database's clock was set.
     """
     former = tx.execute(sa.select(engine.c.id).where(
         engine.c.host == host, engine.c.hostname == hostname, engine.c.binary == binary, engine.c.id != engine_id,
-        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx) - 3 * report_interval)).scalars()
+        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx) - 3 * report_interval,
+        ~sa.exists().where(lease.c.engine_id == engine.c.id))).scalars()
     for each in list(former):
         remove(tx, each, now)
     holders = tx.execute(sa.select(lease.c.engine_id).where(
@@ -124,14 +126,21 @@ def remove_dead(tx: sa.Connection, engine_id: str, stack_id: str | None, now: da
     return True
 
 
-def clean(tx: sa.Connection, now: datetime, keep: Iterable[str] = ()) -> list[str]:
-    """Marks expired engines as stopped and returns their ids. Removes rows of engines stopped more than a day ago."""
-    silent = list(tx.execute(sa.select(engine.c.id).where(
-        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx), engine.c.id.not_in(list(keep)))).scalars())
+def silent(tx: sa.Connection) -> dict[str, float]:
+    """The deadlines of expired engines that were not stopped. Live ones are among them while the database's clock has
+    just been set forward: those that renew their leases within `lease_ttl` seconds."""
+    return {row.id: row.expires_at for row in tx.execute(sa.select(engine.c.id, engine.c.expires_at).where(
+        engine.c.deleted_at.is_(None), engine.c.expires_at < clock(tx)))}
+
+
+def clean(tx: sa.Connection, now: datetime, deadlines: Mapping[str, float]) -> list[str]:
+    """Marks those engines as stopped that have been silent since they had these deadlines, and returns their ids.
+    Removes rows of engines stopped more than a day ago."""
+    ended = [engine_id for engine_id, deadline in silent(tx).items() if deadlines.get(engine_id) == deadline]
     _forget(tx, now)
-    for engine_id in silent:
+    for engine_id in ended:
         remove(tx, engine_id, now)
-    return silent
+    return ended
 
 
 def _forget(tx: sa.Connection, now: datetime) -> None:

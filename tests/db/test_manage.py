@@ -7,7 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.cmd import manage
-from heatlite.common import crypt
+from heatlite.common import crypt, runtime
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync, templates
 from heatlite.db.alarms import HistoryEntry
@@ -48,11 +48,34 @@ def test_engines(run, db):
     code, out, _ = run('service', 'list')
     assert code == 0
     assert [line.split()[5] for line in out.splitlines()[1:]] == ['up', 'down']
-    assert run('service', 'clean')[:2] == (0, 'dead\nEngines removed: 1')
+    code, out, error = run('service', 'clean')
+    assert (code, out) == (0, 'dead\nEngines removed: 1')
+    assert 'Silent engines: 1.' in error
     with db.reader() as tx:
         assert [each.id for each in engines.page(tx)] == ['alive']
         assert leases.owner(tx, 's1') is None
-    assert run('service', 'clean')[1] == 'Engines removed: 0'
+    assert run('service', 'clean') == (0, 'Engines removed: 0', '')
+
+
+def test_an_engine_that_renews_its_leases_is_not_removed(run, db, monkeypatch):
+    """By the database's clock it is expired, because that clock has just been set forward."""
+    class Waiting(GreenRuntime):
+        def sleep(self, seconds):
+            slept.append(seconds)
+            with db.writer() as tx:
+                engines.renew(tx, 'alive', -1, self.now())      # expired still: its deadline is another one
+
+    slept = []
+    monkeypatch.setattr(runtime, '_current', Waiting())
+    with db.writer() as tx:
+        engine(tx, 'alive', ttl=-3)
+        engine(tx, 'dead', host='h2', ttl=-2)
+        leased(tx, stack('s1'), by='alive')
+    assert run('service', 'clean')[:2] == (0, 'dead\nEngines removed: 1')
+    assert slept == [3.0]                                       # lease_ttl
+    with db.reader() as tx:
+        assert [each.id for each in engines.page(tx)] == ['alive']
+        assert [held.stack_id for held in leases.held(tx, 'alive')] == ['s1']
 
 
 def test_purge(run, db):
