@@ -78,26 +78,26 @@ def stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stack
 
 def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
          depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
-    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root; two for others, and
-    one for each level below them."""
-    return _tree(req, tx, stack_name, stack_id, depth, *stacks.root_with_descendants(tx, stack_id, depth))
+    """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root and for one level; two
+    for others, and one for each level below them."""
+    return _tree(req, tx, stack_name, stack_id, depth, *stacks.with_descendants(tx, stack_id, depth))
 
 
 def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int) -> tuple[
         stacks.Identity, list[stacks.Identity], list[resources.ShownResource] | None]:
-    """As `tree`, and the resources of a root that has few of them; None: read resources.page. The same SELECTs."""
-    few = resources.root_with_few(tx, stack_id, depth)
+    """As `tree`, and the resources of a stack that has few of them; None: read resources.page. The same SELECTs."""
+    few = resources.with_few(tx, stack_id, depth)
     if few is None:
         return *_tree(req, tx, stack_name, stack_id, depth, None, []), None
-    top, below = _tree(req, tx, stack_name, stack_id, depth, few.root, few.below)
+    top, below = _tree(req, tx, stack_name, stack_id, depth, few.stack, few.below)
     return top, below, few.rows()
 
 
-def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, root: stacks.Identity | None,
+def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int, found: stacks.Identity | None,
           below: list[stacks.Identity]) -> tuple[stacks.Identity, list[stacks.Identity]]:
     """What does not exist and what the caller may not see take the same statements."""
-    if root is not None and root.name == stack_name and _may_see(req, root):
-        return visible(req, root, stack_name), below
+    if depth <= 1 or (found is not None and found.name == stack_name and _may_see(req, found)):
+        return visible(req, found, stack_name), below
     top = stack(req, tx, stack_name, stack_id)
     return top, stacks.descendants(tx, top.root_id, top.id, depth)
 

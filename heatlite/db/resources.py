@@ -13,7 +13,7 @@ from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import AT_ONCE, chunks
-from heatlite.db.stacks import IDENTITY, IN_TREE, Identity, below
+from heatlite.db.stacks import IDENTITY, IN_TREE, ITSELF, OWNED, Identity, Selected, family
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
@@ -83,7 +83,6 @@ _DETAILS = ('definition', 'attributes', 'metadata')
 _BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ if name not in _DETAILS)
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
 _NUMBER = list(ShownResource.__dataclass_fields__).index('id')
-_DEPTH = list(Identity.__dataclass_fields__).index('depth')
 _shown = codec.reader(ShownResource, 'requires', *_DETAILS)
 _brief = codec.kept_reader(ShownResource, 'requires')
 # Built once: building a statement costs more than running it.
@@ -98,9 +97,13 @@ _PAGES = {(with_detail, is_one, is_named): sa.select(*columns).where(
           for with_detail, columns in ((False, _BRIEF), (True, _DETAILED)) for is_one in (True, False)
           for is_named in (True, False)}
 # Not sorted: the server would make a temporary table for the texts, which takes as long as all else.
-_WITH_FEW = sa.select(*IDENTITY, stack.c.next_resource, stack.c.created_at, *_BRIEF).select_from(
-    stack.outerjoin(resource, sa.and_(resource.c.stack_id == stack.c.id, stack.c.id == sa.bindparam('stack_id'),
-                                      stack.c.next_resource <= FEW))).where(IN_TREE)
+_FEW_COLUMNS = (*IDENTITY, stack.c.created_at, stack.c.next_resource)
+_AND_FEW = stack.outerjoin(resource, sa.and_(
+    resource.c.stack_id == stack.c.id, ITSELF, stack.c.next_resource <= FEW))
+_WITH_FEW: dict[bool, Selected] = {
+    True: sa.union_all(sa.select(*_FEW_COLUMNS, *_BRIEF).select_from(_AND_FEW).where(ITSELF),
+                       sa.select(*_FEW_COLUMNS, *(sa.null() for _column in _BRIEF)).where(OWNED)),
+    False: sa.select(*_FEW_COLUMNS, *_BRIEF).select_from(_AND_FEW).where(IN_TREE)}
 _KINDS = sa.select(resource.c.type, resource.c.template_id, sa.func.count(), sa.func.max(resource.c.id)).where(
     _OF_STACK).group_by(resource.c.type, resource.c.template_id)
 _UNLIKE_APPLIED = _LIGHT.where(sa.or_(
@@ -303,11 +306,11 @@ def _without_detail(row: Sequence[object]) -> Sequence[object]:
 
 
 @dataclass(frozen=True)
-class RootWithFew:
-    """A root stack, live stacks below it, outer ones first, and its rows as they are stored if they are few; None: read
+class StackWithFew:
+    """A stack, live stacks below it, outer ones first, and its rows as they are stored if they are few; None: read
     `page`."""
 
-    root: Identity
+    stack: Identity
     below: list[Identity]
     stored: Sequence[Sequence[object]] | None
 
@@ -316,22 +319,20 @@ class RootWithFew:
         return None if self.stored is None else _brief(map(_without_detail, self.stored))
 
 
-def root_with_few(tx: sa.Connection, stack_id: str, depth: int) -> RootWithFew | None:
-    """As stacks.root_with_descendants, with the rows of a small stack. None for a nested stack. One SELECT.
+def with_few(tx: sa.Connection, stack_id: str, depth: int) -> StackWithFew | None:
+    """As stacks.with_descendants, with the rows of a small stack. One SELECT.
 
-    Indexes: (root_id, depth), ranges of the primary key.
+    Indexes: as there, and ranges of the primary key.
     """
-    found = tx.execute(_WITH_FEW, {'stack_id': stack_id, 'depth': depth}).all()
-    of_root = [row for row in found if row[0] == stack_id]
-    if not of_root:
+    found = tx.execute(_WITH_FEW[depth <= 1], {'stack_id': stack_id, 'depth': depth}).all()
+    own = [row for row in found if row[0] == stack_id]
+    if not own:
         return None
-    width, nested = len(IDENTITY), [row for row in found if row[0] != stack_id]
-    number, created_at, first = width, width + 1, width + 2
-    nested.sort(key=lambda row: (row[_DEPTH], row[created_at], row[0]))         # as stacks.OUTER_FIRST
-    own = sorted((row[first:] for row in of_root if row[first] is not None), key=itemgetter(_NUMBER))
-    return RootWithFew(Identity(*of_root[0][:width]),
-                       below(stack_id, depth, (Identity(*row[:width]) for row in nested)),
-                       None if of_root[0][number] > FEW else own)
+    number, first = len(IDENTITY) + 1, len(IDENTITY) + 2
+    top, nested = family(stack_id, depth, [own[0], *(row for row in found if row[0] != stack_id)])
+    assert top is not None
+    few = sorted((row[first:] for row in own if row[first] is not None), key=itemgetter(_NUMBER))
+    return StackWithFew(top, nested, None if own[0][number] > FEW else few)
 
 
 def by_name(tx: sa.Connection, stack_id: str, name: str) -> list[ShownResource]:

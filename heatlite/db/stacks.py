@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Protocol, TypedDict, Unpack
+from typing import Any, Protocol, TypeAlias, TypedDict, Unpack
 
 import sqlalchemy as sa
 from oslo_db import exception as db_exception
@@ -128,6 +128,7 @@ class StackFilter(Page, Protocol):
     def not_tags_any(self) -> Sequence[str]: ...
 
 
+Selected: TypeAlias = sa.Select[tuple[object, ...]] | sa.CompoundSelect[tuple[object, ...]]
 NAMES = tuple(field.name for field in fields(StoredStack))
 TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at', 'restored_from')
 JSON = ('tags', 'parameters', 'outputs', 'request')
@@ -145,8 +146,16 @@ _IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_i
 # A root, and what is at most `depth` levels below it.
 IN_TREE = sa.and_(stack.c.root_id == sa.bindparam('stack_id'), stack.c.depth.between(0, sa.bindparam('depth')),
                   sa.or_(stack.c.live == 1, stack.c.id == sa.bindparam('stack_id')))
+# A stack of any depth, and those that its resources own. Two parts of one statement: with an OR a server might read
+# the whole table.
+ITSELF = stack.c.id == sa.bindparam('stack_id')
+OWNED = sa.and_(stack.c.owner_id == sa.bindparam('stack_id'), stack.c.live == 1)
 OUTER_FIRST = (stack.c.depth, stack.c.created_at, stack.c.id)
-_WITH_DESCENDANTS = sa.select(*IDENTITY).where(IN_TREE).order_by(*OUTER_FIRST)
+_FAMILY = (*IDENTITY, stack.c.created_at)
+_DEPTH, _WIDTH = [field.name for field in fields(Identity)].index('depth'), len(IDENTITY)
+_WITH_DESCENDANTS: dict[bool, Selected] = {
+    True: sa.union_all(sa.select(*_FAMILY).where(ITSELF), sa.select(*_FAMILY).where(OWNED)),
+    False: sa.select(*_FAMILY).where(IN_TREE)}
 _SETTLED = stack.c.id, stack.c.owner_id, stack.c.generation, stack.c.settled
 _OWNED = sa.and_(stack.c.owner_id.in_(sa.bindparam('owners', expanding=True)), stack.c.live == 1)
 _OWNED_IDENTITIES = sa.select(*IDENTITY, stack.c.created_at).where(_OWNED)
@@ -486,12 +495,21 @@ def below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identit
     return found
 
 
-def root_with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
-    """A root stack, as `identity`, and its `descendants`; None for a nested stack. One SELECT.
+def with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
+    """A stack, as `identity`, and its `descendants`. One SELECT. None where more than that is needed: for a stack that
+    is no root, with a `depth` of more than one.
 
-    Index: (root_id, depth).
+    Indexes: primary key and (owner_id) for one level, (root_id, depth) for more.
     """
-    found = [Identity(*row) for row in tx.execute(_WITH_DESCENDANTS, {'stack_id': stack_id, 'depth': depth})]
+    statement = _WITH_DESCENDANTS[depth <= 1]
+    return family(stack_id, depth, tx.execute(statement, {'stack_id': stack_id, 'depth': depth}))
+
+
+def family(stack_id: str, depth: int,
+           rows: Iterable[sa.Row[tuple[object, ...]]]) -> tuple[Identity | None, list[Identity]]:
+    """As `with_descendants`, of rows in any order that begin with the columns of an Identity and `created_at`."""
+    outer_first = sorted(rows, key=lambda row: (row[_DEPTH], row[_WIDTH], row[0]))
+    found = [Identity(*row[:_WIDTH]) for row in outer_first]
     return (found[0], below(stack_id, depth, found[1:])) if found else (None, [])
 
 

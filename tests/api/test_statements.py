@@ -9,6 +9,7 @@ from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
 WEB = f'{P}/stacks/web/{rows.WEB}'
+INNER = f'{P}/stacks/web-inner-abcdefghijkl/{rows.INNER}'
 
 
 @contextlib.contextmanager
@@ -44,6 +45,8 @@ def counted(database):
     (f'{WEB}/outputs/url', 1),
     (f'{WEB}/resources', 1),
     (f'{WEB}/resources?nested_depth=5', 2),
+    (f'{INNER}/resources', 1),
+    (f'{INNER}/resources?nested_depth=1', 4),                       # itself twice, the level below it, rows
     (f'{WEB}/resources/net', 5),                                    # an engine that is up; what is hidden: 2
     (f'{WEB}/resources/net/metadata', 1),
     (f'{WEB}/events', 2),

@@ -100,22 +100,30 @@ def test_a_resource_in_its_place(tree, counted):
         assert (above.deleted_at, [row.id for row in rows], below) == (later(1), [2], None)
 
 
-def test_a_root_brings_its_rows_if_they_are_few(tree, counted):
+@pytest.mark.parametrize('top', ['root', 'child'])
+def test_a_stack_brings_its_rows_if_they_are_few(tree, counted, top):
     with tree.writer() as tx:
-        for depth in (0, 1, 9):
+        for depth in (0, 1, 9) if top == 'root' else (0, 1):
             with counted(tx) as statements:
-                found = resources.root_with_few(tx, 'root', depth)
+                found = resources.with_few(tx, top, depth)
             assert len(statements) == 1
-            assert (found.root, found.below) == stacks.root_with_descendants(tx, 'root', depth)
-            assert list(map(vars, found.rows())) == list(map(vars, resources.page(tx, ['root'])))
-        assert resources.root_with_few(tx, 'child', 9) is None and resources.root_with_few(tx, 'missing', 9) is None
-        stacks.set_next_resource(tx, 'root', resources.FEW)
-        assert [each.id for each in resources.root_with_few(tx, 'root', 1).rows()] == [1, 2, 3]
-        stacks.set_next_resource(tx, 'root', resources.FEW + 1)
-        found = resources.root_with_few(tx, 'root', 1)
-        assert (found.rows(), found.root.id, [each.id for each in found.below]) == (None, 'root', ['child'])
+            assert (found.stack, found.below) == stacks.with_descendants(tx, top, depth)
+            assert list(map(vars, found.rows())) == list(map(vars, resources.page(tx, [top])))
+        numbers = [each.id for each in resources.page(tx, [top])]
+        stacks.set_next_resource(tx, top, resources.FEW)
+        assert [each.id for each in resources.with_few(tx, top, 1).rows()] == numbers
+        stacks.set_next_resource(tx, top, resources.FEW + 1)
+        found = resources.with_few(tx, top, 1)
+        assert (found.rows(), found.stack.id) == (None, top)
+        assert found.below == stacks.with_descendants(tx, top, 1)[1]
+
+
+def test_of_a_nested_stack_one_statement_finds_one_level(tree):
+    with tree.writer() as tx:
+        assert resources.with_few(tx, 'child', 9) is None
+        assert resources.with_few(tx, 'missing', 9) is resources.with_few(tx, 'missing', 1) is None
         stacks.insert(tx, stack('empty'))
-        assert resources.root_with_few(tx, 'empty', 1).rows() == []
+        assert resources.with_few(tx, 'empty', 1).rows() == []
 
 
 def test_outer_stacks_come_first_then_older_ones(tree):
@@ -124,9 +132,9 @@ def test_outer_stacks_come_first_then_older_ones(tree):
         for stack_id, parent, at in (('c', root, later(2)), ('b', root, later(3)), ('d', root, later(2)),
                                      ('a', nested('b', root, 'x'), later(1))):
             stacks.insert(tx, nested(stack_id, parent, 'x', created_at=at))
-        found = resources.root_with_few(tx, 'root', 9)
+        found = resources.with_few(tx, 'root', 9)
         assert [each.id for each in found.below] == ['child', 'c', 'd', 'b', 'a']
-        assert found.below == stacks.root_with_descendants(tx, 'root', 9)[1]
+        assert found.below == stacks.with_descendants(tx, 'root', 9)[1]
 
 
 def test_of_a_long_list_the_first_rows_are_kept(db):

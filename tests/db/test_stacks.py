@@ -215,18 +215,22 @@ def test_trees(db):
         assert names(stacks.descendants(tx, 'root', 'left', 1)) == ['deep']
         assert names(stacks.descendants(tx, 'root', 'right', 1)) == []
         for top, depth, below in (('root', 0, []), ('root', 1, ['left', 'right']), ('other', 9, []),
-                                  ('root', 9, ['left', 'right', 'deep'])):
-            found, nested_ones = stacks.root_with_descendants(tx, top, depth)
+                                  ('root', 9, ['left', 'right', 'deep']), ('left', 0, []), ('left', 1, ['deep']),
+                                  ('deep', 1, [])):
+            found, nested_ones = stacks.with_descendants(tx, top, depth)
             assert (found.id, names(nested_ones)) == (top, below)
-        assert stacks.root_with_descendants(tx, 'left', 9) == (None, [])
-        assert stacks.root_with_descendants(tx, 'missing', 9) == (None, [])
+        assert stacks.with_descendants(tx, 'left', 9) == (None, [])
+        for depth in (1, 9):
+            assert stacks.with_descendants(tx, 'missing', depth) == (None, [])
         assert stacks.child(tx, 'root', 'b').id == 'right'
         assert stacks.child(tx, 'root', 'c') is None
         stacks.delete_soft(tx, 'left', later(2))
         assert names(stacks.descendants(tx, 'root', 'root', 9)) == ['right']
-        assert names(stacks.root_with_descendants(tx, 'root', 9)[1]) == ['right']
+        for depth in (1, 9):
+            assert names(stacks.with_descendants(tx, 'root', depth)[1]) == ['right']
         stacks.delete_soft(tx, 'root', later(3))
-        assert stacks.root_with_descendants(tx, 'root', 9)[0].deleted_at is not None
+        for depth in (1, 9):
+            assert stacks.with_descendants(tx, 'root', depth)[0].deleted_at is not None
         assert stacks.child(tx, 'root', 'a') is None
         found = stacks.children(tx, ['left', 'right', 'nobody'])
         assert {each.id: each.deleted_at is not None for each in found.values()} == {'left': True, 'right': False}

@@ -24,7 +24,7 @@ REASON = 'resource_status_reason'
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
-    others and any depth, four for a nested stack and its own resources."""
+    others, and for any depth below a root; below a nested stack two more, and one for each level."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
     with req.db.reader() as tx:
         depth = wanted.nested_depth + 1     # more than is listed: the deepest level shows which resources own a stack
