@@ -177,7 +177,7 @@ class SuiteRunner:
         return {'/'.join(change['path']): change['action'] for change in plan['changes'] if change['action'] != 'none'}
 
     def _stack(self) -> str:
-        """The path of the stack. Raises Refused."""
+        """The path of the stack. Raises RequestRefused."""
         return f'/stacks/{STACK}/{self._ask("GET", f"/stacks/{STACK}")["stack"]["id"]}'
 
     def _resources(self) -> dict[str, str]:
@@ -216,7 +216,7 @@ class SuiteRunner:
         self._finished()
 
     def _ask(self, method: str, path: str, body: Any = None) -> dict[str, Any]:
-        """One request; follows the redirect from a name to the id. Raises Refused with the service's text."""
+        """One request; follows the redirect from a name to the id. Raises RequestRefused with the service's text."""
         answer = requests.request(method, self.url + path, json=body, timeout=ANSWER)
         if answer.status_code >= 400:
             try:

@@ -143,7 +143,8 @@ _current: Runtime | None = None
 
 
 def current() -> Runtime:
-    """The runtime of this process, for code that is not passed one (resource types, tasks of plug-ins)."""
+    """The runtime of this process, for code that is not passed one: resource types, tasks of plug-ins, and functions
+    that only need the time."""
     global _current
     if _current is None:
         omit_advice()

@@ -81,7 +81,7 @@ stack = _table(
     sa.Column('started_at', Time, nullable=True),                   # of the running action: timeouts count from it
     sa.Column('deleted_at', Time, nullable=True),
     sa.Column('restored_from', Time, nullable=True),                # when the backup was taken that the row is from
-    sa.Column('acts_by_token', sa.Boolean, nullable=True),          # of a root: see stacks.Stack; null: not known
+    sa.Column('acts_by_token', sa.Boolean, nullable=True),          # of a root: see stacks.StoredStack; null: not known
     sa.Column('departed', Word, nullable=True),                     # of a project that is not here: db.presence
     sa.UniqueConstraint('project_id', 'name', 'live', name='uq_stack_project_id_name_live'),
     sa.Index('ix_stack_project_id_created_at_id', 'project_id', 'created_at', 'id'),

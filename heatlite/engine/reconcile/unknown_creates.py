@@ -28,7 +28,7 @@ def create(leased: LeasedStack, resource: Resource, handler: Callable[[], object
     created. `is_again`: an earlier call has failed; `is_target`: the resource is created as the present request wants
     it, not as one before. In a restored stack, an object that was made after the backup is taken over instead.
 
-    Raises ReplacedSince if that object belongs to the row which replaces that of the resource.
+    Raises RowReplaced if that object belongs to the row which replaces that of the resource.
     """
     try:
         if leased.row.restored_from is not None and not is_again and _was_made(leased, resource, holders, is_target):
@@ -54,7 +54,7 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_targ
     """Look for an object made between the backup and the restore, and store its id. Returns whether there is one.
 
     Raises Error if that is unknown of a resource of an action that the backup interrupted. A later request is one whose
-    author knows the state of the cloud: it creates what is not found. Raises ReplacedSince as `create` does.
+    author knows the state of the cloud: it creates what is not found. Raises RowReplaced as `create` does.
     """
     if resource.resource_id is not None or resource.idempotent_create:
         return False

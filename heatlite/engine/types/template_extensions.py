@@ -95,7 +95,7 @@ def problem(namespace: str, point: EntryPoint) -> Exception | None:
 
 
 def row_of(name: str, kind: object) -> versions.FunctionVersions:
-    """Return the row of an additional function. Raises Refused."""
+    """Return the row of an additional function. Raises ExtensionRefused."""
     if any(row.name == name for row in (*versions.FUNCTIONS, *versions.CONDITION_FUNCTIONS)):
         raise ExtensionRefused(f'{name} is a function of the language')
     since, cfn = getattr(kind, 'since', versions.HOT_DATES[0]), tuple(getattr(kind, 'cfn', ()))
@@ -107,7 +107,7 @@ def row_of(name: str, kind: object) -> versions.FunctionVersions:
 
 
 def edition_of(name: str, kind: object) -> versions.Edition:
-    """Return the version that a class of a plug-in stands for. Raises Refused."""
+    """Return the version that a class of a plug-in stands for. Raises ExtensionRefused."""
     key, _dot, version = name.partition('.')
     if key not in VERSION_KEYS or not version:
         raise ExtensionRefused(f'its name is not KEY.VERSION with one of the keys {", ".join(VERSION_KEYS)}')
@@ -128,7 +128,7 @@ def _calls(functions: Mapping[str, object]) -> dict[str, type[Call]]:
 
 
 def call_of(kind: object) -> type[Call]:
-    """Return the class of calls of a function. Raises Refused."""
+    """Return the class of calls of a function. Raises ExtensionRefused."""
     if isinstance(kind, type) and issubclass(kind, Call):
         return kind
     if not isinstance(kind, type) or not issubclass(kind, function.Function):

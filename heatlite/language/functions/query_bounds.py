@@ -143,7 +143,7 @@ def _parsed_before(expression: str, iterators: int, memory: int) -> Statement:
 def parsed(expression: str, iterators: int, memory: int) -> Statement:
     """The parsed expression, which can be evaluated any number of times.
 
-    Raises YaqlException, ValueError for one that is too long to be parsed without interruption.
+    Raises errors of yaql, `YaqlException`, ValueError for one that is too long to be parsed without interruption.
     """
     if len(expression) > LONGEST or len(TOKEN.findall(expression)) > MOST_TOKENS:
         raise ValueError(_('A yaql expression has more than %(tokens)d words and signs, or %(length)d characters')
