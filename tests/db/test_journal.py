@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import resources
-from heatlite.engine.durability.journal import EACH, Journal, LeaseLost
+from heatlite.engine.durability.journal import EACH, Journal, NotStored
 from heatlite.planning.states import Action, Status
 from tests.db.rows import change, engine, leased, stack, state
 
@@ -35,7 +35,7 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
         leased(tx, stack('s1'), stack('s2'))
     given_up = []
     journal = Journal(Threads(), db, refused=lambda stack_id, error: given_up.append(stack_id))
-    with pytest.raises(LeaseLost):
+    with pytest.raises(NotStored, match='s1 cannot be stored'):
         for number in range(company):
             journal.submit(change('s2', row=state(number + 1, action=Action.CREATE, status=Status.COMPLETE)))
         # More than the largest packet that the server takes by default, 16 MiB: it ends the connection.

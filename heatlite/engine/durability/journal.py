@@ -33,6 +33,14 @@ class LeaseLost(BaseException):
     """
 
 
+class NotStored(LeaseLost):
+    """The database refuses a change of a stack that this engine may still own: its runner has to stop as after a lost
+    lease, since its state is no longer the stored one. The cause was given to `Journal.refused`."""
+
+    def __init__(self, stack_id: str, cause: Exception) -> None:
+        super().__init__(f'a change of stack {stack_id} cannot be stored: {cause}')
+
+
 class Superseded(Exception):
     """A newer request was accepted: the change of the stack's own row was not written, the rest was."""
 
@@ -83,7 +91,7 @@ class Journal:
             self._hurried.set()
 
     def write(self, change: Change) -> None:
-        """Write `change` and return when it is durable. Raises LeaseLost or Superseded."""
+        """Write `change` and return when it is durable. Raises LeaseLost, NotStored or Superseded."""
         done = self._runtime.flag()
         fate: list[BaseException | None] = []
 
@@ -133,10 +141,11 @@ class Journal:
             self._shared_until = now + SHARED_SECONDS
         return self._largest if now >= self._shared_until else min(self._largest, SHARED, EACH * trees)
 
-    def _commit(self, batch: Sequence[tuple[Change, Then | None]], tries: int = TRIES) -> None:
+    def _commit(self, batch: Sequence[tuple[Change, Then | None]], is_part: bool = False) -> None:
+        """`is_part`: of a batch that could not be stored as a whole, but may have been written partly."""
         began = self._runtime.monotonic()
         try:
-            written = self._write([change for change, _ in batch], tries)
+            written = self._write([change for change, _ in batch], is_part)
         except Exception as error:
             self._isolate(batch, error)
             return
@@ -161,23 +170,23 @@ class Journal:
         """
         if len(batch) > 1:
             middle = len(batch) // 2
-            self._commit(batch[:middle], tries=1)
-            self._commit(batch[middle:], tries=1)
+            self._commit(batch[:middle], is_part=True)
+            self._commit(batch[middle:], is_part=True)
             return
         change, then = batch[0]
         if then is not None:
-            then(LeaseLost(change.stack_id))
+            then(NotStored(change.stack_id, error))
         self._refused(change.stack_id, error)
 
-    def _write(self, batch: list[Change], tries: int) -> changes.Written:
+    def _write(self, batch: list[Change], is_part: bool) -> changes.Written:
         """Write a batch, retrying while the database is unavailable. The lease, not this loop, decides whether the
         engine may act meanwhile.
 
-        Raises DatabaseUnavailable after `tries` of a batch that ends its connection while the database takes other
-        writes, such as one beyond the largest packet: other changes must not wait for it. `tries` 1: a part of such
-        a batch, which may have been written partly.
+        Raises DatabaseUnavailable after `TRIES` of a batch that ends its connection while the database takes other
+        writes, such as one beyond the largest packet: other changes must not wait for it. A part of such a batch has
+        one try.
         """
-        again, failed = tries < self.TRIES, 0
+        again, failed, tries = is_part, 0, 1 if is_part else self.TRIES
 
         def transaction() -> changes.Written:
             with self._database.writer() as tx:

@@ -12,7 +12,7 @@ from typing import Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages, turns
 from heatlite.common.runtime import Runtime
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
@@ -132,6 +132,8 @@ class Runner:
                 if not self._inbox.is_stopped:
                     self._perform(work())
                     self._forget_ended()
+        except NotStored as error:
+            LOG.debug('Driving stack %s ends: %s', self.leased.id, error)       # the table of runners logs the cause
         except LeaseLost:
             metrics.leases_lost.inc()
             LOG.warning('Stack %s belongs to another engine now, letting go of it', self.leased.id)
