@@ -29,7 +29,7 @@ from heatlite.engine.observe import drift_checks
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
-from heatlite.engine.requests.stored_stacks import check_idle
+from heatlite.engine.requests.stored_stacks import check_idle, visible
 from heatlite.planning import drift, protection
 from heatlite.planning.drift import DriftPolicy, DriftReport, ResourceDrift
 from heatlite.planning.protection import Denial
@@ -198,9 +198,7 @@ class Drift:
 
     def _row(self, tx: Connection, context: RequestContext, stack_id: str,
              for_update: bool = False) -> stacks.StoredStack:
-        row = stacks.get(tx, stack_id, for_update=for_update)
-        if row is None or not context.may_see(row.project_id, row.user_project_id):
-            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        row = visible(tx, stack_id, context, for_update=for_update)
         check_idle(row)
         return row
 

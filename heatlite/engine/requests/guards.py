@@ -13,7 +13,7 @@ from heatlite.db import guards, leases, stacks
 from heatlite.db.connection import Database
 from heatlite.db.guards import Lock
 from heatlite.engine.requests import guarding
-from heatlite.engine.requests.stored_stacks import check_idle
+from heatlite.engine.requests.stored_stacks import check_idle, visible
 from heatlite.planning.protection import Protection, ProtectionDocument, changed, parsed
 from heatlite.rpc import messages
 
@@ -85,9 +85,7 @@ class Guards:
     def _root(self, tx: Connection, context: RequestContext, stack_id: str) -> stacks.StoredStack:
         leases.lock(tx, stack_id)                   # before the stack, as everywhere
         context.check_in_time(self._runtime.now())
-        row = stacks.get(tx, stack_id, for_update=True)
-        if row is None or not context.may_see(row.project_id, row.user_project_id):
-            raise exception.EntityNotFound(entity='Stack', name=stack_id)
+        row = visible(tx, stack_id, context, for_update=True)
         if row.owner_id is not None:
             raise exception.HTTPBadRequest(_('Protections and locks belong to the root stack, %s.') % row.root_id)
         return row

@@ -21,6 +21,7 @@ from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guarding
+from heatlite.engine.requests.stored_stacks import visible
 from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import Action, Event, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
@@ -59,9 +60,7 @@ class Health:
         def store(tx: Connection) -> tuple[Callable[[], None], str | None]:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             context.check_in_time(self._runtime.now())
-            row = stacks.get(tx, message.stack_id, for_update=True)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
-                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            row = visible(tx, message.stack_id, context, for_update=True)
             guarding.check_lock(tx, row)
             rows = {state.id: state for state in resources.light(tx, row.id)}
             found = self._find(tx, row, rows, message.resource)
@@ -90,9 +89,7 @@ class Health:
     def _reset(self, context: RequestContext, message: messages.MarkUnhealthy) -> _Reset | None:
         """Ask the type of an unhealthy resource for its metadata when it is healthy again; None if they stay."""
         with self._database.reader() as tx:
-            row = stacks.get(tx, message.stack_id)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
-                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            row = visible(tx, message.stack_id, context)
             rows = {state.id: state for state in resources.light(tx, row.id)}
             found = self._find(tx, row, rows, message.resource)
             if self._marked(found, message) is None:

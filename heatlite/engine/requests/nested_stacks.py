@@ -19,7 +19,7 @@ from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable, visible
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -86,7 +86,7 @@ class NestedStacks:
         """
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
-            row = self._stored.found(tx, stack_id, _on_behalf_of(parent))
+            row = visible(tx, stack_id, _on_behalf_of(parent))
             found = guarding.read(tx, row) if is_signalled else None
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         if found is not None:
@@ -127,7 +127,7 @@ class NestedStacks:
         plan = None
         if planned.of(parent.row) is not None:
             with self._database.reader() as tx:
-                plan = planned.below(parent, str(self._stored.found(tx, stack_id, None).parent_resource))
+                plan = planned.below(parent, str(visible(tx, stack_id, None).parent_resource))
         return self._actions.begin(stack_id, action, lambda tx, row: {
             'request': {**imports.following(row.request or {}, parent.row),
                         **(exports.ABANDONING if abandon else {})}},
@@ -156,7 +156,7 @@ class NestedStacks:
             return {'previous_template_id': rollback.last_good(row), 'converge': False}
 
         with self._database.reader() as tx:
-            store(tx, self._stored.found(tx, stack.id, None))
+            store(tx, visible(tx, stack.id, None))
         mark()
         return self._actions.begin(stack.id, Action.UPDATE, store, asked_by=_on_behalf_of(stack))
 

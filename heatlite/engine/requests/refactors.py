@@ -37,7 +37,7 @@ from heatlite.engine.requests.refactor_places import SEPARATOR, RefactorPlaces
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
 from heatlite.engine.requests.stored_rows import MovedRows
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable, visible
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import renaming
@@ -303,7 +303,7 @@ class Refactors:
         ids = sorted({*existing, *inside, *wanted.places.inner})
         for stack_id in ids:
             if not leases.is_idle(tx, stack_id):
-                _check_ready(self._stored.found(tx, stack_id, context))
+                _check_ready(visible(tx, stack_id, context))
                 return None
         held = [leases.claim(tx, stack_id, self._engine_id) for stack_id in ids]
         current = {stack_id: self._unchanged(tx, context, wanted, stack_id)

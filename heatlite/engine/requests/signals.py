@@ -20,6 +20,7 @@ from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
+from heatlite.engine.requests.stored_stacks import visible
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
@@ -63,9 +64,7 @@ class Signals:
         def store(tx: Connection) -> AcceptedSignal:
             """Called again after a conflict with another transaction, which was rolled back."""
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
-            row = stacks.get(tx, message.stack_id)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
-                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            row = visible(tx, message.stack_id, context)
             locked = self._lock_of(tx, row)
             resource = self._find(tx, row, message.resource_name)
             if locked is not None:                  # the sender may be an alarm, whose users do not see the answer

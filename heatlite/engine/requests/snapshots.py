@@ -22,7 +22,7 @@ from heatlite.engine.reconcile import exports, rollback
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import check_idle
+from heatlite.engine.requests.stored_stacks import check_idle, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -90,9 +90,7 @@ class Snapshots:
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
         def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
-            row = stacks.get(tx, message.stack_id, for_update=True)
-            if row is None or not context.may_see(row.project_id, row.user_project_id):
-                raise exception.EntityNotFound(entity='Stack', name=message.stack_id)
+            row = visible(tx, message.stack_id, context, for_update=True)
             guarding.check_lock(tx, row)
             found = self._found(tx, row, message.snapshot_id)
             if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:

@@ -26,7 +26,7 @@ from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, visible
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
@@ -57,7 +57,7 @@ class StackActions:
         `plan`: the plan that the request applies. Raises PreconditionFailed."""
         if message.if_match is not None:            # before credentials are made for the delete
             with self._database.reader() as tx:
-                check_tag(self._stored.found(tx, message.stack_id, context), message.if_match)
+                check_tag(visible(tx, message.stack_id, context), message.if_match)
         renew = self.renewal(context, message.stack_id)
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
@@ -84,7 +84,7 @@ class StackActions:
         the stack since the backup, and of one that acts by the token of the request. None for any other stack, and
         where none can be made: the delete is tried with the old ones."""
         with self._database.reader() as tx:
-            row = self._stored.found(tx, stack_id, context)
+            row = visible(tx, stack_id, context)
             if row.restored_from is None and not self._acts_by_token(tx, row, context):
                 return None
             if row.restored_from is None:
@@ -220,13 +220,13 @@ class StackActions:
         if not self._quotas.quotas.stack_abandon:
             raise exception.NotSupported(feature='Stack Abandon')
         with self._database.reader() as tx:
-            self._stored.found(tx, message.stack_id, context)
+            visible(tx, message.stack_id, context)
             return exports.document(tx, message.stack_id)
 
     def _check_protected(self, stack_id: str, context: RequestContext) -> None:
         """Raise StackProtected if the stack must not be deleted."""
         with self._database.reader() as tx:
-            found = guarding.read(tx, self._stored.found(tx, stack_id, context))
+            found = guarding.read(tx, visible(tx, stack_id, context))
         found.check_delete()
 
     def check_target(self, context: RequestContext, stack_id: str,
@@ -235,7 +235,7 @@ class StackActions:
         None: there is nothing to be checked. A preview, if the stack has protections; what cannot be previewed is
         refused when it comes to it."""
         with self._database.reader() as tx:
-            row = self._stored.found(tx, stack_id, context)
+            row = visible(tx, stack_id, context)
             protections = guarding.check_lock(tx, row).protections
             wanted = target(tx, row) if protections else None
         if wanted is not None:

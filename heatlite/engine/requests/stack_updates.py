@@ -26,7 +26,7 @@ from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, check_updatable
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, check_updatable, visible
 from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
@@ -156,7 +156,7 @@ class StackUpdates:
 
         Raises EntityNotFound."""
         with self._database.reader() as tx:
-            row = self._stored.found(tx, message.stack_id, context)
+            row = visible(tx, message.stack_id, context)
             found = revisions.definition(tx, row.id, number)
         if found is None:
             raise exception.EntityNotFound(entity='Revision', name=str(number))

@@ -19,30 +19,31 @@ from heatlite.planning import definition_tags
 from heatlite.planning.states import Action, Status
 
 
+def visible(tx: Connection, stack_id: str, caller: RequestContext | None,
+            for_update: bool = False) -> stacks.StoredStack:
+    """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
+
+    The API has looked the stack up within the caller's project, but an id may also come from a template.
+    """
+    row = stacks.get(tx, stack_id, for_update=for_update)
+    if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
+        raise exception.EntityNotFound(entity='Stack', name=stack_id)
+    return row
+
+
 class StoredStacks:
     def __init__(self, database: Database, registry: TypeRegistry) -> None:
         self._database = database
         self._registry = registry
 
-    def found(self, tx: Connection, stack_id: str, caller: RequestContext | None,
-              for_update: bool = False) -> stacks.StoredStack:
-        """Return the stack's row. Raises EntityNotFound. `caller` None: the caller's access was checked before.
-
-        The API has looked the stack up within the caller's project, but an id may also come from a template.
-        """
-        row = stacks.get(tx, stack_id, for_update=for_update)
-        if row is None or (caller is not None and not caller.may_see(row.project_id, row.user_project_id)):
-            raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        return row
-
     def current(self, tx: Connection, stack_id: str, caller: RequestContext | None) -> stacks.StoredStack:
-        """As `found`, and lock the row until the end of the transaction."""
-        return self.found(tx, stack_id, caller, for_update=True)
+        """As `visible`, and lock the row until the end of the transaction."""
+        return visible(tx, stack_id, caller, for_update=True)
 
     def with_template(self, tx: Connection, stack_id: str,
                       caller: RequestContext) -> tuple[stacks.StoredStack, templates.StoredTemplate]:
         """Return the stack, and its template with a document that is decoded when it is first read."""
-        row = self.found(tx, stack_id, caller)
+        row = visible(tx, stack_id, caller)
         return row, templates.undecoded(tx, row.template_id)
 
     def definition(self, row: stacks.StoredStack, stored: templates.StoredTemplate) -> StackDefinition:
