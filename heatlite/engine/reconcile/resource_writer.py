@@ -1,4 +1,7 @@
-"""Writes to the journal what a resource type stores during an action, in order (`engine.stored_resource`)."""
+"""What a resource type stores: during an action in the journal, in order; during a signal together with its end.
+
+The contract is `engine.stored_resource.ResourceWriter`.
+"""
 
 from __future__ import annotations
 
@@ -32,17 +35,41 @@ class NothingStored:
         pass
 
 
-class JournalWriter:
+class _Writer:
+    """What both writers of a resource type share: rows, data and events of one stack."""
+
+    def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
+        self._leased = leased
+        self._runtime = runtime
+
+    def _row(self, resource: State) -> ResourceState:
+        """Raises EntityNotFound if the resource was deleted meanwhile."""
+        row = self._leased.rows.get(stored_number(resource))
+        if row is None:
+            raise exception.EntityNotFound(entity='Resource', name=resource.name)
+        return row
+
+    def _datum(self, key: str, value: str | None, redact: bool) -> Datum:
+        if redact and value:
+            self._leased.secrets.add(value)
+        return Datum(key, value, redact)
+
+    def _event(self, resource: State, action: str, status: str, reason: str) -> Event:
+        row = self._row(resource)
+        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type,
+                     row.physical_id or resource.physical_resource_name(), action, status, reason, resource_id=row.id)
+
+
+class JournalWriter(_Writer):
     """Stores the writes of a resource type. A write is durable when it returns, except in a create that is safe to
     repeat (`idempotent_create`): its physical id is stored when the call returns. Data are stored with the next change.
     """
 
     def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
                  records: StoredResourceCache) -> None:
+        super().__init__(leased, runtime)
         self._records = records
         self._journal = journal
-        self._leased = leased
-        self._runtime = runtime
         self._work = work
 
     def physical_id(self, resource: State, value: str | None) -> None:
@@ -53,9 +80,7 @@ class JournalWriter:
             self._store(resource, row)
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
-        self._work.data.append(Datum(key, value, redact))
-        if redact and value:
-            self._leased.secrets.add(value)
+        self._work.data.append(self._datum(key, value, redact))
 
     def metadata(self, resource: State, value: Mapping[str, object]) -> None:
         self._store(resource, self._row(resource), {'metadata': value})
@@ -67,18 +92,8 @@ class JournalWriter:
         self._store(resource, row)
 
     def event(self, resource: State, action: str, status: str, reason: str) -> None:
-        row = self._row(resource)
-        self._journal.submit(Change(
-            self._leased.id, self._leased.lease.epoch,
-            events=(Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type,
-                          row.physical_id or resource.physical_resource_name(), action, status, reason,
-                          resource_id=row.id),)))
-
-    def _row(self, resource: State) -> ResourceState:
-        row = self._leased.rows.get(stored_number(resource))
-        if row is None:
-            raise exception.EntityNotFound(entity='Resource', name=resource.name)
-        return row
+        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch,
+                                    events=(self._event(resource, action, status, reason),)))
 
     def _store(self, resource: State, row: ResourceState, columns: Mapping[str, object] | None = None) -> None:
         self._take(resource, row)
@@ -93,6 +108,36 @@ class JournalWriter:
         self._leased.record(row)
         resource.take_state(row)
         self._records.forget(row.id)
+
+
+class SignalWriter(_Writer):
+    """Collects the writes of a signalled resource, to be stored together with the end of the signal."""
+
+    def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
+        super().__init__(leased, runtime)
+        self.columns: dict[str, object] = {}
+        self.data_noted: list[Datum] = []
+        self.events: list[Event] = []
+
+    def has(self, resource: State) -> bool:
+        """Whether the resource was not deleted while its signal was being handled."""
+        return stored_number(resource) in self._leased.rows
+
+    def physical_id(self, resource: State, value: str | None) -> None:
+        self._leased.record(self._row(resource)._replace(physical_id=value))
+
+    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
+        self.data_noted.append(self._datum(key, value, redact))
+
+    def metadata(self, resource: State, value: Mapping[str, object]) -> None:
+        self.columns['metadata'] = value
+
+    def state(self, resource: State, action: str, status: str, reason: str) -> None:
+        row = self._row(resource)
+        self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
+
+    def event(self, resource: State, action: str, status: str, reason: str) -> None:
+        self.events.append(self._event(resource, action, status, reason))
 
 
 def _is_repeatable(resource: State, row: ResourceState) -> bool:

@@ -28,13 +28,12 @@ from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.resource_writer import stored_number
+from heatlite.engine.reconcile.resource_writer import SignalWriter
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
-from heatlite.engine.resource_state import State
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError
+from heatlite.planning.states import Change, ResourceState, SignalError
 from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
@@ -298,44 +297,3 @@ class _Neighbours:
         """Names of the resources whose metadata refers to other resources; other metadata cannot change."""
         return [name for name, resource in self.definition.resources.items()
                 if getattr(resource.parsed.metadata, 'refers', False)]
-
-
-class SignalWriter:
-    """Collects the writes of a signalled resource, to be stored together with the end of the signal."""
-
-    def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
-        self._leased = leased
-        self._runtime = runtime
-        self.columns: dict[str, object] = {}
-        self.data_noted: list[Datum] = []
-        self.events: list[Event] = []
-
-    def has(self, resource: State) -> bool:
-        """Whether the resource was not deleted while its signal was being handled."""
-        return stored_number(resource) in self._leased.rows
-
-    def _row(self, resource: State) -> ResourceState:
-        """Raises EntityNotFound if the resource was deleted while its signal was being handled."""
-        row = self._leased.rows.get(stored_number(resource))
-        if row is None:
-            raise exception.EntityNotFound(entity='Resource', name=resource.name)
-        return row
-
-    def physical_id(self, resource: State, value: str | None) -> None:
-        self._leased.record(self._row(resource)._replace(physical_id=value))
-
-    def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
-        self.data_noted.append(Datum(key, value, redact))
-
-    def metadata(self, resource: State, value: Mapping[str, object]) -> None:
-        self.columns['metadata'] = value
-
-    def state(self, resource: State, action: str, status: str, reason: str) -> None:
-        row = self._row(resource)
-        self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
-
-    def event(self, resource: State, action: str, status: str, reason: str) -> None:
-        row = self._row(resource)
-        self.events.append(Event(
-            self._runtime.uuid(), self._runtime.now(), row.name, row.type,
-            row.physical_id or resource.physical_resource_name(), action, row.status, reason, resource_id=row.id))
