@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from heatlite.planning import breakpoints, decide, retry, steps, text
-from heatlite.planning.breakpoints import Breakpoints, Hooks, no_hooks
+from heatlite.planning.breakpoints import Breakpoints
 from heatlite.planning.commands import (
     Abort,
     Away,
@@ -44,16 +44,15 @@ from heatlite.planning.commands import (
     TimerFired,
 )
 from heatlite.planning.ending import Ending
-from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import Rows, RowsView
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
-from heatlite.planning.steps import Desired, Step, StepKind
+from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
+from heatlite.planning.target import Target
 from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
-NewUuid = Callable[[str, str | None, int], str]
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 # Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none
@@ -66,27 +65,16 @@ ANSWERS = (HandlerReturned, CheckReturned, Away, Failed, ReplacedSince)     # to
 class Traversal:
     """The state machine of one stack. Not thread-safe: the runner's thread calls it, but for `record`."""
 
-    def __init__(self, action: Action, wanted: Mapping[str, Desired], rows: Iterable[ResourceState],
-                 template_id: str, *, next_row: int, uuid: NewUuid, random: Callable[[], float],
-                 rollback: bool = False, avoid_template_id: str | None = None, retry_limit: int = 5,
-                 hooks: Hooks = no_hooks, held: Mapping[int, str] | None = None,
-                 permissions: Permissions = EVERYTHING, tolerance: int = 0, is_restored: bool = False,
+    def __init__(self, target: Target, rows: Iterable[ResourceState], *, next_row: int, random: Callable[[], float],
+                 retry_limit: int = 5, held: Mapping[int, str] | None = None, is_restored: bool = False,
                  read_all: Callable[[], Iterable[ResourceState]] | None = None) -> None:
-        """`uuid(name, replaces, attempt)`: as `identities.of_row`, for the request of the target; `is_restored`: the
-        rows come from a backup, so that resources may have objects which their rows do not know.
-
-        `rollback`: roll back after a failure; `avoid_template_id`: the template being rolled back from;
-        `permissions`: the actions that the applied plan and the protections allow; `tolerance`: how many resources may
-        fail while the others go on, see `planning.tolerance`.
-
-        `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`; `held`: row number ->
-        breakpoint at which the row was held when the previous owner was interrupted; `read_all`: reads all rows, if
-        `rows` are not all.
+        """`is_restored`: the rows come from a backup, so that resources may have objects which their rows do not know;
+        `held`: row number -> breakpoint at which the row was held when the previous owner was interrupted;
+        `read_all`: reads all rows, if `rows` are not all.
         """
         self._rows = Rows(rows, next_row, read_all)
         self.rows: Mapping[int, ResourceState] = RowsView(self._rows)
         self.retry_limit = retry_limit
-        self._uuid = uuid
         self._random = random
         self._is_restored = is_restored
         self._target_number = 0
@@ -95,7 +83,7 @@ class Traversal:
         self._breakpoints = Breakpoints(held or {})
         self._walk: Walk[Step] | None = None        # of the target, once it has started
         self.unvisited: Set[str] = frozenset()
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
+        self._aim(target)
 
     # --- what may be asked ------------------------------------------------------------------------------
 
@@ -147,17 +135,17 @@ class Traversal:
 
     # --- targets ----------------------------------------------------------------------------------------
 
-    def _target(self, action: Action, wanted: Mapping[str, Desired], template_id: str, rollback: bool,
-                avoid_template_id: str | None, hooks: Hooks, permissions: Permissions, tolerance: int) -> None:
-        self.permissions = permissions
-        self.action = action
-        self.wanted = wanted
-        self.template_id = template_id
-        self._breakpoints.use(hooks)
-        self._ending = Ending(action, rollback)
-        self._rows.choose_current(template_id, avoid_template_id)
-        self._tolerance = Tolerance(tolerance, template_id)
-        if tolerance:
+    def _aim(self, target: Target) -> None:
+        self.permissions = target.permissions
+        self.action = target.action
+        self.wanted = target.wanted
+        self.template_id = target.template_id
+        self._uuid = target.uuid
+        self._breakpoints.use(target.hooks)
+        self._ending = Ending(target.action, target.rollback)
+        self._rows.choose_current(target.template_id, target.avoid_template_id)
+        self._tolerance = Tolerance(target.tolerance, target.template_id)
+        if target.tolerance:
             self._rows.complete()
             for number in self._rows.current_numbers.values():      # failed before the previous owner was interrupted
                 self._tolerance.recall(self._rows.row(number))
@@ -187,19 +175,16 @@ class Traversal:
         self._ready.extend(self._walk.ready())
         return self._advance(now)
 
-    def retarget(self, action: Action, wanted: Mapping[str, Desired], template_id: str, now: datetime, *,
-                 rollback: bool = False, avoid_template_id: str | None = None, hooks: Hooks = no_hooks,
-                 permissions: Permissions = EVERYTHING, tolerance: int = 0, abort: str | None = None,
-                 unvisited: Set[str] = frozenset(), uuid: NewUuid | None = None) -> list[Command]:
+    def retarget(self, target: Target, now: datetime, *, abort: str | None = None,
+                 unvisited: Set[str] = frozenset()) -> list[Command]:
         """Switch to the target of a newer request. Work in flight goes on, and its resource is decided on when it ends.
 
         `abort`: end work in flight when its current call returns, with this reason (used for deletes); `unvisited`: as
-        of `start`; `uuid`: of the newer request.
+        of `start`.
         """
-        self._uuid = uuid or self._uuid
         commands = self._release_hooks()
         self._rows.complete()
-        self._target(action, wanted, template_id, rollback, avoid_template_id, hooks, permissions, tolerance)
+        self._aim(target)
         if abort is not None:
             commands += [Abort(step, self._rows.row(number), abort) for number, step in self._steps.busy.items()
                          if self._of(step).action is not Action.DELETE]

@@ -116,7 +116,8 @@ class _Tree:
         context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
                           user_id=authority.user_id if authority else None, overwrite=False)
         leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
-            self._runtime, stack.row, definition, [member.state for member in stack.members], RETRY_LIMIT))
+            self._runtime, stack.row, loading.target(stack.row, definition),
+            [member.state for member in stack.members], RETRY_LIMIT))
         return _Known(stack, definition, leased)
 
     # --- values -----------------------------------------------------------------------------------------

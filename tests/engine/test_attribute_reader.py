@@ -8,6 +8,7 @@ from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.planning.states import Action
+from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 
 KEPT = {'reference': 'x'}
@@ -17,7 +18,7 @@ def test_values_of_a_row_that_was_not_read_are_dropped():
     """A row is added, or removed, between the reading of the rows and that of the cached values."""
     nothing = cast('Any', None)
     leased = LeasedStack(nothing, nothing, nothing, nothing, Traversal(
-        Action.CREATE, {}, (), 'template', next_row=9, uuid=nothing, random=nothing))
+        Target(Action.CREATE, {}, 'template', nothing), (), next_row=9, random=nothing))
     leased.kept = {7: KEPT, 8: KEPT}
     AttributeReader(leased, cast('ResourceObjects', nothing)).forget_live()
     assert leased.kept == {}

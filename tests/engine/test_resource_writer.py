@@ -15,6 +15,7 @@ from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource_state import State
 from heatlite.planning.states import Action, Change, Status
+from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 from tests.db.rows import stack, state
 
@@ -37,7 +38,7 @@ class Kept:
 def test_secrets_are_known_and_the_state_of_an_event_is_the_one_given(is_signal: bool) -> None:
     row = state(action=Action.CREATE, status=Status.COMPLETE, physical_id='ph1')
     leased = LeasedStack(stack(), Lease('s1', 'e1', 1), NOTHING, NOTHING, Traversal(
-        Action.CREATE, {}, [row], 'template', next_row=9, uuid=NOTHING, random=NOTHING))
+        Target(Action.CREATE, {}, 'template', NOTHING), [row], next_row=9, random=NOTHING))
     journal, work = Kept(), StepContext()
     writer = SignalWriter(leased, GreenRuntime()) if is_signal else JournalWriter(
         journal, leased, GreenRuntime(), work, cast('StoredResourceCache', NOTHING))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import itertools
+import functools
 import random
 from datetime import datetime, timedelta
 
@@ -11,9 +11,14 @@ from heatlite.planning import commands as c
 from heatlite.planning.decide import Verdict
 from heatlite.planning.states import Action, Status
 from heatlite.planning.steps import Desired
+from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 
 START = datetime(2026, 1, 1)
+
+
+def uuid_of(template, *row):
+    return '-'.join(map(str, (template, *row)))
 
 
 class Driver:
@@ -44,19 +49,24 @@ class Driver:
 
     def traversal(self, action, wanted, rows=(), template='t1', **options):
         self.stored.update({row.id: row for row in rows})
-        desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
-        options.setdefault('next_row', 1)
-        self.arguments = action, desired, rows, template, options
+        self.arguments = action, wanted, rows, template, {'next_row': 1, **options}
         self.traverse = self.new()
         self.tell('start', self.now)
         return self
 
     def new(self):
         """Return a traversal of the first target to which nothing was told."""
-        action, desired, rows, template, options = self.arguments
-        numbers = itertools.count()
-        return Traversal(action, desired, rows, template, uuid=lambda *row: f'uuid-{next(numbers)}',
-                         random=random.Random(self.seed).random, **options)
+        action, wanted, rows, template, options = self.arguments
+        target, options = self.target(action, wanted, template, options)
+        return Traversal(target, rows, random=random.Random(self.seed).random, **options)
+
+    def target(self, action, wanted, template, options):
+        """Return a target, and those of the options that are not its own."""
+        own = {field.name for field in dataclasses.fields(Target)}
+        desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
+        return (Target(action, desired, template, functools.partial(uuid_of, template),
+                       **{name: value for name, value in options.items() if name in own}),
+                {name: value for name, value in options.items() if name not in own})
 
     def tell(self, method, *arguments, **options):
         self.inputs.append((method, arguments, options))
@@ -69,8 +79,8 @@ class Driver:
         return self.traversal(action, wanted, list(self.stored.values()), template, **options)
 
     def retarget(self, action, wanted, template, **options):
-        desired = {name: Desired('T', frozenset(needs)) for name, needs in wanted.items()}
-        self.tell('retarget', action, desired, template, self.now, **options)
+        target, options = self.target(action, wanted, template, options)
+        self.tell('retarget', target, self.now, **options)
 
     def run(self, steps=100_000):
         while self.inbox and steps:

@@ -22,11 +22,11 @@ from heatlite.engine.reconcile import action_spans, loading, outputs, planned, s
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
-from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
+from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
-from heatlite.engine.reconcile.settled import settled, tolerance
+from heatlite.engine.reconcile.settled import settled
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.types.registry import TypeRegistry
@@ -35,7 +35,6 @@ from heatlite.planning import commands as c
 from heatlite.planning import text
 from heatlite.planning.plan import Permissions
 from heatlite.planning.states import Action, Change, Event, StackChange, Status
-from heatlite.planning.steps import avoided_template
 
 LOG = logging.getLogger(__name__)
 
@@ -115,11 +114,8 @@ class StackLifecycle:
         self._sinks.follow(leased, runner.finish_if_idle)
         self._timeouts.watch(runner)
         return _prepared(leased, leased.traversal.retarget(
-            Action(row.action), desired(definition, row.action), row.template_id, self._runtime.now(),
-            rollback=not row.disable_rollback, avoid_template_id=avoided_template(row.action, row.previous_template_id),
-            hooks=loading.hooks(definition), permissions=permissions, tolerance=tolerance(row),
-            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited(),
-            uuid=loading.new_uuid(row)))
+            loading.target(row, definition, permissions), self._runtime.now(),
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited()))
 
     def _permissions(self, row: stacks.StoredStack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)

@@ -31,7 +31,8 @@ from heatlite.planning.breakpoints import Hooks, no_hooks
 from heatlite.planning.plan import EVERYTHING, Permissions
 from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import avoided_template
-from heatlite.planning.traversal import NewUuid, Traversal
+from heatlite.planning.target import Target
+from heatlite.planning.traversal import Traversal
 
 ANY = 1 << 62
 NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
@@ -51,29 +52,26 @@ def facade(row: stacks.StoredStack) -> StoredFacade | None:
     return StoredFacade(parts) if parts is not None else None
 
 
-def traversal(runtime: Runtime, row: stacks.StoredStack, target: StackDefinition, rows: list[ResourceState],
-              retry_limit: int, held: Mapping[int, str] | None = None,
-              permissions: Permissions = EVERYTHING, unread: UnreadRows | None = None) -> Traversal:
-    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `permissions`:
-    what the applied plan allows; `unread`: reads the rows that are not among `rows`."""
-    return Traversal(Action(row.action), desired(target, row.action), rows, row.template_id,
-                     next_row=row.next_resource, uuid=new_uuid(row), random=runtime.random,
-                     rollback=not row.disable_rollback,
-                     avoid_template_id=avoided_template(row.action, row.previous_template_id), retry_limit=retry_limit,
-                     hooks=hooks(target), held=held, permissions=permissions, tolerance=tolerance(row),
-                     is_restored=row.restored_from is not None, read_all=unread.all if unread is not None else None)
+def target(row: stacks.StoredStack, definition: StackDefinition, permissions: Permissions = EVERYTHING) -> Target:
+    """Return the target that the stack's row requests. `permissions`: what the applied plan and protections allow."""
+    return Target(Action(row.action), desired(definition, row.action), row.template_id,
+                  uuid=partial(identities.of_row, row.id, row.generation), rollback=not row.disable_rollback,
+                  avoid_template_id=avoided_template(row.action, row.previous_template_id), hooks=_hooks(definition),
+                  permissions=permissions, tolerance=tolerance(row))
 
 
-def new_uuid(row: stacks.StoredStack) -> NewUuid:
-    """Return a function: (resource name, row that it takes over from, attempt) -> the id of its new row.
+def traversal(runtime: Runtime, row: stacks.StoredStack, target: Target, rows: list[ResourceState], retry_limit: int,
+              held: Mapping[int, str] | None = None, unread: UnreadRows | None = None) -> Traversal:
+    """Make the traversal that the stack's row requests. `held`: row number -> breakpoint that holds it; `unread`: reads
+    the rows that are not among `rows`."""
+    return Traversal(target, rows, next_row=row.next_resource, random=runtime.random, retry_limit=retry_limit,
+                     held=held, is_restored=row.restored_from is not None,
+                     read_all=None if unread is None else unread.all)
 
-    The ids are those of the request in the stack's row."""
-    return partial(identities.of_row, row.id, row.generation)
 
-
-def hooks(target: StackDefinition) -> Hooks:
+def _hooks(definition: StackDefinition) -> Hooks:
     """Return a function: resource name -> breakpoints that the environment sets for it."""
-    environment = target.environment
+    environment = definition.environment
     if not environment.has_hooks():
         return no_hooks
     return lambda name: [hook for hook in HOOK_TYPES if environment.hooks(name, hook)]
@@ -94,27 +92,27 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         row = stacks.get(tx, lease.stack_id)
         if row is None:
             return None
-        target = known(row) or definition(templates.get(tx, row.template_id), row, operator)
-        may_wait = resource is not None or (target.as_applied and not row.converge)
-        unread = UnreadRows(database, row.id) if may_wait else None
-        rows = resources.light(tx, row.id) if unread is None else []
-        kept = resources.kept_values(tx, row.id) if rows else {}
-        if unread is not None and resource is not None:
-            rows = unread.of_name(tx, resource)
+        wanted = known(row) or definition(templates.get(tx, row.template_id), row, operator)
+        if resource is not None or (wanted.as_applied and not row.converge):
+            unread = UnreadRows(database, row.id)
+            rows = [] if resource is None else unread.of_name(tx, resource)
+            kept = unread.kept
+        else:
+            unread = None
+            rows = resources.light(tx, row.id)
+            kept = resources.kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
         permissions = planned.permissions(tx, row)
         path = stacks.whole_path(tx, row)
-    held = _held(database, row, target)
-    leased = LeasedStack(row, lease, target, context, traversal(
-        runtime, row, target, rows, retry_limit, held, permissions, unread), path)
-    if unread is not None:
-        leased.unread, leased.kept = unread, unread.kept
-    leased.kept.update(kept)
+    held = _held(database, row, wanted)
+    leased = LeasedStack(row, lease, wanted, context, traversal(
+        runtime, row, target(row, wanted, permissions), rows, retry_limit, held, unread), path)
+    leased.unread, leased.kept = unread, kept
     return leased
 
 
-def _held(database: Database, row: stacks.StoredStack, target: StackDefinition) -> dict[int, str]:
-    if not target.environment.has_hooks():
+def _held(database: Database, row: stacks.StoredStack, wanted: StackDefinition) -> dict[int, str]:
+    if not wanted.environment.has_hooks():
         return {}
     with database.reader() as tx:
         return resources.held(tx, row.id, HOOK_TYPES)

@@ -154,8 +154,8 @@ class Acceptance:
         else:
             self._controller.adopt(LeasedStack(
                 row, lease, definition, request_ids.following(context, row),
-                loading.traversal(self._runtime, row, definition, rows, self._retry_limit,
-                                  permissions=permissions), path))
+                loading.traversal(self._runtime, row, loading.target(row, definition, permissions), rows,
+                                  self._retry_limit), path))
 
     def new_resources(self, stack_id: str, definition: StackDefinition, template_id: str,
                       now: datetime) -> list[ResourceState]:

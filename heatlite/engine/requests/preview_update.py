@@ -180,7 +180,7 @@ class Preview:
             kept = self._rows.kept(tx, row.id) if rows else {}
             mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
         leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
-                             loading.traversal(self._runtime, row, wanted, list(rows), 0))
+                             loading.traversal(self._runtime, row, loading.target(row, wanted), list(rows), 0))
         leased.kept.update(kept)
         is_update = row.id != NEW and row.action != Action.DELETE
         found = Previewed(row, wanted, mask, before=before, outputs_before=outputs,
