@@ -18,15 +18,13 @@ from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 import yaml
 
-from heatlite.common import exception, turns
+from heatlite.common import exception, recursion, turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS, USUAL, Bounds, exceeded, is_too_long, too_large
 
 VERSION_KEYS = ('heat_template_version', 'AWSTemplateFormatVersion', 'HeatTemplateFormatVersion')
 
-# Documents may nest up to `Limits.max_depth`; walking and storing them as JSON recurses that deeply. Frames of Python
-# functions do not use the C stack, so a higher limit is safe.
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 30_000))
+recursion.allow()                       # documents are walked and stored as JSON by recursion
 
 ROOT: Final = 'root stack'
 SLOW_READER_LIMIT: Final = 100_000      # characters; longer texts are read by the fast reader only
