@@ -24,10 +24,11 @@ class Exported(TypedDict, total=False):
 class Keeping(State):
     """A part of `Resource`. All writes go to the recorder."""
 
-    def resource_id_set(self, inst: str | None) -> None:
-        """Store the physical id; it is durable when the call returns. Call it as soon as the object exists."""
-        self.resource_id = inst
-        self._recorder.physical_id(self, inst)
+    def resource_id_set(self, inst: object) -> None:
+        """Store the physical id; it is durable when the call returns. Call it as soon as the object exists. Clients
+        also give numbers and UUIDs as ids: they become text."""
+        self.resource_id = None if inst is None else str(inst)
+        self._recorder.physical_id(self, self.resource_id)
 
     def data(self) -> dict[str, str]:
         return dict(self._data)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import uuid
+
 import pytest
 
 from heatlite.common import exception
@@ -65,6 +67,32 @@ def test_the_graph_of_the_stack():
             service.registry.register('Test::Grapher', Grapher)
         stack_id = cluster.create('s', template)
         assert outputs(done(cluster, stack_id, 'CREATE')) == {'graph': {'a': [], 'b': ['a'], 'c': ['a', 'b']}}
+
+
+class Referring(resource.Resource):
+    """Gives an id that is no text, and asks whose reference an optional property without a value is."""
+
+    ID = uuid.UUID('0f8fad5b-d9cb-469f-a165-70867728950e')
+    attributes_schema = {'found': attributes.Schema('what was found for nothing')}
+
+    def handle_create(self):
+        self.data_set('found', str(self.stack.resource_by_refid(None)))
+        self.resource_id_set(self.ID)
+        assert self.resource_id == str(self.ID)
+
+    def get_attribute(self, key, *path):
+        return self.data()['found']
+
+
+def test_nothing_is_no_reference_and_any_id_is_stored_as_text():
+    template = {'heat_template_version': '2018-08-31', 'resources': {'r': {'type': 'Test::Referring'}},
+                'outputs': {'found': {'value': {'get_attr': ['r', 'found']}},
+                            'id': {'value': {'get_resource': 'r'}}}}
+    with Cluster(engines=1) as cluster:
+        for _runtime, service in cluster.engines:
+            service.registry.register('Test::Referring', Referring)
+        stack_id = cluster.create('s', template)
+        assert outputs(done(cluster, stack_id, 'CREATE')) == {'found': 'None', 'id': str(Referring.ID)}
 
 
 GROUP = {'heat_template_version': '2018-08-31', 'resources': {'g': {

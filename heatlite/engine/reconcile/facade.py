@@ -299,7 +299,7 @@ class Stack(Mapping[str, Resource]):
 
     def _has_reference(self, name: str, refid: object) -> bool:
         row = self._leased.current(name)
-        if row is None:
+        if row is None or refid is None:            # optional properties are None, as are ids of what does not exist
             return False
         if refid in (row.physical_id, self._leased.kept.get(row.id, {}).get('')):
             return True
