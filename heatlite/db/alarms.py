@@ -6,7 +6,7 @@ next one reads the change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -310,11 +310,13 @@ def queue(tx: sa.Connection, new: Iterable[Webhook], due_at: float, at: datetime
          encode(each.body), each.attempts, due_at, time(at)) for each in new])
 
 
-def waiting(tx: sa.Connection, shard: int, now: float, limit: int) -> list[Webhook]:
-    """At most `limit` requests that are due. Index: (shard, due_at)."""
+def waiting(tx: sa.Connection, shard: int, now: float, limit: int, but: Collection[str] = ()) -> list[Webhook]:
+    """At most `limit` requests that are due, none of the projects `but`. Index: (shard, due_at)."""
     columns = codec.columns(alarm_webhook, Webhook)
-    return [_webhook(row) for row in tx.execute(sa.select(*columns).where(
-        alarm_webhook.c.shard == shard, alarm_webhook.c.due_at <= now).order_by(alarm_webhook.c.due_at).limit(limit))]
+    query = sa.select(*columns).where(alarm_webhook.c.shard == shard, alarm_webhook.c.due_at <= now)
+    if but:
+        query = query.where(alarm_webhook.c.project_id.not_in(but))
+    return [_webhook(row) for row in tx.execute(query.order_by(alarm_webhook.c.due_at).limit(limit))]
 
 
 def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:

@@ -195,7 +195,8 @@ def test_requests_wait_until_they_are_sent(db):
         alarms.queue(tx, [webhook(alarm()), webhook(alarm('a2'))], SECONDS, NOW)
         assert alarms.next_due(tx, shard) == SECONDS
         assert alarms.waiting(tx, shard, SECONDS - 1, 9) == []
-        first, second = alarms.waiting(tx, shard, SECONDS, 9)
+        assert alarms.waiting(tx, shard, SECONDS, 9, ['p1', 'p2']) == []
+        first, second = alarms.waiting(tx, shard, SECONDS, 9, ['p2'])
         assert (first.name, first.url, first.body) == ('a1', 'https://hooks.example/secret', {'AlarmName': 'a1'})
         assert alarms.postpone(tx, first, SECONDS + 5)
         assert alarms.waiting(tx, shard, SECONDS, 9) == [second]

@@ -112,7 +112,8 @@ class ShardRunner:
 
     def _send(self) -> None:
         with self._database.reader() as tx:
-            waiting = alarms.waiting(tx, self._shard, evaluation.time(tx), webhooks.BATCH)
+            most = webhooks.BATCH + self._sender.under_way      # those are in the table yet, and among the first
+            waiting = alarms.waiting(tx, self._shard, evaluation.time(tx), most, self._sender.busy())
         self._sender.send(self.lease, waiting)
 
     def _check_clock(self) -> None:

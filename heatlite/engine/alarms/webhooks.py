@@ -1,11 +1,14 @@
 """Sends the requests that follow from alarms. They wait in a table, so that none is lost with an engine.
 
 A request is sent at least once, and again after a failure, at most TRIES times in all; each outcome is in the history.
+Projects take turns, and those of one whose receivers are slow wait in the table: they hold up no other project.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from oslo_log import log
@@ -29,6 +32,7 @@ TRIES: Final = 5
 PAUSES: Final = (5.0, 20.0, 60.0, 180.0)    # seconds after each failure
 AT_ONCE: Final = 16                         # requests that an engine sends at the same time
 BATCH: Final = 100                          # requests that are read at once
+OF_PROJECT: Final = 2 * AT_ONCE             # of one project that are under way or wait for a thread; others stay stored
 
 Post = Callable[[str, bytes], int]
 
@@ -45,13 +49,24 @@ class Webhooks:
         self._may_act = may_act
         self._pool = Pool(runtime, AT_ONCE)
         self._under_way: set[int] = set()
+        self._of_project: Counter[str] = Counter()      # project -> how many of `_under_way` are its own
 
     def send(self, lease: Lease, waiting: list[Webhook]) -> None:
         """Begins to send requests of the lease's shard; those under way are not sent twice."""
         for each in waiting:
-            if each.id not in self._under_way:
+            if each.id not in self._under_way and self._of_project[each.project_id] < OF_PROJECT:
                 self._under_way.add(each.id)
-                self._pool.run(lambda each=each: self._deliver(lease, each))      # type: ignore[misc]
+                self._of_project[each.project_id] += 1
+                self._pool.run(partial(self._deliver, lease, each), each.project_id, each.alarm_id)
+
+    @property
+    def under_way(self) -> int:
+        """How many requests are under way, or wait for a thread."""
+        return len(self._under_way)
+
+    def busy(self) -> list[str]:
+        """The projects that have OF_PROJECT requests under way."""
+        return [project_id for project_id, number in self._of_project.items() if number >= OF_PROJECT]
 
     def stop(self) -> None:
         self._pool.stop()
@@ -67,6 +82,9 @@ class Webhooks:
             outages.away(outages.DATABASE, error)
         finally:
             self._under_way.discard(webhook.id)
+            self._of_project[webhook.project_id] -= 1
+            if not self._of_project[webhook.project_id]:
+                del self._of_project[webhook.project_id]
 
     def _send(self, webhook: Webhook) -> str | None:
         """Why the request was not accepted, or None."""
