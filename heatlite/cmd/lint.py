@@ -72,18 +72,29 @@ def _assignment(parser: argparse.ArgumentParser, text: str) -> tuple[str, str]:
 
 
 def _lint(given: argparse.Namespace, parameters: dict[str, str]) -> int:
-    """Checks all files, prints the findings. Raises OSError."""
+    """Checks all files, prints the findings; also those of the others if some cannot be read. Raises OSError for a
+    folder that cannot be listed."""
     texts: dict[str, str] = {}
+    unread: dict[str, None] = {}            # why; an environment file may be the same for all
     found: dict[tuple[str, int | None, int | None, str, str], LintFinding] = {}
     for name in _files(given.template):
         reading = FileReader({Path(STDIN_NAME).absolute().as_uri(): sys.stdin.read()} if name == STDIN_NAME else {})
-        for finding in checking.check(name, given.environment, parameters, notes=given.notes, reading=reading):
+        try:
+            of_file = checking.check(name, given.environment, parameters, notes=given.notes, reading=reading)
+        except OSError as error:
+            unread[str(error)] = None
+            continue
+        for finding in of_file:
             # A nested template is checked by itself as well; where it is used, only the text has another path.
             place = '' if finding.line is not None else finding.message
             found.setdefault((finding.file, finding.line, finding.column, finding.rule, place), finding)
         texts.update(reading.texts)
     findings = list(found.values())
     WRITERS[given.format](findings, texts, sys.stdout)
+    for why in unread:
+        print(f'{PROGRAM}: {why}', file=sys.stderr)
+    if unread:
+        return 2
     return 1 if any(finding.level == rules.ERROR for finding in findings) else 0
 
 

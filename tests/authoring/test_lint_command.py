@@ -59,6 +59,14 @@ def test_standard_input(lint, monkeypatch):
                              '      size: {type: number, default: 1}', '      ^'])
 
 
+def test_files_that_cannot_be_read_do_not_hide_what_is_wrong_with_others(lint, capsys):
+    lint('a.yaml', a=USED)
+    assert command.main(['missing.yaml', 'a.yaml', 'gone.yaml', '-P', 'size=6', '--format', 'short']) == 2
+    said = capsys.readouterr()
+    assert "Parameter 'size' is invalid" in said.out
+    assert ['missing.yaml' in said.err, 'gone.yaml' in said.err] == [True, True]
+
+
 def test_values_of_parameters_are_checked(lint):
     assert lint('a.yaml', '-P', 'size=5', a=USED) == (0, [])
     code, lines = lint('a.yaml', '-P', 'size=6', '--format', 'short')
