@@ -25,6 +25,8 @@ LONGEST_KEPT: Final = 2000          # characters of an expression whose parsed f
 MOST_TOKENS: Final = 800            # words and operators of an expression: parsing one takes 60 microseconds
 LONGEST: Final = 10_000             # characters of an expression
 MOST_BITS: Final = 10_000           # of a number: longer ones cannot be converted to text
+MOST_MODULAR: Final = 4_000_000_000     # bits of the exponent times those of the modulus squared: 10 milliseconds
+COUNTED_A_STEP: Final = 8           # elements of an iterator that are counted in one step of the budget
 MOST_VALUES: Final = 100_000        # values of a result, counting shared ones each time
 STEPS_OF_CALL: Final = 90           # of the budget, for one function call
 FUNCTION: Final = 'yaql'
@@ -145,15 +147,32 @@ def parsed(expression: str, iterators: int, memory: int) -> Statement:
 
     Raises errors of yaql, `YaqlException`, ValueError for one that is too long to be parsed without interruption.
     """
-    if len(expression) > LONGEST or len(TOKEN.findall(expression)) > MOST_TOKENS:
-        raise ValueError(_('A yaql expression has more than %(tokens)d words and signs, or %(length)d characters')
-                         % {'tokens': MOST_TOKENS, 'length': LONGEST})
+    _check_tokens(expression)
     parse = _parsed_before if len(expression) <= LONGEST_KEPT else _parsed_before.__wrapped__
     budgets.work(FUNCTION, 10 * len(expression))
     return parse(expression, iterators, memory)
 
 
-TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`|\w+|[^\w\s]''')
+def _check_tokens(expression: str) -> None:
+    """Refuses an expression that is long or has many tokens. Linear in its length.
+
+    Raises the error of yaql's lexer for a number that goes on as a word, which is always wrong: that lexer tries to
+    divide its digits in every way before it says so, which takes seconds.
+    """
+    count = MOST_TOKENS + 1 if len(expression) > LONGEST else 0
+    for token in TOKEN.finditer(expression) if not count else ():
+        if token.group('wrong') is not None:
+            raise exceptions.YaqlLexicalException(token.group()[0], token.start())
+        count += 1
+    if count > MOST_TOKENS:
+        raise ValueError(_('A yaql expression has more than %(tokens)d words and signs, or %(length)d characters')
+                         % {'tokens': MOST_TOKENS, 'length': LONGEST})
+
+
+# No alternative gives back what it has consumed, and a text whose quote is missing reaches up to the end: otherwise
+# each of many quotes would be searched for its partner again.
+TOKEN = re.compile(r'''"(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?|`(?:[^`\\]|\\.)*+`?'''
+                   r'''|(?<!\$)\d++(?P<wrong>[^\W\d]\w*+)?+|\w++|[^\w\s]''')
 
 
 def evaluate(statement: Statement, data: object, calls: int) -> object:
@@ -308,9 +327,53 @@ def _replace_plain_all(string: str, str_func: Callable[[object], str],
 
 
 def _power(a: object, b: object, c: object = None) -> object:
-    if c is None and isinstance(a, int) and isinstance(b, int) and b > 0:
-        _check_bits(a.bit_length() * b)
+    if isinstance(a, int) and isinstance(b, int):
+        if isinstance(c, int):
+            _check_modular(a.bit_length(), b.bit_length(), c.bit_length())
+        elif b > 0:
+            _check_bits(a.bit_length() * b)
     return arithmetic.pow_(a, b, c)
+
+
+def _check_modular(base: int, exponent: int, modulus: int) -> None:
+    """Refuses a power with a modulus that takes long. Each bit of the exponent costs a product of the modulus' size."""
+    if max(base, exponent, modulus) > MOST_BITS or exponent * modulus ** 2 > MOST_MODULAR:
+        raise ValueError(_('A power of numbers of %(base)d, %(exponent)d and %(modulus)d bits takes too long')
+                         % {'base': base, 'exponent': exponent, 'modulus': modulus})
+
+
+def _round(number: float, ndigits: int = 0) -> float:
+    """Rounds as yaql. An integer is zero to more digits than it can have: `round` would compute that power of ten."""
+    if isinstance(number, int) and ndigits < -MOST_DIGITS:
+        return 0
+    return round(number, ndigits)
+
+
+def _length(collection: Iterator[object]) -> int:
+    """The number of elements of an iterator, which may be endless: yaql limits it for all functions but this one."""
+    count = 0
+    for _item in collection:
+        count += 1
+        if count % (100 * COUNTED_A_STEP) == 0:
+            budgets.work(FUNCTION, 100)
+    budgets.work(FUNCTION, count % (100 * COUNTED_A_STEP) // COUNTED_A_STEP)
+    return count
+
+
+def _times(left: tuple[object, ...], right: int, engine: object) -> object:
+    """A sequence repeated. The check of yaql compares the sizes of two headers, and so lets any number pass."""
+    size = len(left) * right
+    _check_quota(POINTER * size, engine)
+    if size > MOST_VALUES:              # the memory may be unlimited
+        raise exceeded(_('A value of the yaql expression holds more values'), MOST_VALUES, '[yaql] memory_quota')
+    return left * right
+
+
+def _times_reversed(left: int, right: tuple[object, ...], engine: object) -> object:
+    return _times(right, left, engine)
+
+
+POINTER: Final = 8                  # bytes of one place in a sequence
 
 
 def _shift_left(value: int, bits_number: int) -> object:
@@ -323,13 +386,13 @@ def _check_bits(bits: int) -> None:
         raise ValueError(_('The result has more than %d bits') % MOST_BITS)
 
 
-def _declared(name: str, *, method: bool = False, **types: object) -> Callable[[object], object]:
-    """Declares the name and the types of a function's arguments for yaql."""
+def _declared(name: str, *, method: bool = False, both: bool = False, **types: object) -> Callable[[object], object]:
+    """Declares the name and the types of a function's arguments for yaql. `both`: it is a function and a method."""
     def declare(function: object) -> object:
         definition = specs.get_function_definition(function, name=name)
         for argument, kind in types.items():
             definition.set_parameter(argument, kind, overwrite=True)
-        definition.is_method, definition.is_function = method, not method
+        definition.is_method, definition.is_function = method or both, not method or both
         return definition
     return declare
 
@@ -357,5 +420,9 @@ FUNCTIONS: tuple[tuple[Callable[..., object], Callable[[object], object]], ...] 
     (_replace_by_text, _declared('replaceBy', method=True, string=TEXT, regexp=PATTERN, repl=SELECTOR, count=COUNT)),
     (_is_regex, _declared('isRegex')),
     (_power, _declared('pow', a=NUMBER, b=NUMBER, c=yaqltypes.Number(nullable=True))),
+    (_round, _declared('round', number=NUMBER, ndigits=COUNT)),
+    (_length, _declared('len', both=True, collection=yaqltypes.PythonType(utils.IteratorType, False))),
+    (_times, _declared('#operator_*', left=yaqltypes.Sequence(), right=COUNT)),
+    (_times_reversed, _declared('#operator_*', left=COUNT, right=yaqltypes.Sequence())),
     (_shift_left, _declared('shiftBitsLeft', value=COUNT, bits_number=COUNT)),
 )

@@ -1,0 +1,79 @@
+"""What functions and checks take from the budget of an evaluation: it must grow as their cost does.
+
+No test measures time. Each counts steps, turns or operations, or gives a value that could never be computed.
+"""
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.language.functions import query_bounds
+
+
+def yaql(expression, data=None):
+    return query_bounds.evaluate(query_bounds.parsed(expression, 200, 10_000), data, 50_000)
+
+
+# --- yaql -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('quote', ['"', "'", '`'])
+def test_a_quote_without_its_partner_is_read_once(quote):
+    tokens = query_bounds.TOKEN.findall(quote + f'\\{quote}' * 4990)
+    assert len(tokens) == 1
+
+
+@pytest.mark.parametrize('expression', [
+    '"' + '\\"' * 4990, '"\\\n' * 3000, '1' * 9000 + 'a', 'a1' * 4000, '$' * 5000, '`\\' * 4000, '1.' * 4000,
+    '"a\\" \'b\\\' `c` $1a 1.5 x'])
+def test_every_character_of_an_expression_is_in_one_token(expression):
+    """The tokens are consecutive, and no alternative is tried that does not end in one: the work is linear."""
+    end = 0
+    for token in query_bounds.TOKEN.finditer(expression):
+        assert not expression[end:token.start()].strip()
+        end = token.end()
+    assert not expression[end:].strip()
+
+
+@pytest.mark.parametrize('expression, place', [
+    ('1' * 9000 + 'a', 0), ('1' * 4000 + '.' + '2' * 4000 + '_', 4001), ('$.x + 1y', 6)])
+def test_a_number_that_goes_on_as_a_word_does_not_reach_the_lexer(expression, place, monkeypatch):
+    """Its lexer tries all ways to divide the digits: seconds for thousands of them."""
+    monkeypatch.setattr(query_bounds, 'engine', None)
+    with pytest.raises(query_bounds.exceptions.YaqlLexicalException, match=f'position {place}$'):
+        query_bounds.parsed(expression, 200, 10_000)
+
+
+@pytest.mark.parametrize('expression', [
+    "'1a'", "$.select($ + '2b').len() and $1c = null", '"a\\"1b" + `3c`', '1.5 + 2.0'])
+def test_what_only_looks_like_a_wrong_number_is_read(expression):
+    assert query_bounds.parsed(expression, 200, 10_000)
+
+
+@pytest.mark.parametrize('base, exponent, modulus', [(4299, 4299, 4299), (10, 4299, 1300), (600, 600, 4299)])
+def test_a_power_with_a_modulus_is_refused_before_it_is_computed(base, exponent, modulus, monkeypatch):
+    yaql('1')                           # loads the library, which has this function too
+    monkeypatch.setattr(query_bounds.arithmetic, 'pow_', None)
+    data = dict(zip('abc', (10 ** base - 1, 10 ** exponent - 1, 10 ** modulus - 1), strict=True))
+    with pytest.raises(ValueError, match='bits takes too long'):
+        yaql('pow($.a, $.b, $.c)', data)
+
+
+@pytest.mark.parametrize('expression, value', [
+    ('pow(3, 200, 7)', 2), ('pow($.x, 65537, $.y)', pow(3 ** 1200, 65537, 7 ** 700)), ('pow(2.0, 3)', 8.0),
+    ('round(5, -1000000000000000)', 0), ('round(15, -1)', 20), ('round(12.52, 1)', 12.5), ('round(12)', 12),
+    ('[1, 2] * 2', [1, 2, 1, 2]), ('2 * [1]', [1, 1]), ('[1] * -1', []), ('[] * 1000000000000', []),
+    ('range(1000).len()', 1000), ('len(range(5))', 5), ('{a => 1}.len() + [1].len() + len(abc)', 5)])
+def test_bounded_arithmetic_gives_what_yaql_gives(expression, value):
+    assert yaql(expression, {'x': 3 ** 1200, 'y': 7 ** 700}) == value
+
+
+@pytest.mark.parametrize('expression', ['[1, 2] * 1000000000000', '1000000000000 * [1, 2]'])
+def test_a_repeated_sequence_is_refused_before_it_is_made(expression):
+    with pytest.raises(query_bounds.exceptions.MemoryQuotaExceededException):
+        yaql(expression)
+
+
+@pytest.mark.parametrize('expression', [
+    'sequence().len()', '1.repeat().len()', '[1].cycle().len()', 'range(0, 1000000000000000).len()'])
+def test_counting_an_endless_iterator_ends_with_the_budget(expression):
+    with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_steps'):
+        yaql(expression)
