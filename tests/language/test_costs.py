@@ -6,7 +6,17 @@ No test measures time. Each counts steps, turns or operations, or gives a value 
 import pytest
 
 from heatlite.common import exception
+from heatlite.common.limits import Limits
+from heatlite.language import budget as budgets
 from heatlite.language.functions import query_bounds
+from tests.language.test_functions import value_of
+
+
+def steps_of(expression):
+    """The steps that the evaluation of an expression takes from its budget."""
+    with budgets.own(budgets.Budget(Limits())) as budget:
+        value_of(expression)
+        return Limits().max_evaluation_steps - budget.steps
 
 
 def yaql(expression, data=None):
@@ -77,3 +87,33 @@ def test_a_repeated_sequence_is_refused_before_it_is_made(expression):
 def test_counting_an_endless_iterator_ends_with_the_budget(expression):
     with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_steps'):
         yaql(expression)
+
+
+# --- repeat ---------------------------------------------------------------------------------------------------
+
+def repeated(template, **names):
+    return {'repeat': {'template': template, 'for_each': names}}
+
+
+def test_repeat_takes_steps_for_the_text_that_has_grown():
+    """The first name makes a text of 200 000 characters, in which the others are looked for."""
+    names = {f'aaaab{number}': ['z'] for number in range(50)}
+    assert steps_of(repeated('X' * 200, X=['a' * 1000], **names)) >= 50 * 200_000 // 1000
+    assert steps_of(repeated('X' * 200, X=['a'], **names)) < 100
+
+
+def test_repeat_takes_steps_for_long_names_in_a_short_text():
+    """Which are compared character by character."""
+    assert steps_of(repeated('a' * 2400, **{'a' * 600 + 'b' + 'a' * 600: ['z']})) >= 2400 * 1200 // 3 // 1000
+
+
+def test_repeat_stops_with_the_budget():
+    names = {f'aaaab{number}': ['z'] for number in range(2000)}
+    with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_steps'):
+        value_of(repeated('X' * 2000, X=['a' * 1000], **names))
+
+
+def test_repeat_takes_steps_for_copies_that_hold_no_text():
+    copies = {'a': ['x'] * 100, 'b': ['x'] * 100}
+    assert steps_of(repeated(1, **copies)) >= 10_000
+    assert steps_of(repeated([1] * 16, **copies)) >= 40_000

@@ -279,7 +279,11 @@ class Repeat(Call):
                 if not isinstance(item, str):
                     raise TypeError(_('"%(function)s" replaces text by text, not by a %(kind)s')
                                     % {'function': self.name, 'kind': kind_name(item)})
-        return [_replaced(template, list(zip(names, items, strict=True)), budget) for items in combinations]
+        copies = []
+        for chosen in combinations:
+            budget.work(1 + len(names) // 8)
+            copies.append(_replaced(template, list(zip(names, chosen, strict=True)), budget))
+        return copies
 
 
 class _Budget:
@@ -304,6 +308,7 @@ class _Budget:
 
     def items(self, value: Sized) -> None:
         self.spend(len(value))
+        self.work(1 + len(value) // 8)
         self.evaluation.make(self.function, ITEM * (1 + len(value)))
 
     def work(self, steps: int) -> None:
@@ -312,11 +317,7 @@ class _Budget:
 
 def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> object:
     if isinstance(value, str):
-        budget.work(1 + len(pairs) // 8 + len(pairs) * len(value) // 1000)
-        for name, item in pairs:
-            if name in value:
-                budget.spend(value.count(name) * len(item))
-                value = value.replace(name, item)
+        value = _replaced_text(value, pairs, budget)
         budget.text(value)
         return value
     if isinstance(value, Mapping):
@@ -326,6 +327,34 @@ def _replaced(value: object, pairs: list[tuple[str, str]], budget: _Budget) -> o
         budget.items(value)
         return [_replaced(item, pairs, budget) for item in value]
     return value
+
+
+def _replaced_text(text: str, pairs: list[tuple[str, str]], budget: _Budget) -> str:
+    """Replaces one name after the other: each looks at the text that the ones before it have made."""
+    looked = CHARACTERS_A_STEP
+    for name, item in pairs:
+        looked += CHARACTERS_A_STEP // 8 + len(text) * _cost_of_place(name, text)
+        if looked >= CHARACTERS_A_TURN:
+            budget.work(looked // CHARACTERS_A_STEP)
+            looked %= CHARACTERS_A_STEP
+        if name in text:
+            budget.spend(text.count(name) * len(item))
+            looked += len(text)
+            text = text.replace(name, item)
+            looked += len(text)
+    budget.work(looked // CHARACTERS_A_STEP)
+    return text
+
+
+def _cost_of_place(name: str, text: str) -> int:
+    """Nanoseconds for each place of `text`: the interpreter compares a name at each of them character by character if
+    either is short, and takes linear time otherwise."""
+    return 2 + (len(name) if len(text) < SHORT_TEXT else min(len(name), SHORT_NAME)) // 3
+
+
+SHORT_TEXT, SHORT_NAME = 2500, 100  # of the search of CPython
+CHARACTERS_A_STEP = 1000            # that a search looks at
+CHARACTERS_A_TURN = 50_000          # after which they are taken from the budget
 
 
 class RepeatOverMaps(Repeat):
