@@ -8,7 +8,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.common.limits import Limits
 from heatlite.language import budget as budgets
-from heatlite.language.functions import query_bounds
+from heatlite.language.functions import query_bounds, texts
 from tests.language.test_functions import value_of
 
 
@@ -117,3 +117,46 @@ def test_repeat_takes_steps_for_copies_that_hold_no_text():
     copies = {'a': ['x'] * 100, 'b': ['x'] * 100}
     assert steps_of(repeated(1, **copies)) >= 10_000
     assert steps_of(repeated([1] * 16, **copies)) >= 40_000
+
+
+# --- str_replace, make_url ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize('text, params', [
+    ('a' * 400_000, {'a' * 2450 + 'b': 'x', 'c' * 2400: 'y'}), ('ab' * 200_000, {'ab' * 24 + 'c': 'x'})],
+    ids=['long keys', 'many places'])
+def test_one_pattern_does_not_search_for_long_keys_in_a_long_text(text, params, monkeypatch):
+    monkeypatch.setattr(texts.re, 'finditer', None)
+    steps = steps_of({'str_replace': {'template': text, 'params': params}})
+    assert steps >= text.count('a') // 2
+
+
+@pytest.mark.parametrize('text, params, made', [
+    ('$a-$b-' * 5000, {'$a': 'x', '$b': 'y', '$' * 900: 'z'}, 'x-y-' * 5000),
+    ('aab' * 50_000, {'aa': 'x', 'a' * 6000: 'y', 'b': ''}, 'x' * 50_000),
+    ('a' * 12_001, {'a' * 6000: 'y'}, 'yya')], ids=['few places', 'many', 'long key'])
+def test_both_searches_find_the_same(text, params, made):
+    assert value_of({'str_replace': {'template': text, 'params': params}}) == made
+
+
+def test_a_text_in_which_keys_hardly_begin_takes_few_steps():
+    params = {f'$name_{number}$': 'x' for number in range(20)}
+    assert steps_of({'str_replace': {'template': 'some text $name_1$ ' * 1000, 'params': params}}) < 5_000
+
+
+@pytest.mark.parametrize('value', [
+    {'k' * 50_000: 1}, [10 ** 4000] * 12, ['\x01' * 10_000], {'a': {'b': {'k' * 50_000: 1}}}],
+    ids=['keys', 'numbers', 'escapes', 'inner keys'])
+def test_values_written_as_json_take_their_whole_size(value):
+    with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_result'):
+        value_of({'str_replace': {'template': '', 'params': {f'k{number}': value for number in range(200)}}})
+
+
+def test_numbers_as_values_take_their_size():
+    with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_result'):
+        value_of({'str_replace': {'template': '', 'params': {f'k{number}': 10 ** 4200 for number in range(2100)}}})
+
+
+def test_the_keys_of_a_query_take_their_size():
+    url = {'make_url': {'host': 'h', 'query': {'k' * 100_000: 1}}}
+    with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_result'):
+        value_of([url] * 40)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
+from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.language import budget as budgets
@@ -19,27 +20,70 @@ from heatlite.language.expression import Call, InvalidCall, Node, Scope
 from heatlite.language.kind_names import kind_name
 
 PIECES_A_TURN = 200
-QUICK = 2_000_000               # characters times keys that one pattern of all keys searches in milliseconds
-LONGEST_PATTERN = 5000          # characters of such a pattern
+QUICK = 2_000_000               # comparisons of characters that one pattern of all keys makes in milliseconds
+COMPARED_A_STEP = 200           # of these
+LONGEST_PATTERN = 5000          # characters of all keys in such a pattern
+SHORT_NUMBER = 64               # bits of a number that is no longer than `measure` counts
 
 
 def as_sorted_json(value: object, function: str, limits: Limits) -> str:
     """Encodes a value as JSON. Raises RequestLimitExceeded.
 
     Structures may share parts, which are written each time: the size is computed, and taken from the budget, before.
+    What escapes add to it is taken afterwards: they make a character up to six times as long.
     """
-    size = ITEM * measure(value, limits)
+    size = _written_size(value, limits)
     budget = budgets.here(limits)
     budget.make_text(function, size)
     budget.work(function, size // 100)
-    return json.dumps(value, sort_keys=True)
+    text = json.dumps(value, sort_keys=True)
+    if len(text) > size:
+        budget.make_text(function, len(text) - size)
+        budget.work(function, (len(text) - size) // 100)
+    return text
+
+
+def _written_size(value: object, limits: Limits) -> int:
+    """The size of a value as text, without escapes: also of its keys and long numbers, which `measure` leaves out."""
+    return ITEM * measure(value, limits) + _unmeasured(value, {})
+
+
+def _unmeasured(value: object, known: dict[int, int]) -> int:
+    """Characters of keys and long numbers. `known`: id of a container -> the characters in it."""
+    if isinstance(value, int):
+        return value.bit_length() // 3 if value.bit_length() > SHORT_NUMBER else 0
+    if not isinstance(value, dict | list):
+        return 0
+    size = known.get(id(value))
+    if size is None:
+        size = sum([len(key) for key in value if isinstance(key, str)]) if isinstance(value, dict) else 0
+        for item in value.values() if isinstance(value, dict) else value:
+            if not isinstance(item, str):
+                size += _unmeasured(item, known)
+        known[id(value)] = size
+        turns.spend(1 + len(value) // 8)
+    return size
+
+
+def _is_quick(function: str, text: str, keys: list[str]) -> bool:
+    """Whether one pattern of all keys finds them in milliseconds; takes its steps from the budget if so.
+
+    It compares keys where one may begin, in the worst case all of their characters.
+    """
+    total = sum(map(len, keys))
+    if total > LONGEST_PATTERN or len(text) * len(keys) > QUICK:
+        return False
+    compared = total * sum(text.count(first) for first in {key[0] for key in keys})
+    if compared > QUICK:
+        return False
+    budgets.work(function, 1 + total + (len(text) + compared) // COMPARED_A_STEP)
+    return True
 
 
 def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, str]]:
     """Finds keys in `text`, from left to right, the longest at each position. `keys`: longest first."""
-    pattern = '|'.join([re.escape(key) for key in keys])
-    if len(pattern) <= LONGEST_PATTERN and len(text) * len(keys) <= QUICK:
-        for found in re.finditer(pattern, text):
+    if _is_quick(function, text, keys):
+        for found in re.finditer('|'.join([re.escape(key) for key in keys]), text):
             yield found.start(), found.group()
         return
     lengths: dict[str, list[int]] = {}          # first character -> lengths of keys beginning with it, longest first
@@ -47,12 +91,13 @@ def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, st
         known = lengths.setdefault(key[0], [])
         if not known or known[-1] != len(key):
             known.append(len(key))
-    known_keys, end, looked = frozenset(keys), 0, 0
-    for found in re.finditer(f'[{"".join([re.escape(first) for first in lengths])}]', text):
-        start = found.start()
-        if start < end:
-            continue
-        for length in lengths[found.group()]:
+    known_keys, looked = frozenset(keys), len(text) // COMPARED_A_STEP
+    first_of_key = re.compile(f'[{"".join([re.escape(first) for first in lengths])}]')
+    candidate = first_of_key.search(text)
+    while candidate is not None:
+        start = candidate.start()
+        end = start + 1
+        for length in lengths[candidate.group()]:
             looked += 1 + length // 1000
             key = text[start:start + length]
             if key in known_keys:
@@ -62,6 +107,8 @@ def _places(function: str, text: str, keys: list[str]) -> Iterator[tuple[int, st
         if looked >= PIECES_A_TURN:
             budgets.work(function, looked)
             looked = 0
+        candidate = first_of_key.search(text, end)
+    budgets.work(function, looked)
 
 
 class StrReplace(Call):
@@ -90,6 +137,7 @@ class StrReplace(Call):
             raise TypeError(_('"%s" template must be a string') % self.name)
         if not isinstance(params, Mapping):
             raise TypeError(_('"%s" params must be a map') % self.name)
+        budgets.work(self.name, 2 * len(params))
         table = {str(key): self._text(str(key), value) for key, value in params.items()}
         if '' in table:
             raise ValueError(_('"%s" cannot replace an empty text') % self.name)
@@ -132,7 +180,10 @@ class StrReplace(Call):
             case str():
                 return value
             case int() | float():
-                return str(value)
+                text = str(value)
+                budgets.here(self.home.limits).make_text(self.name, len(text))
+                budgets.work(self.name, 1 + len(text) // 100)
+                return text
             case list() | dict() if self.structures:
                 return as_sorted_json(value, self.name, self.home.limits)
         raise TypeError(_('"%(function)s" params must be strings or numbers, param %(key)s is not valid')
@@ -403,8 +454,9 @@ class MakeUrl(Call):
             raise ValueError(_('URL "scheme" should not contain \':\''))
         if not isinstance(args.get('fragment', ''), str):
             raise TypeError(_('The "fragment" argument to "%s" must be a string') % self.name)
-        budgets.here(self.home.limits).make_text(self.name, 3 * ITEM * measure(args, self.home.limits))
-        budgets.work(self.name, ITEM * measure(args, self.home.limits) // 8)
+        size = _written_size(args, self.home.limits)
+        budgets.here(self.home.limits).make_text(self.name, 3 * size)
+        budgets.work(self.name, size // 8)
         query = urlencode(args.get('query') or {}, safe='/')
         path = quote(args.get('path') or '')
         place = self._place(args.get('username') or '', args.get('password') or '', args.get('host') or '',
