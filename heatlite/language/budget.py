@@ -194,15 +194,24 @@ def work(function: str, steps: int) -> None:
 
 
 def frozen(value: Any) -> object:
-    """A hashable copy of plain data: equal for equal data.
+    """A hashable copy of plain data: equal for equal data, and only for it.
 
-    Comparing many structures with each other would cost the product of their number and size.
+    Comparing many structures with each other would cost the product of their number and size. So would a set of values
+    whose hashes users can choose: those of numbers (-1 and -2 have the same, and so has every 2 ** 61 - 1st integer),
+    and those of sequences of nothing but such values. Numbers, null and the kinds of containers therefore become bytes,
+    whose hashes depend, as those of texts, on a secret of the process.
     """
     kind = type(value)
+    if kind is str:
+        return value
     if kind is dict:
         turns.spend(1 + len(value) // 8)
-        return dict, frozenset([(key, frozen(item)) for key, item in value.items()])
+        return b'map', frozenset([(frozen(key), frozen(item)) for key, item in value.items()])
     if kind is list:
         turns.spend(1 + len(value) // 8)
-        return list, tuple([frozen(item) for item in value])
-    return value
+        return (b'list', *[frozen(item) for item in value])
+    if isinstance(value, int) or (kind is float and value.is_integer()):
+        return b'%x' % int(value)               # equal numbers of all kinds alike; hexadecimal takes linear time
+    if kind is float and value == value:
+        return repr(value).encode()
+    return b'null' if value is None else value

@@ -3,7 +3,11 @@
 No test measures time. Each counts steps, turns or operations, or gives a value that could never be computed.
 """
 
+import copy
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heatlite.common import exception
 from heatlite.common.limits import Limits
@@ -160,3 +164,39 @@ def test_the_keys_of_a_query_take_their_size():
     url = {'make_url': {'host': 'h', 'query': {'k' * 100_000: 1}}}
     with pytest.raises(exception.RequestLimitExceeded, match='max_evaluation_result'):
         value_of([url] * 40)
+
+
+# --- values as members of sets --------------------------------------------------------------------------------
+
+PRIME = 2 ** 61 - 1                     # the hash of an integer is its remainder
+
+
+@pytest.mark.parametrize('values', [
+    [number * PRIME + 7 for number in range(50)], [float(2 ** (61 * number)) for number in range(16)],
+    [[-1 - (number >> bit & 1) for bit in range(6)] for number in range(64)],
+    [{'a': -1 - (number >> 1), 'b': -1 - (number & 1)} for number in range(4)],
+    [[number * PRIME] for number in range(50)]], ids=['integers', 'floats', 'lists', 'maps', 'single'])
+def test_users_cannot_choose_hashes(values):
+    assert len({hash(budgets.frozen(value)) for value in values}) == len(values)
+
+
+def plain_data():
+    leaves = (st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([10 ** 30, 2 ** 70, -2 ** 70])
+              | st.sampled_from([-0.0, 0.0, 1.0, 0.5, -1.0, 1e30, 2.0 ** 70, 1e-05]) | st.sampled_from(
+                  ['', '1', '-1', 'map', 'list', 'null', '0.5', 'None']))
+    return st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(['', '1', 'a', 'map']), inner, max_size=2), max_leaves=5)
+
+
+@given(plain_data(), plain_data())
+def test_frozen_values_are_equal_as_their_values_are(one, other):
+    assert (budgets.frozen(one) == budgets.frozen(other)) == (one == other)
+    assert budgets.frozen(one) == budgets.frozen(copy.deepcopy(one))
+
+
+def test_keys_that_were_replaced_are_texts():
+    """As JSON would make them: a map whose keys are numbers of one hash takes the square of their number."""
+    names = {f'k{number}': number * PRIME + 7 for number in range(3)}
+    assert list(value_of({'map_replace': [dict.fromkeys(names, 1), {'keys': names}]})) == [
+        str(number) for number in names.values()]
+    assert value_of({'map_replace': [{'a': 1}, {'keys': {'a': True}}]}) == {'true': 1}

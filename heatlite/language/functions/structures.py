@@ -7,13 +7,14 @@ import json
 from collections.abc import Iterable, Mapping, Sequence, Sized
 from typing import ClassVar
 
+from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.common.template_format import loads
 from heatlite.language import budget as budgets
 from heatlite.language.budget import ITEM, frozen
 from heatlite.language.constraints import to_whole
-from heatlite.language.document import measure
+from heatlite.language.document import key_text, measure
 from heatlite.language.expression import Call, InvalidCall, ListNode, Node, Scope
 from heatlite.language.functions.texts import syntax
 from heatlite.language.kind_names import kind_name
@@ -77,13 +78,13 @@ class MapReplace(Call):
     def _replaced(source: Mapping[str, object], keys: Mapping[str, str],
                   values: Mapping[str, object]) -> dict[str, object]:
         result: dict[str, object] = {}
-        for key, value in source.items():
+        for key, value in turns.paced(source.items()):
             new_key = keys.get(key)
             if isinstance(new_key, list | Mapping):
                 raise TypeError(_('a key cannot be replaced by a %s') % kind_name(new_key))
             if new_key is None:
                 new_key = key
-            elif new_key in source and new_key != key:
+            elif (new_key := key_text(new_key)) in source and new_key != key:
                 raise ValueError(_('key replacement %s collides with a key in the input map') % new_key)
             elif new_key in result:
                 raise ValueError(_('key replacement %s collides with a key in the output map') % new_key)
@@ -128,7 +129,7 @@ class ListConcatUnique(ListConcat):
         _count_comparison(self, whole)
         seen: set[object] = set()
         unique: list[object] = []
-        for item in whole:
+        for item in turns.paced(whole):
             key = frozen(item)
             if key not in seen:
                 seen.add(key)
@@ -181,8 +182,8 @@ class Filter(Call):
         if not isinstance(values, list):
             raise TypeError(_('"%s" filters a list of values') % self.name)
         _count_comparison(self, items, values)
-        unwanted = frozenset([frozen(value) for value in values])
-        return [item for item in items if frozen(item) not in unwanted]
+        unwanted = frozenset([frozen(value) for value in turns.paced(values)])
+        return [item for item in turns.paced(items) if frozen(item) not in unwanted]
 
 
 class Contains(Call):
