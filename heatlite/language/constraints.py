@@ -12,9 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_DIGITS
+from heatlite.language import budget as budgets
 from heatlite.language import patterns
 from heatlite.language.kind_names import kind_name
 
@@ -71,6 +72,9 @@ def as_json(value: object) -> str:
 
 
 MOST_SHOWN = 1000               # characters of a value in a message
+MOST_LISTED = 10_000            # characters of all allowed values in one
+VALUES_A_STEP = 16              # allowed values that a value is compared with in one step of the budget
+FEW_COMPARISONS = 500           # that take less time than a set of the values
 
 
 def shown(value: object) -> str:
@@ -225,14 +229,37 @@ class AllowedValues(Constraint):
 
     def is_valid(self, value: object, schema: Typed | None) -> bool:
         if isinstance(value, list | tuple):
-            return all(item in self.allowed for item in value)
+            return self._are_allowed(value)
+        budgets.work(self.name, len(self.allowed) // VALUES_A_STEP)
         if schema is None or schema.kind in (LIST, MAP, ANY):
             return value in self.allowed
         converted = schema.to_schema_type(value)
-        return any(converted == _converted(item, schema) for item in self.allowed)
+        return any(converted == _converted(item, schema) for item in turns.paced(self.allowed))
+
+    def _are_allowed(self, values: Sequence[object]) -> bool:
+        """Whether all values of a list are. Linear: comparing each with each would cost the product of the lengths."""
+        if len(values) * len(self.allowed) <= FEW_COMPARISONS:
+            return all(item in self.allowed for item in values)
+        budgets.work(self.name, len(values) + len(self.allowed))
+        try:
+            # Not stored: many parameters may have the same long list, and a set of each would multiply its size.
+            allowed = frozenset([budgets.frozen(item) for item in turns.paced(self.allowed)])
+            return all(budgets.frozen(item) in allowed for item in turns.paced(values))
+        except TypeError:                   # a plug-in allows what is no plain data
+            return all(item in self.allowed for item in values)
 
     def reason(self, value: object) -> str:
-        return f'{shown(as_json(value))} is not an allowed value [{", ".join(as_json(item) for item in self.allowed)}]'
+        return f'{shown(as_json(value))} is not an allowed value [{self._listed()}]'
+
+    def _listed(self) -> str:
+        """The allowed values for a message, truncated: many parameters may have the same long list."""
+        text, separator = '', ''
+        for item in self.allowed:
+            text += separator + as_json(item)
+            separator = ', '
+            if len(text) > MOST_LISTED:
+                return f'{text[:MOST_LISTED]}...'
+        return text
 
     def body(self) -> list[object]:
         return list(self.allowed)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from heatlite.common import exception
 from heatlite.common.limits import Limits
 from heatlite.language import budget as budgets
+from heatlite.language import constraints
 from heatlite.language.functions import query_bounds, texts
 from tests.language.test_functions import value_of
 
@@ -200,3 +201,52 @@ def test_keys_that_were_replaced_are_texts():
     assert list(value_of({'map_replace': [dict.fromkeys(names, 1), {'keys': names}]})) == [
         str(number) for number in names.values()]
     assert value_of({'map_replace': [{'a': 1}, {'keys': {'a': True}}]}) == {'true': 1}
+
+
+# --- allowed values -------------------------------------------------------------------------------------------
+
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+
+    def __eq__(self, other):
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_a_list_is_not_compared_with_each_allowed_value():
+    allowed = constraints.AllowedValues([f'v{number}' for number in range(500)])
+    Counted.compared = 0
+    with budgets.own(budgets.Budget(Limits())) as budget:
+        assert allowed.is_valid([Counted('v499')] * 500, None)
+        assert budget.steps <= Limits().max_evaluation_steps - 1000
+    assert Counted.compared <= 2000
+
+
+def test_a_value_takes_steps_for_the_allowed_values():
+    allowed = constraints.AllowedValues(range(16_000))
+    with budgets.own(budgets.Budget(Limits(max_evaluation_steps=1500))):
+        assert allowed.is_valid(15_999, None)
+        with pytest.raises(exception.RequestLimitExceeded, match='allowed_values'):
+            allowed.is_valid(1, None)
+
+
+@given(st.lists(plain_data(), max_size=4), st.lists(plain_data(), max_size=4))
+def test_allowed_values_are_equal_as_values_are(values, allowed):
+    long = constraints.AllowedValues(allowed + ['filler'] * constraints.FEW_COMPARISONS)
+    assert long.is_valid(values, None) == all(value in allowed for value in values)
+
+
+def test_allowed_values_of_plug_ins_may_be_no_plain_data():
+    allowed = constraints.AllowedValues([{'a'}, *range(constraints.FEW_COMPARISONS)])
+    assert allowed.is_valid([{'a'}, 1.0], None)
+    assert not allowed.is_valid([{'b'}], None)
+
+
+def test_a_reason_lists_few_of_many_allowed_values():
+    allowed = constraints.AllowedValues(range(100_000))
+    assert len(allowed.reason(-1)) < 2 * constraints.MOST_LISTED
+    assert constraints.AllowedValues([1, 'a']).reason(2) == '2 is not an allowed value [1, "a"]'
