@@ -105,7 +105,7 @@ class BrokerClient:
                  topic: str | None = None) -> None:
         """`transport`: of heatlite.common.messaging.transport(), for the same `url`. `topic`: of the engines.
 
-        `read_timeout`: seconds after which a request that changes nothing is sent again, within [DEFAULT]
+        `read_timeout`: seconds after which a message that is `resent` is sent again, within [DEFAULT]
         rpc_response_timeout.
         """
         import oslo_messaging
@@ -194,14 +194,11 @@ class BrokerClient:
             return refusal.found
 
     def _await(self, context: RequestContext, message: messages.Message, seconds: float) -> WireAnswer:
-        """The answer within `seconds`; a read goes to a second engine if the first may have died with the request.
-
-        The second one gets all the time that is left: the first may also have been too slow, and several short tries of
-        a long computation would all end without an answer, and slow each other down.
-        """
+        """The answer within `seconds`; a message that is `resent` goes to a second engine if the first may have died
+        with the request. The second one gets all the time that is left: the first may also have been too slow."""
         here = runtime.current()
         end = here.monotonic() + seconds
-        if seconds > self._read_timeout and message.reads:
+        if seconds > self._read_timeout and message.resent:
             with suppress(self._errors.MessagingTimeout):
                 return self._offer(context, message, self._read_timeout)
         return self._offer(context, message, end - here.monotonic())

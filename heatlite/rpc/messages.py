@@ -22,8 +22,8 @@ TRACE: Final = 'trace'
 # In the answers to a create and an update, beside the identity of the stack: the tag of the accepted definition
 # (`planning.definition_tags`). Engines of release 0.1.0 do not send it.
 DEFINITION_TAG: Final = 'definition_tag'
-# Seconds after which a request that changes nothing is sent again, or answered with the stored values where there are
-# any: the engine that received it may have been killed or be frozen.
+# Seconds after which a message that is `resent` goes to another engine, or a request is answered with the stored values
+# where there are any: the engine that received it may have been killed or be frozen.
 READ_TIMEOUT = 15.0
 
 T = TypeVar('T')
@@ -47,7 +47,10 @@ class Message:
 
     answer: ClassVar[str] = ''              # what the call returns, as documentation
     timeout: ClassVar[float | None] = None  # seconds the sender waits at most; None: [DEFAULT] rpc_response_timeout
-    reads: ClassVar[bool] = False           # it changes nothing, so it may also be sent to a second engine
+    reads: ClassVar[bool] = False           # it changes nothing, and ends when its caller has given up
+    # A read that is also sent to a second engine when the first one does not answer. Not one whose work depends on what
+    # the caller has written, or runs code of plug-ins for it: what has stopped the first engine stops the second, too.
+    resent: ClassVar[bool] = False
 
     @classmethod
     def method(cls) -> str:
@@ -280,6 +283,7 @@ class PreviewRefactor(Refactor):
 @dataclass(frozen=True)
 class ListRegions(Message):
     reads: ClassVar[bool] = True
+    resent: ClassVar[bool] = True
     answer: ClassVar[str] = 'names of the regions of the catalogue that have an orchestration service'
 
 
@@ -289,6 +293,7 @@ class ListProjects(Message):
     project has them all."""
 
     reads: ClassVar[bool] = True
+    resent: ClassVar[bool] = True
     answer: ClassVar[str] = '[{id, name}] of enabled projects, by name'
     domain_id: str | None = None
     parent_id: str | None = None
@@ -368,6 +373,7 @@ class AbandonStack(Message):
 @dataclass(frozen=True)
 class ExportStack(Message):
     reads = True
+    resent = True
     answer = 'export document'
     stack_id: str
 
@@ -434,6 +440,7 @@ class ResolveOutputs(Message):
 @dataclass(frozen=True)
 class ListResourceTypes(Message):
     reads = True
+    resent = True
     answer = 'list of names, or of {resource_type, description}'
     support_status: str | None = None
     name: str | None = None                 # regular expression, matched at the start
@@ -444,6 +451,7 @@ class ListResourceTypes(Message):
 @dataclass(frozen=True)
 class ResourceSchema(Message):
     reads = True
+    resent = True
     answer = 'docs/spec/rest.rst, "Resource types"'
     type_name: str
     with_description: bool = False

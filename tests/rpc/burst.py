@@ -33,11 +33,11 @@ class Newer:
 
 
 class Counting:
-    """`stalled`: the first preview that comes waits for it, as if its engine had ended."""
+    """`stalled`: the first export of the stack `slow` waits for it, as if its engine had ended."""
 
     def __init__(self, stalled):
         self.woken = []
-        self.previews = []
+        self.exports = []
         self.doubtful = 0
         self.has_database = True
         self._stalled = stalled
@@ -57,11 +57,11 @@ class Counting:
                 self.doubtful += 1
                 commits.begin()
                 raise exception.DatabaseUnavailable(reason='by design')
-            case messages.PreviewStack():
-                self.previews.append(message.stack_name)
-                if message.stack_name == 'slow' and len(self.previews) == 1:
+            case messages.ExportStack(stack_id='slow'):
+                self.exports.append(message.stack_id)
+                if len(self.exports) == 1:
                     self._stalled.wait()
-                return len(self.previews)
+                return len(self.exports)
             case _:
                 return {'project': context.project_id, 'method': message.method()}
 
@@ -110,9 +110,8 @@ def main(url):
     found['any'] = len({each for each in here.woken + elsewhere.woken if each.startswith('any')})
     found['one'] = len({each for each in elsewhere.woken if each.startswith('one')})
     found['astray'] = len([each for each in here.woken if each.startswith('one')])
-    here.previews = elsewhere.previews = []
-    found['again'] = client.BrokerClient(conf, transport, read_timeout=0.5).call(
-        context, messages.PreviewStack(stack_name='slow'))
+    here.exports = elsewhere.exports = []
+    found['again'] = client.BrokerClient(conf, transport, read_timeout=0.5).call(context, messages.ExportStack('slow'))
     stalled.set()
     here.has_database = False
     found['elsewhere'] = [ends.call(context, messages.ExportStack('unreached')) for _ in range(6)]

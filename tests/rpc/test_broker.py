@@ -69,7 +69,7 @@ def test_a_bell_for_one_engine_rings_there_and_nowhere_else(burst):
 
 
 @pytest.mark.service
-def test_a_request_that_only_reads_is_sent_again_when_its_engine_has_ended(burst):
+def test_a_cheap_read_is_sent_again_when_its_engine_has_ended(burst):
     assert burst['again'] == 2
 
 

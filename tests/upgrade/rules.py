@@ -76,7 +76,7 @@ def messages(former: State, now: State) -> Iterator[str]:
         if after['answer'] != before['answer']:
             yield f'message {method}: its answer is another one'
         if before['reads'] and not after['reads']:
-            yield f'message {method}: it was sent twice if it was not answered, and now changes something'
+            yield f'message {method}: it ended with its caller, or was sent twice, and now changes something'
         for name, old in before['fields'].items():
             new = after['fields'].get(name)
             if new is None:

@@ -1,0 +1,53 @@
+"""Which messages are sent to another engine when the first one does not answer in time."""
+
+import oslo_messaging
+import pytest
+from oslo_config import cfg
+
+from heatlite.common import config, exception
+from heatlite.common.context import RequestContext
+from heatlite.rpc import client, messages, server
+
+RESENT = {'export_stack', 'list_projects', 'list_regions', 'list_resource_types', 'resource_schema'}
+
+
+class Silent:
+    """A client of the messaging library whose engines never answer. `sent`: the methods of the messages."""
+
+    def __init__(self):
+        self.sent = []
+
+    def prepare(self, **_options):
+        return self
+
+    def call(self, _context, method, **_arguments):
+        self.sent.append(method)
+        raise oslo_messaging.MessagingTimeout()
+
+
+@pytest.fixture
+def ends():
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], project='heatlite', default_config_files=[])
+    found = client.BrokerClient(conf, oslo_messaging.get_rpc_transport(conf, 'fake:/'), url='fake:/')
+    found._client = Silent()
+    return found
+
+
+def made(kind):
+    """A message with all required fields."""
+    return kind(**{name: '' for name, each in kind.__dataclass_fields__.items()
+                   if messages.default(each) is messages.MISSING})
+
+
+@pytest.mark.parametrize('method', sorted(server.MESSAGES.keys() - {'wake'}))
+def test_what_an_engine_computes_for_a_caller_is_sent_once(ends, method):
+    """A request that stops its engine would stop the next one, too."""
+    with pytest.raises(exception.MessagingTimeout):
+        ends.call(RequestContext(overwrite=False), made(server.MESSAGES[method]))
+    assert ends._client.sent == [method] * (2 if method in RESENT else 1)
+
+
+def test_only_reads_are_sent_again():
+    assert all(found.reads for found in server.MESSAGES.values() if found.resent)
