@@ -47,12 +47,14 @@ class StoredMetric:
 
 @dataclass(frozen=True)
 class Period:
-    """The statistics of one metric and unit, from `start` on, for the period that was asked for."""
+    """The statistics of one metric and unit, from `start` on, for the period that was asked for. `rows`: how many
+    stored ones they are made of."""
 
     metric_id: int
     start: int
     unit: str
     found: Statistics
+    rows: int
 
 
 def moment(seconds: float) -> datetime:
@@ -171,24 +173,33 @@ def page(tx: sa.Connection, project_id: str, *, namespace: str | None = None, na
 
 
 def statistics(tx: sa.Connection, metric_ids: Iterable[int], begin: int, end: int, period: int,
-               unit: str | None = None) -> list[Period]:
+               unit: str | None = None, most: int | None = None) -> list[Period]:
     """Statistics in periods of `period` seconds that begin within [begin, end), ordered by metric and time.
 
-    `begin` and `end`: multiples of `period`. `unit` None: of all units, each in rows of its own. Primary key.
+    `begin` and `end`: multiples of `period`. `unit` None: of all units, each in rows of its own. `most`: no more stored
+    rows of a chunk of metrics are read; a caller that finds as many in the periods has only a part. Primary key.
     """
-    table = metric_period.c
-    start = (table.start - table.start % period).label('start_of_period')
     found: list[Period] = []
     for chunk in bulk.chunks(metric_ids):
-        query = sa.select(table.metric_id, start, table.unit, sa.func.sum(table.samples), sa.func.sum(table.total),
-                          sa.func.min(table.smallest), sa.func.max(table.largest)).where(
-            table.metric_id.in_(chunk), table.start >= begin, table.start < end,
-            table.length.in_([length for length in LENGTHS if period % length == 0]))
-        if unit is not None:
-            query = query.where(table.unit == unit)
+        table = _stored(chunk, begin, end, period, unit, most).c
+        start = (table.start - table.start % period).label('start_of_period')
+        query = sa.select(table.metric_id, start, table.unit, sa.func.count(), sa.func.sum(table.samples),
+                          sa.func.sum(table.total), sa.func.min(table.smallest), sa.func.max(table.largest))
         query = query.group_by(table.metric_id, start, table.unit).order_by(table.metric_id, start, table.unit)
-        found += [Period(row[0], int(row[1]), row[2], Statistics(*row[3:])) for row in tx.execute(query)]
+        found += [Period(row[0], int(row[1]), row[2], Statistics(*row[4:]), int(row[3])) for row in tx.execute(query)]
     return found
+
+
+def _stored(metric_ids: Iterable[int], begin: int, end: int, period: int, unit: str | None,
+            most: int | None) -> sa.Subquery:
+    """The rows that statistics are made of, at most that many."""
+    table = metric_period.c
+    query = sa.select(*(table[name] for name in ROW)).where(
+        table.metric_id.in_(metric_ids), table.start >= begin, table.start < end,
+        table.length.in_([length for length in LENGTHS if period % length == 0]))
+    if unit is not None:
+        query = query.where(table.unit == unit)
+    return (query if most is None else query.limit(most)).subquery()
 
 
 def count(tx: sa.Connection, project_id: str) -> int:

@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from itertools import count
 
 import pytest
+import sqlalchemy as sa
 
+from heatlite.api.cloudwatch import metrics
 from tests.api import cloudwatch
 from tests.api.cloudwatch import OTHER, Cbor, Json, Query
 
@@ -183,6 +185,20 @@ def test_filters_of_metrics(json, name):
 
 # --- GetMetricData -----------------------------------------------------------------------------------------
 
+@pytest.fixture
+def statements(served):
+    """The statements on stored periods, as they are executed."""
+    found, engine = [], served[1]._reading
+
+    def note(_connection, _cursor, text, *_rest):
+        if 'FROM metric_period' in text:
+            found.append(text)
+
+    sa.event.listen(engine, 'before_cursor_execute', note)
+    yield found
+    sa.event.remove(engine, 'before_cursor_execute', note)
+
+
 def query(name, metric, stat='Sum', **more):
     return {'Id': name, 'MetricStat': {'Metric': {'Namespace': 'Test', 'MetricName': metric}, 'Period': 60,
                                        'Stat': stat}, **more}
@@ -229,6 +245,40 @@ def test_metric_data_in_pages(json, series, scan_by, most):
         wanted['NextToken'] = page['NextToken']
     expected = list(range(10)) if scan_by == 'TimestampAscending' else list(range(9, -1, -1))
     assert found == {'a': expected, 'b': expected}
+
+
+def test_equal_queries_of_a_request_are_read_once(json, series, statements):
+    name, at = series
+    found = ok(json.ask('GetMetricData', {'StartTime': at, 'EndTime': at + 600, 'MetricDataQueries': [
+        query(f'a{each}', name, ('Sum', 'Maximum')[each % 2]) for each in range(500)]}))
+    assert [sum(each['Values']) for each in found['MetricDataResults']] == [45] * 500
+    assert len(statements) == 1
+
+
+def test_a_page_ends_when_it_has_read_enough(json, series, statements, monkeypatch):
+    monkeypatch.setattr(metrics, 'MOST_ROWS', 10)
+    name, at = series
+    wanted = {'StartTime': at, 'EndTime': at + 600, 'MetricDataQueries': [
+        query(f'a{each}', name, MetricStat={**query('a', name)['MetricStat'], 'Period': 60 * (each + 1)})
+        for each in range(3)]}
+    pages = []
+    while not pages or 'NextToken' in pages[-1]:
+        pages.append(ok(json.ask('GetMetricData', wanted)))
+        wanted['NextToken'] = pages[-1].get('NextToken')
+    assert [[each['Id'] for each in page['MetricDataResults']] for page in pages] == [['a0'], ['a1'], ['a2']]
+    assert [sum(each['Values']) for page in pages for each in page['MetricDataResults']] == [45] * 3
+    assert len(statements) == 3
+
+
+@pytest.mark.parametrize('action', ['GetMetricData', 'GetMetricStatistics'])
+def test_a_metric_with_too_many_rows_is_refused(json, series, monkeypatch, action):
+    monkeypatch.setattr(metrics, 'MOST_ROWS', 9)
+    name, at = series
+    answer = json.ask(action, {'StartTime': at, 'EndTime': at + 600, **({'MetricDataQueries': [query('a', name)]}
+                      if action == 'GetMetricData' else {'Namespace': 'Test', 'MetricName': name, 'Period': 60,
+                                                         'Statistics': ['Sum']})})
+    assert (answer.status, answer.code) == (400, 'InvalidParameterCombination')
+    assert 'More than 9 stored periods' in answer.message
 
 
 def test_all_time_is_searched_in_bounded_pages(json, series):

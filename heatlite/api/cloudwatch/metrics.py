@@ -13,6 +13,7 @@ from heatlite.api.cloudwatch.datapoints import metric
 from heatlite.api.cloudwatch.inputs import MetricDataQuery
 from heatlite.api.cloudwatch.protocols.protocol import Result
 from heatlite.api.cloudwatch.shapes import Combined, Wrong
+from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.db import metrics
 from heatlite.db.metrics import Period
@@ -23,6 +24,10 @@ RECENT: Final = 3 * 3600                # seconds: what PT3H means
 MOST_DATAPOINTS: Final = 1440           # that one GetMetricStatistics may ask for
 SHORT_PERIODS: Final = (1, 5, 10, 30)   # seconds; all other ones are multiples of a minute
 FINEST: Final = 10                      # seconds of the shortest periods that are stored
+# Stored rows that are read for one metric, and after which a page ends: a microsecond each. A metric that is measured
+# each minute in one unit has 40 000 at most.
+MOST_ROWS: Final = 500_000
+ROWS_A_STEP: Final = 4                  # of `turns`: rows that the database sums up
 
 
 def list_metrics(req: wsgi.Request, wanted: inputs.ListMetricsInput) -> Result:
@@ -69,12 +74,43 @@ def get_metric_statistics(req: wsgi.Request, wanted: inputs.GetMetricStatisticsI
     measured = metric(wanted.namespace, wanted.metric_name, wanted.dimensions)
     with req.db.reader() as tx:
         known = metrics.find(tx, projects.of_caller(req, tx), [measured])
-        period = max(wanted.period, FINEST)
-        found = metrics.statistics(tx, known.values(), *_window(begin, end, period), period, wanted.unit)
+    found = _Reading(req).statistics(known.get(measured), begin, end, wanted.period, wanted.unit)
     return {'Label': wanted.metric_name, 'Datapoints': [{
         'Timestamp': clock.moment(each.start),
         **{name: each.found.value(name) for name in dict.fromkeys(wanted.statistics)}, 'Unit': each.unit}
-        for each in found]}
+        for each in turns.paced(found)]}
+
+
+class _Reading:
+    """What one request reads of stored data. Equal questions are asked once; other requests run between two."""
+
+    def __init__(self, req: wsgi.Request) -> None:
+        self._req = req
+        self._found: dict[tuple[int, int, int, int, str | None], list[Period]] = {}
+        self.rows = 0                   # that were read, and that were answered
+
+    def statistics(self, metric_id: int | None, begin: int, end: int, period: int, unit: str | None) -> list[Period]:
+        """Raises Combined if more than MOST_ROWS rows are stored for it. `metric_id` None: there is no such metric."""
+        if metric_id is None:
+            return []
+        length = max(period, FINEST)
+        key = (metric_id, *_window(begin, end, length), length, unit)
+        if key not in self._found:
+            self._found[key] = self._read(*key)
+        found = self._found[key]
+        self.rows += len(found)
+        return found
+
+    def _read(self, metric_id: int, begin: int, end: int, length: int, unit: str | None) -> list[Period]:
+        with self._req.db.reader() as tx:
+            found = metrics.statistics(tx, [metric_id], begin, end, length, unit, MOST_ROWS + 1)
+        rows = sum(each.rows for each in found)
+        turns.spend(1 + rows // ROWS_A_STEP)
+        if rows > MOST_ROWS:
+            raise Combined(_('More than %d stored periods of this metric are in the time range. You may reduce them by '
+                             'decreasing the time range, or by asking for one Unit.') % MOST_ROWS)
+        self.rows += rows
+        return found
 
 
 # --- GetMetricData -----------------------------------------------------------------------------------------
@@ -89,29 +125,29 @@ class _Span:
 
 
 def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricDataInput) -> Result:
-    """A page has the queries in their order, each with at most what is left of `max_datapoints`."""
+    """A page has the queries in their order, each with at most what is left of `max_datapoints`. It ends after the
+    query with which MOST_ROWS are read."""
     _check_queries(wanted)
     number, place = tokens.wholes('GetMetricData', wanted.next_token) or (0, None)
     queries = [each for each in wanted.metric_data_queries if each.return_data]
     left, results, token = wanted.max_datapoints, list[Result](), None
+    measured = {each.id: _metric(each) for each in queries}
     with req.db.reader() as tx:
-        project_id = projects.of_caller(req, tx)
-        measured = {each.id: _metric(each) for each in queries}
-        known = metrics.find(tx, project_id, set(measured.values()))
-        for index, query in enumerate(queries[number:], start=number):
-            span = _span(wanted, query, place, left)
-            place = None
-            ids = [known[measured[query.id]]] if measured[query.id] in known else []
-            period = max(query.metric_stat.period, FINEST)
-            found = metrics.statistics(tx, ids, *_window(span.begin, span.end, period), period, query.metric_stat.unit)
-            results += _results(query, found, wanted.scan_by, span.rest is None)
-            left -= (span.end - span.begin) // query.metric_stat.period
-            if span.rest is not None:
-                token = tokens.make('GetMetricData', index, span.rest)
-                break
-            if left <= 0 and index + 1 < len(queries):
-                token = tokens.make('GetMetricData', index + 1, _edge(wanted, queries[index + 1]))
-                break
+        known = metrics.find(tx, projects.of_caller(req, tx), set(measured.values()))
+    reading = _Reading(req)
+    for index, query in enumerate(queries[number:], start=number):
+        span = _span(wanted, query, place, left)
+        place = None
+        found = reading.statistics(known.get(measured[query.id]), span.begin, span.end, query.metric_stat.period,
+                                   query.metric_stat.unit)
+        results += _results(query, found, wanted.scan_by, span.rest is None)
+        left -= (span.end - span.begin) // query.metric_stat.period
+        if span.rest is not None:
+            token = tokens.make('GetMetricData', index, span.rest)
+            break
+        if (left <= 0 or reading.rows >= MOST_ROWS) and index + 1 < len(queries):
+            token = tokens.make('GetMetricData', index + 1, _edge(wanted, queries[index + 1]))
+            break
     return {'MetricDataResults': results, 'NextToken': token, 'Messages': []}
 
 
@@ -153,7 +189,7 @@ def _results(query: MetricDataQuery, found: list[Period], scan_by: str, is_compl
     """The results of a query: one, or, when there are data of several units, one for each."""
     units = sorted({each.unit for each in found}) or ['']
     for unit in units:
-        rows = sorted((each for each in found if each.unit == unit), key=lambda each: each.start,
+        rows = sorted((each for each in turns.paced(found) if each.unit == unit), key=lambda each: each.start,
                       reverse=scan_by == inputs.DESCENDING)
         label = query.label or query.metric_stat.metric.metric_name
         yield {'Id': query.id, 'Label': label if len(units) == 1 else f'{label} {unit}',
