@@ -34,6 +34,7 @@ from heatlite.rpc.messages import Message
 T = TypeVar('T')
 
 PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
+PIECE_TEXT = 1_048_576          # characters of items that are JSON already, after which a piece ends
 BASE = ('wsgi.url_scheme', 'HTTP_HOST', 'SERVER_NAME', 'SERVER_PORT', 'SCRIPT_NAME')     # keys of the environment
 LONG_OUTAGE = 2.0               # seconds
 LONGEST_TRIES = 10.0            # seconds of a request until it is not tried again: a try may take half a minute
@@ -118,14 +119,15 @@ class Redirect:
 class StreamedList:
     """A result of a handler: `{key: [...], **rest}`. A long list is sent in pieces, and other requests run in between.
 
-    `items`: objects, or their JSON as json_text.JsonText; they must not fail and may be made while they are sent.
-    `count`: about their number.
+    `items`: objects, or their JSON as json_text.JsonText; they may be made while they are sent, where an error cuts the
+    answer off. `count`: about their number. `is_large`: their texts are long, so that few are sent in pieces, too.
     """
 
     key: str
     items: Iterable[object]
     count: int
     rest: Mapping[str, object] = field(default_factory=dict)
+    is_large: bool = False
 
 
 @dataclass(frozen=True)
@@ -295,9 +297,9 @@ def render(answer: object, status: int) -> webob.Response:
             return exc.HTTPFound(location=location)
         case Created(location, body):
             return json_response(body, status, location=location)
-        case StreamedList(count=count):
+        case StreamedList(count=count, is_large=is_large):
             pieces = _pieces(answer)
-            content = {'body': b''.join(pieces)} if count <= PIECE else {'app_iter': pieces}
+            content = {'app_iter': pieces} if is_large or count > PIECE else {'body': b''.join(pieces)}
             return webob.Response(**content, status=status, content_type='application/json', charset=None)
     if status == 204:
         return webob.Response(status=204, content_type=None)
@@ -310,13 +312,24 @@ def _pieces(answer: StreamedList) -> Iterator[bytes]:
     """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
     second.)"""
     begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)      # `begin`: of what is sent next
-    while piece := list(islice(waiting, PIECE)):
+    while piece := _piece(waiting):
         yield (begin + json_text.write_all(piece)).encode('ascii')
         begin = ', '
-        if len(piece) == PIECE:
+        if len(piece) == PIECE or answer.is_large:
             yield_control()
     rest = ''.join(f', {json_text.write(key)}: {json_text.write(value)}' for key, value in answer.rest.items())
     yield f'{begin.removeprefix(", ")}]{rest}}}'.encode('ascii')
+
+
+def _piece(waiting: Iterator[object]) -> list[object]:
+    """The next items that are sent at once."""
+    found, size = list[object](), 0
+    for item in islice(waiting, PIECE):
+        found.append(item)
+        size += len(item) if isinstance(item, json_text.JsonText) else 0
+        if size >= PIECE_TEXT:
+            break
+    return found
 
 
 def yield_control() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import Final
 
 import sqlalchemy as sa
 
 from heatlite.db import codec, software_configs
 from heatlite.db.software_configs import Config
+from heatlite.db.stacks import after
 from heatlite.db.tables import software_config, software_deployment
 
 
@@ -29,6 +31,8 @@ class Deployment:
     updated_at: datetime | None
 
 
+DEPLOYED: Final = 512           # characters of a deployed config in the metadata of its server, beside what it contains
+
 JSON = ('input_values', 'output_values')
 COLUMNS = codec.columns(software_deployment, Deployment)
 _deployment = codec.reader(Deployment, *JSON)
@@ -46,16 +50,30 @@ def show(tx: sa.Connection, deployment_id: str) -> Deployment | None:
     return None if row is None else _deployment(row)
 
 
-def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None) -> list[Deployment]:
-    """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first.
+def page(tx: sa.Connection, project_id: str | None, server_id: str | None = None, last: Deployment | None = None,
+         limit: int | None = None) -> list[Deployment]:
+    """Deployments of a project or of the users in it (None: of all), on a server (None: on any), oldest first: at most
+    `limit`, after `last`.
 
     Indexes: (server_id), else (project_id, created_at, id).
     """
+    keys = (software_deployment.c.created_at, software_deployment.c.id)
     query = sa.select(*COLUMNS).where(*_within(project_id))
     if server_id is not None:
         query = query.where(software_deployment.c.server_id == server_id)
-    return [_deployment(row) for row in tx.execute(
-        query.order_by(software_deployment.c.created_at, software_deployment.c.id))]
+    if last is not None:
+        query = query.where(after(keys, (last.created_at, last.id), ascending=True))
+    query = query.order_by(*keys)
+    return [_deployment(row) for row in tx.execute(query if limit is None else query.limit(limit))]
+
+
+def size_on_server(tx: sa.Connection, project_id: str, server_id: str) -> int:
+    """Characters of the configs that a project has deployed on a server, as they are stored, those of a config counted
+    for each deployment of it, and DEPLOYED for each. Index: (server_id)."""
+    number, size = tx.execute(sa.select(sa.func.count(), sa.func.sum(sa.func.length(software_config.c.config))).join(
+        software_deployment, software_deployment.c.config_id == software_config.c.id).where(
+        software_deployment.c.server_id == server_id, *_within(project_id))).one()
+    return int(size or 0) + DEPLOYED * int(number)
 
 
 def configs_of_server(tx: sa.Connection, project_id: str | None, server_id: str) -> list[Config]:

@@ -67,9 +67,7 @@ class Keeping(State):
             value = merge_metadata(value, self.metadata_get(refresh=True))
         size = len(codec.encode(value))             # checked here, not at the write, so that the caller gets the error
         if size > limits.MOST_METADATA:
-            raise exception.RequestLimitExceeded(_('The metadata of %(name)s would have %(size)d characters, more than '
-                                                   'the %(limit)d that are kept.')
-                                                 % {'name': self.name, 'size': size, 'limit': limits.MOST_METADATA})
+            raise too_much_metadata(self.name, size)
         self._metadata = value
         if self._record is not None:
             self._record.metadata = value
@@ -112,6 +110,13 @@ class Keeping(State):
         text = _('Signal: %s') % answer if answer else signal_text(details)
         self._add_event('SIGNAL', self.status, text)
         return self.signal_needs_metadata_updates
+
+
+def too_much_metadata(name: str, size: int) -> exception.RequestLimitExceeded:
+    """The error for metadata of a resource with more characters than are kept."""
+    return exception.RequestLimitExceeded(_('The metadata of %(name)s would have %(size)d characters, more than the '
+                                            '%(limit)d that are kept.')
+                                          % {'name': name, 'size': size, 'limit': limits.MOST_METADATA})
 
 
 def signal_text(details: object) -> str:

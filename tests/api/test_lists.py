@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.api import views, wsgi
+from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
 from heatlite.db import codec, events, resources, stacks, tables
 from tests.api import in_process, rows
@@ -120,3 +121,26 @@ def test_large_rows_are_not_kept(database, get):
     kept = [each for each in gc.get_objects() if isinstance(each, (stacks.Summary, resources.ShownResource,
                                                                    events.ShownEvent))]
     assert [each for each in kept if large in str(vars(each))] == []
+
+
+def test_a_list_of_long_texts_is_sent_in_pieces():
+    items = [JsonText(json.dumps('x' * wsgi.PIECE_TEXT))] * 3
+    sent = list(wsgi.render(wsgi.StreamedList('texts', items, 3, is_large=True), 200).app_iter)
+    assert max(map(len, sent)) < 1.1 * wsgi.PIECE_TEXT
+    assert len(json.loads(b''.join(sent))['texts']) == 3
+
+
+@pytest.mark.parametrize('number', [0, 1, *(blocks * software_deployments.BLOCK + more
+                                            for blocks in (1, 2) for more in (-1, 0, 1))])
+def test_deployments_are_read_in_blocks(database, get, number):
+    """Each has inputs and outputs of any size."""
+    blocks = []
+    with database.writer() as tx:
+        tx.execute(tables.software_deployment.delete())
+        for each in range(number):
+            tx.execute(tables.software_deployment.insert().values(rows.deployment(each)))
+    sa.event.listen(database._reading, 'before_cursor_execute', lambda *given: blocks.append(given[2]))
+    found = get(f'{P}/software_deployments')['software_deployments']
+    assert [each['id'] for each in found] == [rows.number(5, each) for each in range(number)]
+    read = [each for each in blocks if 'FROM software_deployment' in each]
+    assert len(read) == number // software_deployments.BLOCK + 1

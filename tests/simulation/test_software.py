@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from oslo_config import cfg
 
-from heatlite.common import config, exception
+from heatlite.common import config, exception, limits
 from heatlite.db import resources, software_configs, software_deployments
 from heatlite.rpc import messages
 from tests.simulation import stores
@@ -277,6 +277,74 @@ def test_what_users_ask():
             cluster.ask(messages.DeleteSoftwareConfig(made['id']))
 
 
+def server_with(cluster):
+    """(id of a stack, physical id of the server in it)"""
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        'server': {'type': 'OS::Heat::DeployedServer', 'metadata': {'own': 'x' * 1000}}}})
+    done(cluster, stack_id, 'CREATE')
+    return stack_id, cluster.states(stack_id)['server'][0][2]
+
+
+def config_of(cluster, size):
+    return cluster.ask(messages.CreateSoftwareConfig(name='n', config='x' * size))['id']
+
+
+def deploy(cluster, config_id, server_id):
+    return cluster.ask(messages.CreateSoftwareDeployment(config_id=config_id, server_id=server_id))['id']
+
+
+@pytest.mark.parametrize('is_known', [True, False], ids=['of a stack', 'unknown'])
+def test_one_config_is_not_deployed_on_a_server_any_number_of_times(is_known):
+    """Each read of its agent, and each further deployment, would take as many copies."""
+    with Cluster() as cluster:
+        stack_id, server_id = server_with(cluster)
+        server_id = server_id if is_known else 'unknown'
+        config_id, small = config_of(cluster, 700_000), config_of(cluster, 10)
+        made = [deploy(cluster, config_id, server_id) for _number in range(2)]
+        with pytest.raises(exception.RequestLimitExceeded, match=f'{limits.MOST_METADATA} that one server can have'):
+            deploy(cluster, config_id, server_id)
+        made.append(deploy(cluster, small, server_id))
+        with pytest.raises(exception.RequestLimitExceeded):
+            cluster.ask(messages.UpdateSoftwareDeployment(made[-1], config_id=config_id))
+        assert sorted(each.config_id for each in deployments(cluster)) == sorted([config_id, config_id, small])
+        if is_known:
+            assert len(metadata(cluster, stack_id, 'server')['deployments']) == 3
+        cluster.ask(messages.DeleteSoftwareDeployment(made[0]))
+        cluster.ask(messages.UpdateSoftwareDeployment(made[-1], config_id=config_id))
+
+
+def test_many_small_deployments_fit_on_a_server():
+    with Cluster() as cluster:
+        stack_id, server_id = server_with(cluster)
+        config_id = config_of(cluster, 20_000)
+        for _number in range(60):
+            deploy(cluster, config_id, server_id)
+        assert len(metadata(cluster, stack_id, 'server')['deployments']) == 60
+
+
+def test_metadata_that_are_too_large_can_get_smaller(monkeypatch):
+    """Those that an earlier release has written, before there was a limit."""
+    with Cluster() as cluster:
+        stack_id, server_id = server_with(cluster)
+        config_id = config_of(cluster, 1000)
+        made = [deploy(cluster, config_id, server_id) for _number in range(5)]
+        monkeypatch.setattr(limits, 'MOST_METADATA', 2000)
+        with pytest.raises(exception.RequestLimitExceeded):
+            deploy(cluster, config_id, server_id)
+        cluster.ask(messages.DeleteSoftwareDeployment(made[0]))
+        assert len(metadata(cluster, stack_id, 'server')['deployments']) == 4
+
+
+def test_own_metadata_count_beside_those_of_deployments(monkeypatch):
+    with Cluster() as cluster:
+        _stack_id, server_id = server_with(cluster)
+        config_id = config_of(cluster, 10)
+        monkeypatch.setattr(limits, 'MOST_METADATA', 1000)
+        with pytest.raises(exception.RequestLimitExceeded, match='The metadata of server would have'):
+            deploy(cluster, config_id, server_id)
+        assert deployments(cluster) == []
+
+
 def delay(runtime, database, number):
     """The thread that calls this waits before its statement of that number, counted from 1, for two seconds."""
     thread, left = runtime.universe.running, [number]
@@ -289,7 +357,7 @@ def delay(runtime, database, number):
                 runtime.sleep(2.0)
 
 
-@pytest.mark.parametrize('number', range(1, 11))
+@pytest.mark.parametrize('number', range(1, 13))
 @pytest.mark.parametrize('store', SERVERS)
 def test_deployments_made_at_once_all_reach_the_server(store, number):
     with Cluster(storage=stores.storage(store)) as cluster:
@@ -314,7 +382,7 @@ def test_deployments_made_at_once_all_reach_the_server(store, number):
         assert len(metadata(cluster, stack_id, 'server')['deployments']) == 2
 
 
-@pytest.mark.parametrize('number', range(1, 9))
+@pytest.mark.parametrize('number', range(1, 11))
 @pytest.mark.parametrize('slow', ['deploy', 'delete'])
 @pytest.mark.parametrize('store', SERVERS)
 def test_a_config_that_is_being_deployed_is_not_deleted(store, slow, number):

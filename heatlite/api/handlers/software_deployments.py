@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 from sqlalchemy import Connection
 
 from heatlite.api import finding, views
+from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_ID, Query, text
-from heatlite.api.wsgi import Request
+from heatlite.api.wsgi import PIECE_TEXT, Request, StreamedList
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments
+from heatlite.db.software_deployments import Deployment
 from heatlite.rpc import messages
 
 View = dict[str, object]
 
 LONGEST_PROJECT_ID, LONGEST_WORD = 64, 32       # characters
+BLOCK = 25                                      # deployments that are in memory at once while a list is sent
 
 
-def index(req: Request) -> View:
-    project_id = finding.listed_project(req)
-    with req.db.reader() as tx:
-        found = software_deployments.page(tx, project_id, Query(req.query).text('server_id'))
-    return {'software_deployments': [views.deployment(each) for each in found]}
+def index(req: Request) -> StreamedList:
+    """Each deployment may have inputs and outputs of a megabyte: a block of them is read when another is sent."""
+    project_id, server_id, database = finding.listed_project(req), Query(req.query).text('server_id'), req.db
+
+    def block(last: Deployment | None) -> list[Deployment]:
+        with database.reader() as tx:
+            return software_deployments.page(tx, project_id, server_id, last, BLOCK)
+
+    def shown(found: list[Deployment]) -> Iterator[JsonText]:
+        while found:
+            for each in found:
+                yield JsonText(write(views.deployment(each)))
+            last, is_whole = found[-1], len(found) < BLOCK
+            found = [] if is_whole else req.handled(partial(block, last))
+
+    first = block(None)
+    return StreamedList('software_deployments', shown(first), len(first), is_large=len(first) == BLOCK)
 
 
-def metadata(req: Request, server_id: str) -> View:
+def metadata(req: Request, server_id: str) -> StreamedList:
     """Configs deployed on a server, in the order of their names.
 
     Agents in servers poll it, so it never calls an engine.
@@ -32,7 +50,9 @@ def metadata(req: Request, server_id: str) -> View:
     project_id = finding.listed_project(req)
     with req.db.reader() as tx:
         found = software_deployments.configs_of_server(tx, project_id, server_id)
-    return {'metadata': [views.config(each) for each in found]}
+    size = sum(len(text) for each in found if isinstance(text := each.config.get('config'), str))
+    return StreamedList('metadata', (JsonText(write(views.config(each))) for each in found), len(found),
+                        is_large=size > PIECE_TEXT)
 
 
 def show(req: Request, deployment_id: str) -> View:

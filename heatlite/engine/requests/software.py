@@ -8,14 +8,15 @@ Types get it as `rpc_client()`, with the names of the plug-in contract. Answers 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -24,6 +25,7 @@ from heatlite.db import codec, presence, resources, software_configs, software_d
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
+from heatlite.engine.resource_keeping import too_much_metadata
 from heatlite.engine.resource_services import ShownConfig, ShownDeployment
 from heatlite.rpc import messages
 
@@ -163,11 +165,12 @@ class Software:
                                    deployment_id: str | None = None, **fields: object) -> ShownDeployment:
         def insert(tx: Connection) -> str:
             self._own_config(tx, context, config_id, held=True)
-            self._insert(tx, context, made_id, server_id, config_id, fields)
+            with _growing(tx, context.owning_project(), server_id):
+                self._insert(tx, context, made_id, server_id, config_id, fields)
             return server_id
 
         made_id = deployment_id or self._runtime.uuid()
-        self._telling(context, insert)
+        self._telling(context, insert, may_grow=True)
         return self.show_software_deployment(context, made_id)
 
     def _insert(self, tx: Connection, context: RequestContext, deployment_id: str, server_id: str, config_id: str,
@@ -198,18 +201,22 @@ class Software:
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server_id                    # at most, the metadata are pushed once more
             presence.enter(tx, new.project_id)
+            with _growing(tx, new.project_id, server_id):
+                replace(tx, known)
+            return server_id
+
+        def replace(tx: Connection, known: Deployment | None) -> None:
             software_configs.insert(tx, new)
             if known is None:
                 self._insert(tx, context, deployment_id, server_id, new.id, fields)
-            else:
-                changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
-                           if name in fields}
-                software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)
-                software_configs.delete_unused(tx, known.config_id)
-            return server_id
+                return
+            changed = {name: fields[name] for name in ('action', 'status', 'status_reason', 'input_values')
+                       if name in fields}
+            software_deployments.update(tx, deployment_id, self._runtime.now(), config_id=new.id, **changed)
+            software_configs.delete_unused(tx, known.config_id)
 
         new = self._config(context, self._runtime.uuid(), config)
-        self._telling(context, put)
+        self._telling(context, put, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def show_software_deployment(self, context: RequestContext, deployment_id: str) -> ShownDeployment:
@@ -223,13 +230,17 @@ class Software:
         def change(tx: Connection) -> str | None:
             found = self._own_deployment(tx, context, deployment_id)
             presence.enter(tx, found.project_id)
-            if changed.get('config_id'):
-                self._own_config(tx, context, changed['config_id'], held=True)
-            software_deployments.update(tx, deployment_id, updated_at or self._runtime.now(), **changed)
-            return found.server_id if changed.get('config_id') else None
+            now = updated_at or self._runtime.now()
+            if not changed.get('config_id'):
+                software_deployments.update(tx, deployment_id, now, **changed)
+                return None
+            self._own_config(tx, context, changed['config_id'], held=True)
+            with _growing(tx, found.project_id, found.server_id):
+                software_deployments.update(tx, deployment_id, now, **changed)
+            return found.server_id
 
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
-        self._telling(context, change)
+        self._telling(context, change, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
     def delete_software_deployment(self, context: RequestContext, deployment_id: str) -> None:
@@ -273,16 +284,18 @@ class Software:
         """Write the deployments into the metadata of the server's resource, whichever engine drives its stack."""
         self._telling(context, lambda tx: server_id)
 
-    def _telling(self, context: RequestContext, work: Callable[[Connection], str | None]) -> None:
+    def _telling(self, context: RequestContext, work: Callable[[Connection], str | None],
+                 may_grow: bool = False) -> None:
         """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
-        metadata of the server's resource: a crash leaves both or none.
+        metadata of the server's resource: a crash leaves both or none. `may_grow`: `work` may add to them, so the limit
+        of metadata applies; what is there already is written in any case.
 
         A failed push to a server that does not poll is only logged: the next change pushes again.
         """
         def tell(tx: Connection) -> tuple[list[resources.ShownResource], list[tuple[resources.ShownResource, object]]]:
             server_id = work(tx)
             rows = resources.by_physical_id(tx, server_id, context.project_id) if server_id else []
-            return rows, self._write(tx, context, server_id, rows) if server_id and rows else []
+            return rows, self._write(tx, context, server_id, rows, may_grow) if server_id and rows else []
 
         for _try in range(TRIES):
             try:
@@ -304,8 +317,10 @@ class Software:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 
     def _write(self, tx: Connection, context: RequestContext, server_id: str,
-               rows: Sequence[resources.ShownResource]) -> list[tuple[resources.ShownResource, object]]:
-        """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed."""
+               rows: Sequence[resources.ShownResource],
+               may_grow: bool) -> list[tuple[resources.ShownResource, object]]:
+        """Write the metadata. Returns (row, metadata) of those to push. Raises _Changed, and if they `may_grow`
+        RequestLimitExceeded for metadata that grow beyond their limit."""
         pushed: list[tuple[resources.ShownResource, object]] = []
         # The versions are read first: a change that is committed after the deployments were read must be noticed.
         stored = [(row, *resources.metadata(tx, row.stack_id, row.id)) for row in rows]
@@ -313,6 +328,9 @@ class Software:
                        for each in software_deployments.configs_of_server(tx, context.project_id, server_id)]
         for row, metadata, version in stored:
             value = {**(metadata or {}), 'deployments': deployments}
+            size = len(codec.encode(value)) if may_grow else 0
+            if size > limits.MOST_METADATA and size > len(codec.encode(metadata)):
+                raise too_much_metadata(row.name, size)
             if not resources.set_metadata(tx, row.stack_id, row.id, value, version):
                 raise _Changed
             keys = {datum.key for datum in resources.data(tx, row.stack_id, row.id)}
@@ -325,6 +343,22 @@ class Software:
     @staticmethod
     def ignore_error_by_name(name: str) -> IgnoredError:
         return IgnoredError(name)
+
+
+@contextmanager
+def _growing(tx: Connection, project_id: str, server_id: str) -> Iterator[None]:
+    """Raises RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
+
+    Each read of an agent, and each change of one deployment, takes all of them, one config as often as it is deployed.
+    """
+    before = software_deployments.size_on_server(tx, project_id, server_id)
+    yield
+    now = software_deployments.size_on_server(tx, project_id, server_id)
+    if now > max(before, limits.MOST_METADATA):     # of an earlier release there may be more, which may be removed
+        raise exception.RequestLimitExceeded(
+            _('The software configs deployed on server %(server)s would have %(size)d characters, more than the '
+              '%(limit)d that one server can have.')
+            % {'server': server_id, 'size': now, 'limit': limits.MOST_METADATA})
 
 
 def shown_config(found: Config) -> ShownConfig:
