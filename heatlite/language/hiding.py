@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 HIDDEN_TEXT = '******'
 SHORT = 4                       # characters; a shorter value is masked only where it is a separate word
 BEGINNING = 50                  # characters of a secret by which it is found where a message has truncated it
+LEAST_KEY = 20                  # characters of a key of a hidden map that is taken for a secret
+DIGITS_OF_KEY = 10              # and of so many characters one is a digit at least: names have fewer
 MOST_VALUES = 1000              # texts of a hidden map or list that are searched
 
 
@@ -23,9 +25,18 @@ def texts_of(values: Iterable[object]) -> tuple[str, ...]:
     return tuple(sorted(found - {''}, key=len, reverse=True))
 
 
+def is_generated(key: object) -> bool:
+    """Whether a key of a hidden map may itself be a secret: long, of letters and digits without a separator, as tokens
+    are. Other keys are names (`password`, `db_host_1`), which would be masked in all texts of the stack."""
+    return (isinstance(key, str) and len(key) >= LEAST_KEY and key.isalnum() and not key.isdigit()
+            and sum(map(str.isdigit, key)) * DIGITS_OF_KEY >= len(key))
+
+
 def _leaves(value: object) -> Iterator[str]:
     if isinstance(value, Mapping):
-        for item in value.values():
+        for key, item in value.items():
+            if is_generated(key):
+                yield key
             yield from _leaves(item)
     elif isinstance(value, list | tuple):
         for item in value:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, overload
 
 from heatlite.language.hiding import HIDDEN_TEXT as TEXT
+from heatlite.language.hiding import is_generated
 
 SHORTEST = 4                # characters; a shorter text is masked only where it is the whole value
 MOST_KEPT = 100             # values of former requests that remain hidden
@@ -99,11 +100,11 @@ class Mask:
 
 
 def _texts(value: object, whole: bool = False) -> Iterator[str]:
-    """The texts and numbers in a value. Keys are no secrets; `whole` includes them nevertheless."""
+    """The texts and numbers in a value, and keys that may be secrets; `whole` includes all keys."""
     match value:
         case Mapping():
             for key, item in value.items():
-                if whole:
+                if whole or is_generated(key):
                     yield str(key)
                 yield from _texts(item, whole)
         case list() | tuple() | set() | frozenset():

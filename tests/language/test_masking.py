@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatlite.language import masking
+from heatlite.language import hiding, masking
 from heatlite.language.masking import Mask
 
 HIDDEN = {'type': 'string', 'hidden': True}
@@ -63,3 +63,11 @@ def test_no_hidden_text_is_left_anywhere(value, secret):
     mask = Mask([secret])
     shown = mask({'known': f'<{secret}>', 'value': value})
     assert mask.within(shown) == []
+
+
+def test_only_keys_that_look_generated_are_secrets():
+    token = 'x7Kq92LmPf04TzRw8sVb'
+    mask = masking.Mask([{token: 1, 'database_host_number_1': 2, 'a': 3, 'passwordofthedatabase': 4}])
+    assert mask.text(f'a {token}, database_host_number_1, passwordofthedatabase') == (
+        'a ******, database_host_number_1, passwordofthedatabase')
+    assert hiding.masked(f'no {token}', hiding.texts_of([{token: 'v'}])) == 'no ******'
