@@ -45,6 +45,8 @@ class Subject(NamedTuple):
 
 UNKNOWN = Subject()
 _subject: ContextVar[Subject] = ContextVar('subject', default=UNKNOWN)
+_masks: ContextVar[tuple[Callable[[str], str], ...]] = ContextVar('masks', default=())
+MOST_MASKS = 50                 # stacks whose hidden values are kept out of the log lines of one request
 
 
 class RequestContext(context.RequestContext):
@@ -69,10 +71,12 @@ class RequestContext(context.RequestContext):
                  **kwargs: Any) -> None:
         """`trace`: the span of the request, while traces are on; `overwrite`: log lines of this thread carry its ids
         from now on."""
-        before = context.get_current()
+        before, masks = context.get_current(), _masks.get()
         super().__init__(is_admin=is_admin, overwrite=False, **kwargs)
         if overwrite or before is None:             # the library binds the first one of a thread in any case
             bind(self if overwrite else None)
+            if not overwrite:                       # the thread goes on with its work
+                _masks.set(masks)
         self.username = username or self.user_name
         self.password = password
         self.aws_creds = aws_creds
@@ -169,18 +173,23 @@ class RequestContext(context.RequestContext):
         return found
 
     @contextlib.contextmanager
-    def bound(self, subject: Subject = UNKNOWN) -> Iterator[None]:
+    def bound(self, subject: Subject = UNKNOWN, mask: Callable[[str], str] | None = None) -> Iterator[None]:
         """As `bind`, until the end of the block."""
-        before, of_before = context.get_current(), _subject.get()
-        bind(self, subject)
+        before, of_before, masks = context.get_current(), _subject.get(), _masks.get()
+        bind(self, subject, mask)
         try:
             yield
         finally:
             bind(before, of_before)
+            _masks.set(masks)
 
 
-def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN) -> None:
-    """Makes log lines of this thread carry the ids of `found` and of `subject` from now on; None: of no request."""
+def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN,
+         mask: Callable[[str], str] | None = None) -> None:
+    """Makes log lines of this thread carry the ids of `found` and of `subject` from now on; None: of no request.
+
+    `mask(text)`: the text without hidden values of the stack for which the thread works now."""
+    _masks.set((mask,) if mask is not None else ())
     _subject.set(subject)
     if found is not None:
         found.update_store()
@@ -197,6 +206,34 @@ def note(**known: str | None) -> None:
     """Adds fields of Subject that this thread has found out. Only what exists and the caller may see: log lines that
     are searched for by these ids must not lie."""
     _subject.set(_subject.get()._replace(**known))
+
+
+def hide(mask: Callable[[str], str]) -> None:
+    """Keeps hidden values of one more stack, which this thread has read for its work, out of its log lines. Of more
+    than MOST_MASKS it keeps the first, that of the outermost stack, and the last ones."""
+    known = _masks.get()
+    _masks.set((*known[:1], *known[1:][-(MOST_MASKS - 2):], mask))
+
+
+def mask_of_thread() -> Callable[[str], str]:
+    """What hides the hidden values of this thread in the log lines of another one, which works for it."""
+    found = _masks.get()
+    return lambda text: _masked(text, found)
+
+
+def masked(text: str) -> str:
+    """The text as a log line of this thread may have it. All code may log an error of a service or a type, which quotes
+    what it was given; so this is done where lines are made. Never raises."""
+    return _masked(text, _masks.get())
+
+
+def _masked(text: str, masks: tuple[Callable[[str], str], ...]) -> str:
+    for mask in masks:
+        try:
+            text = mask(text)
+        except Exception as error:              # of a document that is wrong: what it hides is unknown
+            return f'(left out: hidden values of the stack cannot be read, {type(error).__name__})'
+    return text
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from oslo_context import context as contexts
 from oslo_log import formatters
 
-from heatlite.common.context import RequestContext, Subject, subject
+from heatlite.common.context import RequestContext, Subject, masked, subject
 from heatlite.common.expiring import ExpiringCache
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 ExcInfo: TypeAlias = 'tuple[type[BaseException], BaseException, TracebackType | None] | tuple[None, None, None]'
 
 LONGEST = 8192                  # characters of one message, and of one line of a traceback
+MASKED = 4 * LONGEST            # characters of a message that are searched for hidden values; the rest is not shown
 LONGEST_TRACEBACK = 200         # lines; the middle is left out
 LONGEST_WORD = 255              # characters of an id or a name of the context
 INDENT = '    '
@@ -57,21 +58,23 @@ def _escape(found: re.Match[str]) -> str:
                                      f'\\u{number:04x}' if number < 0x10000 else f'\\U{number:08x}')
 
 
-def bounded(text: str) -> str:
-    """The escaped text: at most LONGEST characters, with a note if it was truncated."""
+def bounded(text: str, length: int = 0) -> str:
+    """The escaped text: at most LONGEST characters, with a note if it was truncated. `length`: of the text of which
+    `text` is the beginning, if it is longer."""
     found = escaped(text if len(text) <= LONGEST else text[:LONGEST])
     if len(found) <= LONGEST and len(text) <= LONGEST:
         return found
-    return found[:LONGEST] + CUT % len(text)
+    return found[:LONGEST] + CUT % max(length, len(text))
 
 
 def message(record: logging.LogRecord) -> str:
-    """The message of a record on one bounded line; never raises."""
+    """The message of a record on one bounded line, without hidden values of the stacks that its thread works for; never
+    raises."""
     try:
         text = record.getMessage()
     except Exception as error:                  # the arguments do not match the format: a defect of the caller
         text = f'{record.msg!r} with {record.args!r} ({type(error).__name__}: {error})'
-    return bounded(text)
+    return bounded(masked(text[:MASKED]), len(text))
 
 
 def indented(text: str) -> str:
@@ -145,7 +148,7 @@ class LineFormatter(logging.Formatter):
 def traceback_of(exc_info: ExcInfo) -> str:
     """Formats a traceback, indented and bounded; never raises."""
     try:
-        return indented(''.join(traceback.format_exception(*exc_info)))
+        return indented(masked(''.join(traceback.format_exception(*exc_info))))
     except Exception as error:                  # an exception whose text cannot be made
         return indented(f'{exc_info[0]} that cannot be printed: {type(error).__name__}')
 
@@ -190,7 +193,7 @@ def fields(record: logging.LogRecord) -> dict[str, str]:
 def _summary(record: logging.LogRecord) -> str:
     if not record.exc_info or record.exc_info[0] is None:
         return ''
-    return bounded(f'{record.exc_info[0].__name__}: {record.exc_info[1]}')
+    return bounded(masked(f'{record.exc_info[0].__name__}: {record.exc_info[1]}'))
 
 
 def _isotime(record: logging.LogRecord) -> str:
@@ -208,6 +211,10 @@ class JsonFormatter(formatters.JSONFormatter):
         bounded_record = copy.copy(record)
         bounded_record.msg, bounded_record.args = message(record), ()
         text: str = super().format(bounded_record)
+        if '"error_summary": ""' not in text:       # the library's own, of the error that is being handled
+            whole: dict[str, object] = json.loads(text)
+            whole['error_summary'] = bounded(masked(str(whole.get('error_summary') or '')))
+            text = json.dumps(whole)
         found = fields(record)
         return f'{text[:-1]}, {json.dumps(found)[1:]}' if found else text
 

@@ -12,7 +12,17 @@ from oslo_config import cfg
 from oslo_log import formatters, handlers, log
 
 from heatlite.common import config, logs
-from heatlite.common.context import RequestContext, Subject, bind, note, working_on
+from heatlite.common.context import (
+    MOST_MASKS,
+    RequestContext,
+    Subject,
+    bind,
+    hide,
+    mask_of_thread,
+    masked,
+    note,
+    working_on,
+)
 
 ANY_TEXT = st.text(st.characters())             # lone surrogates included
 
@@ -190,3 +200,41 @@ def test_a_context_made_aside_binds_nothing():
     bind(None)
     RequestContext(overwrite=False)
     assert contexts.get_current() is None
+
+
+def test_lines_have_no_hidden_value_of_the_stack_that_the_thread_works_for(conf):
+    def mask(text):
+        return text.replace('secret', '******')
+
+    def broken(text):
+        raise KeyError('parameters')
+
+    made = [logs.LineFormatter(conf, 'x'), logs.JsonFormatter(),
+            logs.OneLineFormatter(logging.Formatter('%(message)s'))]
+    try:
+        raise ValueError('a secret')
+    except ValueError as error:
+        failed = record('%s failed', 'the secret', level=logging.ERROR, error=error)
+        bind(None, mask=mask)
+        for form in made:
+            line = form.format(failed)
+            assert '****** failed' in line and 'a ******' in line and 'secret' not in line
+        hide(broken)
+        assert all('secret' not in form.format(failed) for form in made)
+    bind(None)
+    assert 'secret' in made[0].format(failed)
+
+
+def test_another_request_of_the_thread_hides_what_it_has_read_itself():
+    hide(lambda text: text.replace('first', '******'))
+    with RequestContext(overwrite=False).bound():
+        assert masked('first second') == 'first second'
+        hide(lambda text: text.replace('second', '******'))
+        mask = mask_of_thread()
+    assert (masked('first second'), mask('first second')) == ('****** second', 'first ******')
+
+
+def test_of_many_stacks_the_first_and_the_last_are_hidden():
+    for number in range(2 * MOST_MASKS):
+        hide(lambda text, number=number: text.replace(f'[{number}]', '******'))
+    assert masked(f'[0] [1] [{2 * MOST_MASKS - 1}]') == '****** [1] ******'

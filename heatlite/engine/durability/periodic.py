@@ -30,8 +30,8 @@ class Periodic:
             self._thread.kill()
 
     def _run(self) -> None:
-        bind(None)
         while True:
+            bind(None)                              # of the last turn, with the hidden values of its stacks
             try:
                 if self._step():
                     continue

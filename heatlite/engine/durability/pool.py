@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 
+from heatlite.common.context import bind
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
 from heatlite.common.runtime import Runtime, Thread
 
@@ -103,6 +104,7 @@ class Worker:
             self._runtime.turn()
             self.current = call = self._pool.next(self)
             if call is None:
+                bind(None)                          # the stack of the last call, and its hidden values, may end
                 self._pool.rests(self)
                 self._given.wait()
                 self._given.clear()

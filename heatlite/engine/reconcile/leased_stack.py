@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 
 from heatlite.common.context import RequestContext, Subject, bind
 from heatlite.db.leases import Lease
@@ -51,8 +52,17 @@ class LeasedStack:
         return (*(self.path or (self.row.name,)), resource)
 
     def bind(self, resource: str | None = None) -> None:
-        """Make log lines of this thread carry the ids of the stack, of its last request, and of a resource."""
-        bind(self.context, self.subject(resource))
+        """Make log lines of this thread carry the ids of the stack, of its last request, and of a resource, and no
+        hidden values of the stack."""
+        bind(self.context, self.subject(resource), self.masked)
+
+    def bound(self, resource: str | None = None) -> AbstractContextManager[None]:
+        """As `bind`, until the end of the block."""
+        return self.context.bound(self.subject(resource), self.masked)
+
+    def masked(self, text: str) -> str:
+        """Return `text` without the hidden values of the definition that is being reached."""
+        return self.definition.masked(text)
 
     @property
     def rows(self) -> Mapping[int, ResourceState]:

@@ -9,7 +9,7 @@ from functools import partial
 from sqlalchemy import Connection
 
 from heatlite.common import crypt
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, hide
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, resources, stacks, templates
@@ -39,11 +39,14 @@ NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions
 
 
 def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operator: Registry) -> StackDefinition:
-    """Build the definition of a stack from a stored template. It was accepted before, so no limits apply."""
-    return definitions.build(language_template.Template(dict(stored.document)),
+    """Build the definition of a stack from a stored template. It was accepted before, so no limits apply. Log lines of
+    this thread have no hidden values of it from now on."""
+    made = definitions.build(language_template.Template(dict(stored.document)),
                              Environment(stored.environment, operator),
                              stored.files, StackIdentity(row.name, row.id, row.project_id), limits=NO_LIMITS,
                              facade=facade(row))
+    hide(made.masked)
+    return made
 
 
 def facade(row: stacks.StoredStack) -> StoredFacade | None:

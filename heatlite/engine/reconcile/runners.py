@@ -62,7 +62,7 @@ class Runners:
         """Stop the runner of a stack whose change cannot be stored; the sweep resumes it from the stored state."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            with runner.leased.context.bound(runner.leased.subject()):
+            with runner.leased.bound():
                 LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
             runner.stop(error)
         else:

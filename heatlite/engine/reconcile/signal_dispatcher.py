@@ -123,7 +123,7 @@ class SignalDispatcher:
             while queue and not self._runner.is_stopped:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._leased.context, signal.request),
-                     self._leased.subject(signal.resource_name))
+                     self._leased.subject(signal.resource_name), self._leased.masked)
                 self._runner.fenced(lambda: self._traced(signal))       # noqa: B023 - called at once
                 queue.popleft()
                 self._handled.add(signal.id)

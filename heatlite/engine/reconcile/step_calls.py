@@ -271,7 +271,7 @@ class StepCalls:
         """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        with self._leased.context.bound(self._leased.subject(row.name)):
+        with self._leased.bound(row.name):
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
                         self._leased.id, self._patience)
         self._returned(step)

@@ -95,7 +95,7 @@ class Drift:
         with own.bound(Subject(row.id, row.name)):
             LOG.info('Drift of stack %s is repaired: %s', row.id,
                      ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
-        self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
+            self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True))
         metrics.drift_repairs.inc()
         return True
 

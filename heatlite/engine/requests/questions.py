@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 from keystoneauth1 import exceptions as services
 
 from heatlite.common import exception, repeats
-from heatlite.common.context import RequestContext, subject
+from heatlite.common.context import RequestContext, hide, mask_of_thread, subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 
@@ -48,10 +48,11 @@ class Question(Generic[T_co]):
 def ask(runtime: Runtime, context: RequestContext, questions: Sequence[Question[object]], seconds: float) -> None:
     """Ask all questions, each in a green thread. Those without an answer after so many seconds are given up."""
     done = runtime.flag()
-    about = subject()
+    about, mask = subject(), mask_of_thread()
 
     def one(question: Question[object]) -> None:
         with context.bound(about):
+            hide(mask)
             question.ask()
         if all(each.is_over for each in questions):
             done.set()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from heatlite.common import exception
+from heatlite.common.context import hide
 from heatlite.common.documents import mapping
 from heatlite.common.limits import Limits
 from heatlite.db import codec
@@ -42,7 +43,9 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
             **_over(message.environment, merged), 'parameters': merged['parameters']}
     if message.imports:
         sections = {**sections, REGISTRY: with_imports(sections.get(REGISTRY) or {}, message.imports)}
-    return definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
+    made = definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
+    hide(made.masked)
+    return made
 
 
 def sharing(stored: StoredTemplate, template: templates.Template) -> StoredTemplate:
