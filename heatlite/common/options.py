@@ -26,7 +26,8 @@ LIMITS: list[Opt] = [
     IntOpt('max_template_size', default=524288, min=1, help='Longest template in bytes, fetched and nested ones too.'),
     IntOpt('max_template_depth', default=3500, min=1, help='How deep the maps and lists of a template may nest.'),
     IntOpt('max_template_expansion', default=1000000, min=1,
-           help='Most values of a template with its aliases expanded; a text counts one for each 16 characters.'),
+           help='Most values of a template with its aliases expanded; a text or key counts one for each 16 '
+                'characters.'),
     IntOpt('max_template_functions', default=200000, min=1, help='Most function calls in one template.'),
     IntOpt('max_function_result', default=2097152, min=1, help='Most characters or items one function may give.'),
     IntOpt('max_evaluation_result', default=8388608, min=1,

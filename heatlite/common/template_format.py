@@ -449,14 +449,16 @@ _UNBOUNDED: Final = _Unbounded()
 def measure(value: object, limits: Bounds) -> int:
     """The number of values (of 16 characters) of `value`, counting shared parts each time. Raises as `check_size`.
 
-    A text beyond ASCII takes up to four bytes for each character, and is counted so.
+    Keys count as other texts do: a short one is part of the value of its element. A text beyond ASCII takes up to four
+    bytes for each character, and is counted so. The JSON of a document has at most 200 characters for each value
+    counted here.
     """
     if type(value) is not dict and type(value) is not list:
         return 1 + _checked(value)
     if not value:
         return 1
     # Plain numbers, not tuples: the garbage collector, which tracks containers only, is not triggered by them.
-    sizes: dict[int, int] = {}              # id of a container -> its expanded size
+    sizes: dict[int, int] = {}              # id of a container, or of a long text beyond ASCII -> its expanded size
     depths: dict[int, int] = {}             # the same for containers that contain others: the rest has depth 1
     opened: set[int] = set()                # containers whose children were put on the stack
     stack: list[Any] = [value]
@@ -484,18 +486,20 @@ def measure(value: object, limits: Bounds) -> int:
         for child in children:
             kind = type(child)
             if kind is str:
-                size += len(child) >> 4 if child.isascii() else _checked(child)
+                size += len(child) >> 4 if child.isascii() else _beyond_ascii(child, sizes)
             elif kind is dict or kind is list:
                 size += sizes[id(child)]
                 below = depths.get(id(child), 1)
                 if below > depth:
                     depth = below
-            elif kind is float or kind is int:
+            elif kind is int:
+                size += _checked(child)
+            elif kind is float:
                 _checked(child)
         if is_map:
             for key in item:
-                if type(key) is str and not key.isascii():
-                    _checked(key)
+                if type(key) is str:
+                    size += len(key) >> 4 if key.isascii() else _beyond_ascii(key, sizes)
         sizes[ident] = size
         if depth:
             depths[ident] = depth + 1
@@ -511,6 +515,17 @@ def measure(value: object, limits: Bounds) -> int:
 
 
 VALUES_A_TURN: Final = 2000
+LONG_TEXT: Final = 100                  # characters from which on a text is checked once, not at each of its places
+
+
+def _beyond_ascii(text: str, sizes: dict[int, int]) -> int:
+    """The size of a text beyond one, as `_checked`. It is encoded for that: one that is shared often, only once."""
+    if len(text) < LONG_TEXT:
+        return _checked(text)
+    known = sizes.get(id(text))
+    if known is None:
+        known = sizes[id(text)] = _checked(text)
+    return known
 
 
 def _checked(value: object) -> int:
@@ -527,8 +542,10 @@ def _checked(value: object) -> int:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise exception.HTTPBadRequest(_('%s is not a number that JSON knows') % value)
-    elif isinstance(value, int) and is_too_long(value):
-        raise exception.HTTPBadRequest(_('A number has more than %d digits') % MOST_DIGITS)
+    elif isinstance(value, int):
+        if is_too_long(value):
+            raise exception.HTTPBadRequest(_('A number has more than %d digits') % MOST_DIGITS)
+        return value.bit_length() >> 6              # 19 digits
     return 0
 
 

@@ -100,6 +100,44 @@ def test_aliases_may_expand_only_so_far():
         read(bomb(12))
 
 
+LEAVES = (st.none() | st.booleans() | st.integers() | st.integers(10**30, 10**300) | st.text(max_size=80)
+          | st.floats(allow_nan=False, allow_infinity=False) | st.text('a\0"é😀', min_size=15, max_size=300))
+KEYS = st.text(max_size=20) | st.text('a\0"é😀', min_size=15, max_size=300)
+MOST_OF_A_VALUE = 200       # characters of JSON for each value that is counted: control characters take six, in keys, too
+
+
+@st.composite
+def shared_documents(draw):
+    """Values whose containers have the same parts many times, as aliases give them."""
+    parts = draw(st.lists(LEAVES, min_size=1, max_size=4))
+    for _level in range(draw(st.integers(1, 4))):
+        inner = st.sampled_from(parts)
+        parts.append(draw(st.dictionaries(KEYS, inner, max_size=4)
+                          | st.builds(lambda part, times: [part] * times, inner, st.integers(0, 30))))
+    return parts[-1]
+
+
+@given(shared_documents())
+def test_json_is_not_longer_than_what_is_counted(value):
+    assert len(json.dumps(value)) <= MOST_OF_A_VALUE * document.measure(value, LIMITS)
+
+
+@pytest.mark.parametrize('shared', ['{? "%s" : 1}' % ('k' * 20_000), '{? "%s" : 1}' % ('é' * 5_000), '7' * 4300])
+def test_long_keys_and_numbers_count_at_each_alias(shared):
+    text = f'x: &m {shared}\nl: [{", ".join(["*m"] * 5000)}]\n'
+    with pytest.raises(exception.RequestLimitExceeded, match='option max_template_expansion'):
+        document.read(text, 'root stack', Limits(max_expansion=1_000_000))
+
+
+def test_a_text_is_encoded_once_however_often_it_is_shared(monkeypatch):
+    looked = []
+    checked = template_format._checked
+    monkeypatch.setattr(template_format, '_checked', lambda value: looked.append(value) or checked(value))
+    text = 'é' * 1000
+    document.measure({text: [text] * 100, 'again': [[text] * 100]}, LIMITS)
+    assert len(looked) <= 2
+
+
 def test_an_alias_inside_its_own_anchor_is_refused():
     with pytest.raises(DocumentError, match='inside its own anchor'):
         read('x: &a [*a]')

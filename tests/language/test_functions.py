@@ -131,6 +131,13 @@ def test_nothing_grows_without_bound(expression):
         value_of(expression, parameters=parameters, limits=Limits(yaql_calls=1000))
 
 
+@pytest.mark.parametrize('shared', [{'k' * 40_000: 1}, ['t' * 40_000], ['é' * 10_000], [int('7' * 4000)] * 20])
+def test_long_texts_and_keys_count_in_values_of_yaql(shared):
+    expression = {'yaql': {'expression': 'let(x => $.data) -> range(100).select($x).toList()', 'data': shared}}
+    with pytest.raises(exception.RequestLimitExceeded, match='holds more values'):
+        value_of(expression)
+
+
 @pytest.mark.parametrize('expression, text', [
     ("$.data =~ '^(a|aa)+$'", 'took longer than'), ("regex('^(a|aa)+$').matches($.data)", 'took longer than'),
     ('pow(10, 100000000)', 'more than 10000 bits'), ('shiftBitsLeft(1, 1000000000)', 'more than 10000 bits'),

@@ -28,6 +28,7 @@ MOST_BITS: Final = 10_000           # of a number: longer ones cannot be convert
 MOST_MODULAR: Final = 4_000_000_000     # bits of the exponent times those of the modulus squared: 10 milliseconds
 COUNTED_A_STEP: Final = 8           # elements of an iterator that are counted in one step of the budget
 MOST_VALUES: Final = 100_000        # values of a result, counting shared ones each time
+TEXT_OF_VALUE: Final = 32           # characters that count as one more: together more than a function may give
 STEPS_OF_CALL: Final = 90           # of the budget, for one function call
 FUNCTION: Final = 'yaql'
 
@@ -98,18 +99,26 @@ class Account:
             raise ValueError(_('The result has more than %d digits') % MOST_DIGITS)
 
     def weight(self, value: Collection[object]) -> int:
+        """The number of values in a container, keys and shared parts included, counted once."""
         known = self._weights.get(id(value))
         if known is not None:
             return known[1]
         size = 1
         for item in (*value.keys(), *value.values()) if isinstance(value, Mapping) else value:
-            size += self.weight(item) if isinstance(item, CONTAINERS) else 1
+            size += self.weight(item) if isinstance(item, CONTAINERS) else _leaf_weight(item)
         if size > MOST_VALUES:
             raise exceeded(_('A value of the yaql expression holds more values'), MOST_VALUES, '[yaql] memory_quota')
         self.budget.make(FUNCTION, 16 + 4 * len(value))        # it exists until the evaluation ends
         self.budget.work(FUNCTION, 1 + len(value) // 8)
         self._weights[id(value)] = value, size
         return size
+
+
+def _leaf_weight(value: object) -> int:
+    """The number of values that a text or number counts as."""
+    if isinstance(value, str):
+        return 1 + budgets.text_size(value) // TEXT_OF_VALUE
+    return 1 + (value.bit_length() >> 6) if isinstance(value, int) else 1
 
 
 CONTAINERS: Final = (tuple, list, set, frozenset, dict, utils.FrozenDict)
