@@ -270,8 +270,8 @@ class _Builder:
             parser.dispose()
 
     def _document(self, next_event: Callable[[], yaml.Event]) -> object:
-        # A frame is [container, key, whether the key is set, anchor, merged maps]; lists have only the first and the
-        # anchor.
+        # A frame is [container, key, whether the key is set, anchor, merged maps, whether it is a set, texts of numbers
+        # as keys]; lists have only the first and the anchor.
         stack: list[list[Any]] = []
         scalar, alias = yaml.ScalarEvent, yaml.AliasEvent
         start_list, start_map = yaml.SequenceStartEvent, yaml.MappingStartEvent
@@ -295,7 +295,7 @@ class _Builder:
                     self._anchor(event.anchor, None)
                     self.open_anchors.add(event.anchor)
                 as_set = kind is start_map and event.tag == _PREFIX + 'set'
-                stack.append([[] if kind is start_list else {}, None, False, event.anchor, None, as_set])
+                stack.append([[] if kind is start_list else {}, None, False, event.anchor, None, as_set, None])
                 if len(stack) > max_depth:
                     raise exceeded(_('The document nests deeper'), max_depth, 'max_template_depth')
                 continue
@@ -344,6 +344,10 @@ class _Builder:
         elif not frame[2]:
             if type(value) is dict or type(value) is list:
                 raise _Refused(_('found unhashable key'))
+            if type(value) is not str and value is not _MERGE:
+                if frame[6] is None:
+                    frame[6] = {}
+                value = _text_of_key(value, frame[6])
             frame[1], frame[2] = value, True
         else:
             frame[2] = False
@@ -359,7 +363,7 @@ class _Builder:
         if type(container) is list:
             return container
         if frame[4] is not None:
-            merged: dict[object, object] = {}
+            merged: dict[str, object] = {}
             for value in frame[4]:
                 for mapping in reversed(value) if isinstance(value, list) else [value]:
                     if not isinstance(mapping, dict):
@@ -368,10 +372,9 @@ class _Builder:
                     merged.update(mapping)
             merged.update(container)
             container = merged
-        container = text_keys(container)
         return list(container) if frame[5] else container
 
-    def _count_merged(self, mapping: Mapping[object, object]) -> None:
+    def _count_merged(self, mapping: Mapping[str, object]) -> None:
         self.merged += len(mapping) + 1
         turns.spend(len(mapping) // 20 + 1)
         if self.merged > self.limits.max_expansion:
@@ -397,12 +400,15 @@ def _construct(tag: str, value: str) -> object:
     return made.decode('utf-8', 'replace') if isinstance(made, bytes) else made
 
 
-def text_keys(mapping: dict[Any, Any]) -> dict[str, object]:
-    """`mapping` itself when all keys are text, else a copy with the keys that JSON would have."""
-    for key in mapping:
-        if type(key) is not str:
-            return {key_text(key): value for key, value in mapping.items()}
-    return mapping
+def _text_of_key(key: object, known: dict[str, str]) -> str:
+    """The text of a key that is no text. Equal numbers, such as 1, 1.0 and true, are one key: with the first text.
+
+    `known`: the texts of a map's numbers so far. It has no numbers as keys: those that are equal modulo 2**61 - 1 have
+    one hash, and thousands of them in one map take the square of their number of comparisons.
+    """
+    text = key_text(key)
+    number = str(int(key)) if isinstance(key, bool) or (isinstance(key, float) and key.is_integer()) else text
+    return known.setdefault(number, text)
 
 
 def key_text(key: object) -> str:

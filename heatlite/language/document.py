@@ -11,8 +11,7 @@ from heatlite.common.template_format import (
     read,
     read_yaml,
     readers,
-    text_keys,
 )
 
 __all__ = ['DocumentError', 'EventParser', 'check_size', 'clean', 'key_text', 'measure', 'plain_value', 'read',
-           'read_yaml', 'readers', 'text_keys']
+           'read_yaml', 'readers']
