@@ -12,7 +12,7 @@ from heatlite.api import documents
 from heatlite.api.query import boolean, natural, tags
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import MOST_ENVIRONMENT_FILES, Limits
 from heatlite.rpc import messages
 
 SERVICE_UNAVAILABLE = '99001'               # the only error code that a validation may ignore
@@ -225,6 +225,8 @@ def _source(body: Body, limits: Limits, required: bool) -> _Source:
     names = body.get('environment_files') or ()
     if not all(isinstance(name, str) for name in _listed('environment_files', names)):
         raise exception.InvalidField('environment_files', _('a list of names in "files"'), names)
+    if len(names) > MOST_ENVIRONMENT_FILES:
+        raise exception.InvalidField('environment_files', _('at most %d names') % MOST_ENVIRONMENT_FILES, len(names))
     missing = [name for name in names if name not in files]
     if missing and not body.get('files_container'):
         raise exception.HTTPBadRequest(_('Environment files are missing in "files": %s') % ', '.join(missing))

@@ -3,43 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final, TypeAlias
 
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import Limits, exceeded
 from heatlite.common.template_format import loads
+from heatlite.language import document as documents
 from heatlite.language import environment as environments
 from heatlite.language.environment import DEFAULTS, PARAMETERS, STRATEGIES
 from heatlite.language.expression import copied
 
+Sections: TypeAlias = dict[str, Any]        # of an environment
 OVERWRITE, MERGE, DEEP_MERGE = WORDS = ('overwrite', 'merge', 'deep_merge')
+ITEMS_A_STEP: Final = 100               # of a list or map that are copied in one step of `turns`
 
 
 def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapping[str, object],
                 kinds: Mapping[str, str], limits: Limits | None = None) -> dict[str, object]:
     """Merges the sections of the named files, in order, starting from the request's `parameters`.
 
-    `kinds`: kind of every parameter that a template of the request defines (`ParameterSchema.kind`). Raises
-    HTTPBadRequest for invalid files, and the errors of merge strategies.
+    `kinds`: kind of every parameter that a template of the request defines (`ParameterSchema.kind`). A file may be
+    named more than once. Raises HTTPBadRequest for invalid files, the errors of merge strategies, and
+    RequestLimitExceeded if the files together, each counted as often as it is named, have more values than one may
+    have, which limits the work, or if the result has.
     """
+    bounds = limits or Limits()
     merged = environments.with_parameters({}, parameters)
     remembered: dict[str, str] = {}
-    for file in names:
-        content = _read(file, files, limits or Limits())
-        strategies = content.pop(STRATEGIES, {})
-        for section, value in content.items():
-            if section in (PARAMETERS, DEFAULTS):
-                values = _Values(merged[section], kinds, strategies, remembered, file)
-                merged[section] = values.merged_with(value)
-            elif isinstance(value, list):
-                merged[section] = [*merged[section], *value]
-            else:
-                merged[section] = {**merged[section], **value}
-    return merged
+    contents: dict[str, tuple[Sections, int]] = {}      # file -> sections, their size
+    total = 0
+    for file in turns.paced(names):
+        if file not in contents:
+            found = _read(file, files, bounds)
+            contents[file] = found, documents.measure(found, bounds)
+        content, size = contents[file]
+        total += size
+        if total > bounds.max_expansion:
+            raise exceeded(_('The environment files together expand further'), bounds.max_expansion,
+                           'max_template_expansion')
+        _merge(merged, content, kinds, remembered, file)
+    return documents.check_size(merged, bounds)     # values of JSON have more values when they are merged than as texts
 
 
-def _read(file: str, files: Mapping[str, str], limits: Limits) -> dict[str, Any]:
+def _merge(merged: Sections, content: Sections, kinds: Mapping[str, str], remembered: dict[str, str],
+           file: str) -> None:
+    """Merges the sections of one file into those of `merged`, which are changed."""
+    strategies = content.get(STRATEGIES, {})
+    for section, value in content.items():
+        if section in (PARAMETERS, DEFAULTS):
+            values = _Values(merged[section], kinds, strategies, remembered, file)
+            merged[section] = values.merged_with(value)
+        elif section == STRATEGIES:
+            continue
+        elif isinstance(value, list):
+            merged[section].extend(value)
+        else:
+            merged[section].update(value)
+
+
+def _read(file: str, files: Mapping[str, str], limits: Limits) -> Sections:
     if file not in files:
         raise exception.HTTPBadRequest(
             _('Environment not in valid format: the environment file "%s" is not among the files') % file)
@@ -63,7 +86,8 @@ class _Values:
     def merged_with(self, new: Mapping[str, object]) -> dict[str, object]:
         first = not self.old
         result = dict(self.old)
-        for name, value in new.items():
+        turns.spend(len(result) // ITEMS_A_STEP)
+        for name, value in turns.paced(new.items()):
             strategy = self._strategy(name)
             if value is None or (name not in self.kinds and not first):
                 continue
@@ -87,11 +111,9 @@ class _Values:
             case 'string':
                 return str(old) + str(new)
             case 'list':
-                if isinstance(old, list) and isinstance(new, list):
-                    return [*old, *new]
                 if isinstance(old, str) and isinstance(new, str):
                     return f'{old},{new}'
-                return [*_items(old), *_items(new)]
+                return _joined(_items(old), _items(new))
             case 'map':
                 return _merged_maps(self._map(name, old), self._map(name, new), deep=strategy == DEEP_MERGE)
         raise exception.InvalidMergeStrategyForParam(strategy=strategy, param=name)
@@ -112,9 +134,15 @@ def _items(value: object) -> Sequence[object]:
     return value if isinstance(value, list) else str(value).split(',') if value != '' else ()
 
 
+def _joined(old: Sequence[object], new: Sequence[object]) -> list[object]:
+    turns.spend((len(old) + len(new)) // ITEMS_A_STEP)
+    return [*old, *new]
+
+
 def _merged_maps(old: Mapping[str, object], new: Mapping[str, object], *, deep: bool) -> dict[str, object]:
     result = dict(old)
-    for key, value in new.items():
+    turns.spend(len(result) // ITEMS_A_STEP)
+    for key, value in turns.paced(new.items()):
         if value is None:
             continue
         there = result.get(key)
@@ -123,7 +151,7 @@ def _merged_maps(old: Mapping[str, object], new: Mapping[str, object], *, deep: 
         elif isinstance(there, Mapping) and isinstance(value, Mapping):
             result[key] = _merged_maps(there, value, deep=True)
         elif isinstance(there, list) and isinstance(value, list):
-            result[key] = [*there, *value]
+            result[key] = _joined(there, value)
         elif isinstance(there, str) and isinstance(value, str):
             result[key] = there + value
         else:

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from heatlite.api import bodies, documents, masking
-from heatlite.common import config, exception  # noqa: F401 - `config` declares the limits of fetching
+from heatlite.common import config, exception, limits  # noqa: F401 - `config` declares the limits of fetching
 from heatlite.common.limits import Limits
 from heatlite.rpc import messages
 
@@ -50,6 +50,7 @@ def test_the_least_one_can_send():
     ({'parameters': {'a': 3}}, 'environment', {'parameters': {'a': 3}}),
     ({'files': {'e': ''}, 'environment_files': ['e'], 'environment': {'parameters': {'a': 1}},
       'parameters': {'b': 2}}, 'environment', {'parameters': {'b': 2}}),
+    ({'files': {'e': ''}, 'environment_files': ['e', 'e']}, 'environment_files', ('e', 'e')),
     ({'files_container': 'c', 'environment_files': ['e']}, 'environment_files', ('e',)),
     ({'unknown': 1}, 'stack_name', 's'),
 ])
@@ -79,6 +80,8 @@ def test_fields(body, field, value):
     ({'files': {'a': 5}}, 'Invalid value for "files"'),
     ({'environment_files': 'e'}, 'Invalid value for "environment_files"'),
     ({'environment_files': ['e']}, 'Environment files are missing in "files": e'),
+    ({'files': {'e': ''}, 'environment_files': ['e'] * (limits.MOST_ENVIRONMENT_FILES + 1)},
+     'Invalid value for "environment_files": expected at most 200 names, found 201.'),
     ({'files_container': 5}, 'Invalid value for "files_container"'),
     ({'timeout_mins': 'x'}, "Only integer is acceptable by 'timeout_mins'."),
     ({'timeout_mins': -1}, "Value '-1' is invalid for 'timeout_mins' which only accepts non-negative integer."),

@@ -1,10 +1,13 @@
 """Environments, the registry and the merging of files, beyond the case file."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heatlite.common import exception
+from heatlite.common.limits import Limits
 from heatlite.language import environment as environments
 from heatlite.language import merging
 from heatlite.language.environment import Environment
@@ -151,6 +154,45 @@ def test_a_missing_file_is_named():
         merging.merge_files(['nope.yaml'], {}, {}, KINDS)
 
 
+def test_a_file_that_is_named_often_is_parsed_once(monkeypatch):
+    parsed = []
+    read = environments.read
+    monkeypatch.setattr(environments, 'read', lambda text, limits: parsed.append(text) or read(text, limits))
+    text = 'parameter_merge_strategies: {l: merge}\nparameters: {l: [a]}\nevent_sinks: [{type: x}]'
+    found = merging.merge_files(['e'] * 5, {'e': text}, {}, KINDS)
+    assert parsed == [text]
+    assert found['parameters'] == {'l': ['a'] * 5} and len(found['event_sinks']) == 5
+
+
+@pytest.mark.parametrize('section', [
+    'parameters: {l: [a, b, c, d, e, f, g]}', 'parameters: {s: "%s"}' % ('x' * 100), 'parameters: {j: {%s: 1}}' % (
+        'x' * 100), 'resource_registry: {%s: b}' % ('x' * 100), 'encrypted_param_names: [a, b, c, d, e, f, g]'])
+def test_merged_files_are_limited_as_one_is(section):
+    files = {'e': f'parameter_merge_strategies: {{default: merge}}\n{section}'}
+    limits = Limits(max_expansion=100)
+    merging.merge_files(['e'] * 2, files, {}, KINDS, limits)
+    with pytest.raises(exception.RequestLimitExceeded, match='option max_template_expansion'):
+        merging.merge_files(['e'] * 20, files, {}, KINDS, limits)
+
+
+def test_texts_of_json_are_limited_as_what_they_become():
+    files = {'e': json.dumps({'parameter_merge_strategies': {'j': 'deep_merge'},
+                              'parameters': {'j': json.dumps({'a': [1] * 100})}})}
+    limits = Limits(max_expansion=1000)
+    merging.merge_files(['e'] * 5, files, {}, KINDS, limits)
+    with pytest.raises(exception.RequestLimitExceeded, match='option max_template_expansion'):
+        merging.merge_files(['e'] * 20, files, {}, KINDS, limits)
+
+
+def test_merging_counts_its_steps(monkeypatch):
+    spent = []
+    monkeypatch.setattr(merging.turns, 'spend', lambda steps=1: spent.append(steps))
+    text = json.dumps({'parameter_merge_strategies': {'default': 'merge'}, 'parameters': {
+        'l': ['a'] * 2000, 'j': {f'k{number}': 1 for number in range(2000)}}})
+    merging.merge_files(['e'] * 50, {'e': text}, {}, KINDS)
+    assert sum(spent) >= 50 * (2000 + 50 * 2000 // 2 // merging.ITEMS_A_STEP)
+
+
 VALUES = st.fixed_dictionaries({}, optional={
     's': st.text(max_size=3), 'l': st.lists(st.text(max_size=2), max_size=2), 'n': st.integers(),
     'j': st.dictionaries(st.sampled_from('ab'), st.integers() | st.none(), max_size=2)})
@@ -158,7 +200,6 @@ VALUES = st.fixed_dictionaries({}, optional={
 
 @given(st.lists(VALUES, max_size=4))
 def test_without_strategies_the_last_value_wins(files):
-    import json
     expected = {}
     for values in files:
         expected.update(values)
