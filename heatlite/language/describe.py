@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 
 from heatlite.common import exception
 from heatlite.language import definition as definitions
@@ -18,11 +18,13 @@ from heatlite.language.unknown import is_known
 
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
-                      ignored: Container[str] = ()) -> dict[str, object]:
+                      ignored: Container[str] = (), take: Callable[[int], None] = lambda count: None,
+                      ) -> dict[str, object]:
     """The response body. Raises the first error with all others; StackValidationFailed as HTTPBadRequest.
 
     Whether the template is refused does not depend on values. `ignored`: codes of errors to ignore, such as `99001` for
-    a missing service.
+    a missing service. `take`: is called with the number of resources of each stack of the tree that is shown, before
+    they are looked at; it raises to refuse the tree.
     """
     checker = lint.Checker(definition, types, values=False, look_inside=False)
     try:
@@ -34,7 +36,8 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
         raise exception.HTTPBadRequest(str(error)) from None
     answer = described(definition)
     if show_nested:
-        answer.update(_nested(types, checker, ignored))
+        take(len(definition.resources))
+        answer.update(_nested(types, checker, ignored, take))
     environment = definition.environment.shown()
     registry = dict(environment['resource_registry'])
     for found in checker.found.values():
@@ -126,18 +129,24 @@ def _constraint(constraint: object) -> Mapping[str, object]:
     return {key: value for key, value in keys.items() if value is not None}
 
 
-def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str]) -> dict[str, object]:
-    """`NestedParameters` of all nested stacks. They are only read: raises the errors that prevent that."""
+def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str],
+            take: Callable[[int], None]) -> dict[str, object]:
+    """`NestedParameters` of all nested stacks. They are only read: raises the errors that prevent that, and
+    RequestLimitExceeded if they nest too deeply."""
     shown: dict[str, object] = {}
+    deepest = checker.definition.limits.max_nested_depth
     for name, resource in checker.definition.resources.items():
         child = checker.child(resource)
         if child is None:
             continue
+        if checker.depth >= deepest:
+            raise lint.too_deep(deepest)
+        take(len(child.resources))
         inner = lint.Checker(child, types, values=False, look_inside=False, depth=checker.depth + 1,
                              memory=checker.memory)
         with shared(child.limits):
             diagnostics = list(_counting(inner, ignored))
         if inner.facts.keys() != child.resources.keys():
             lint.raise_first(diagnostics)
-        shown[name] = {'Type': resource.type, **described(child), **_nested(types, inner, ignored)}
+        shown[name] = {'Type': resource.type, **described(child), **_nested(types, inner, ignored, take)}
     return {'NestedParameters': shown} if shown else {}

@@ -510,7 +510,7 @@ class Checker(DocumentChecks):
             template, parameters = source
             limit = self.definition.limits.max_nested_depth
             if self.depth >= limit:
-                raise exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
+                raise too_deep(limit)
         except NotAtHand:
             return
         except (*CLIENT_ERRORS, TypeError, ValueError) as error:
@@ -559,6 +559,11 @@ class Checker(DocumentChecks):
             return exception.StackValidationFailed(
                 error=error.error, path=[*path, *inner], message=error.error_message)
         return exception.StackValidationFailed(error=type(error).__name__, path=path, message=str(error))
+
+
+def too_deep(limit: int) -> exception.RequestLimitExceeded:
+    """The error for a nested stack below `limit` others."""
+    return exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
 
 
 def _with_path(error: exception.HeatException, path: tuple[object, ...]) -> exception.HeatException:

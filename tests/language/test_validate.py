@@ -97,3 +97,17 @@ def test_hidden_values_are_not_shown():
         answer(text + WRONG_ANYWAY, {'parameters': {'secret': 'hunter2x'}})
     assert 'resources.a.properties.length' in str(refused.value)
     assert 'hunter2x' not in str(refused.value)
+
+
+def test_nested_stacks_are_shown_only_so_deep():
+    text = 'heat_template_version: 2018-08-31\nresources:\n  r: {type: own.yaml}\n'
+    with pytest.raises(exception.RequestLimitExceeded, match=r'Recursion depth exceeds 5\.'):
+        describe.validation_answer(build(text, None, {'own.yaml': text}), TYPES, show_nested=True)
+
+
+def test_resources_are_counted_before_nested_stacks_are_shown():
+    text = 'heat_template_version: 2018-08-31\nresources:\n  a: {type: child.yaml}\n  b: {type: child.yaml}\n'
+    child = 'heat_template_version: 2018-08-31\nresources:\n  a: {type: OS::Heat::None}\n'
+    counted = []
+    describe.validation_answer(build(text, None, {'child.yaml': child}), TYPES, show_nested=True, take=counted.append)
+    assert counted == [2, 1, 1]

@@ -11,6 +11,7 @@ from heatlite.common import exception
 from heatlite.common.limits import Limits
 from heatlite.engine.requests import sources, validation
 from heatlite.engine.resources.stack_resource import StackResource
+from heatlite.language import describe
 from heatlite.language.definition import StackIdentity
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
@@ -211,6 +212,21 @@ def test_nested_templates_are_counted_before_they_are_defined():
         cluster.delete(stack_id)
         done(cluster, stack_id, 'DELETE')
         assert cluster.cloud.objects == {}
+
+
+def test_the_nested_stacks_of_a_validation_are_counted_before_they_are_shown(monkeypatch):
+    level = 'heat_template_version: 2018-08-31\nresources:\n' + '\n'.join(
+        f'  r{number}: {{type: BELOW}}' for number in range(30))
+    files = {f'{number}.yaml': level.replace('BELOW', f'{number + 1}.yaml' if number < 4 else 'OS::Heat::None')
+             for number in range(5)}
+    shown = []
+    described = describe.described
+    monkeypatch.setattr(describe, 'described', lambda definition: shown.append(definition) or described(definition))
+    message = messages.ValidateTemplate(template=template({'a': {'type': '0.yaml'}}), files=files, show_nested=True)
+    with Cluster(engines=1, max_resources_per_stack=100) as cluster:
+        refused = cluster.ask(message, TOO_MANY)
+        assert isinstance(refused, TOO_MANY) and 'Maximum resources per stack exceeded' in str(refused)
+        assert len(shown) <= 4
 
 
 def test_a_group_may_fill_the_quota():

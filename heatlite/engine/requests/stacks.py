@@ -86,7 +86,8 @@ class Stacks:
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, object]:
         definition = self.define(message, StackIdentity('validate', None, context.project_id or ''))
-        return validation.described(definition, self._registry, context, message)
+        return validation.described(definition, self._registry, context, message,
+                                    self._quotas.quotas.resources_per_stack)
 
     def _checked(self, context: RequestContext, message: messages.CreateStack, now: datetime, *,
                  is_planned: bool = False) -> tuple[stacks.StoredStack, StackDefinition]:

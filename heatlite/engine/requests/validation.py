@@ -162,14 +162,15 @@ def checker(definition: StackDefinition, registry: TypeRegistry,
 
 
 def described(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
-              message: messages.ValidateTemplate) -> dict[str, object]:
+              message: messages.ValidateTemplate, quota: int) -> dict[str, object]:
     """Return the answer of POST /validate. Parameter values may be missing and are not checked.
 
-    Raises HTTPBadRequest for an invalid template; other errors pass through.
+    `quota`: the most resources in a tree whose nested stacks are shown, or UNLIMITED. Raises HTTPBadRequest for an
+    invalid template, StackResourceLimitExceeded; other errors pass through.
     """
     catalog = _catalog(definition, registry, context)
     return describe.validation_answer(definition, catalog, show_nested=message.show_nested,
-                                      ignored=frozenset(message.ignore_errors))
+                                      ignored=frozenset(message.ignore_errors), take=tree_size.counter(quota))
 
 
 def _catalog(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> Catalog:

@@ -6,6 +6,8 @@ quota allows, and one nested stack at most `Limits.max_members`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from heatlite.common import exception, limits
 
 UNLIMITED = -1
@@ -22,3 +24,14 @@ def check_members(count: int, quota: int, most: int) -> None:
     check(count, quota)
     if count > most:
         raise limits.exceeded('A nested stack has more resources', most, 'max_members_per_group')
+
+
+def counter(quota: int) -> Callable[[int], None]:
+    """Return a function that counts the resources of further stacks of one tree, and raises as `check`."""
+    total = 0
+
+    def take(count: int) -> None:
+        nonlocal total
+        total += count
+        check(total, quota)
+    return take
