@@ -250,3 +250,11 @@ def test_a_reason_lists_few_of_many_allowed_values():
     allowed = constraints.AllowedValues(range(100_000))
     assert len(allowed.reason(-1)) < 2 * constraints.MOST_LISTED
     assert constraints.AllowedValues([1, 'a']).reason(2) == '2 is not an allowed value [1, "a"]'
+
+
+def test_words_as_keys_in_long_texts_take_few_steps():
+    """Ordinary user data: 64 kB, 30 keys that are words. One pattern finds them, and many resources may do so."""
+    text = 'server_name hostname port password user mount device #!/bin/sh echo setting\n' * 850
+    keys = {f'{word}_{number}': 'value' for number in range(3) for word in (
+        'server', 'host', 'port', 'password', 'user', 'mount', 'device', 'shell', 'echo', 'setting')}
+    assert steps_of({'str_replace': {'template': text, 'params': keys}}) < 10_000

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode, urlunsplit
 
-from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.language import budget as budgets
@@ -20,10 +19,9 @@ from heatlite.language.expression import Call, InvalidCall, Node, Scope
 from heatlite.language.kind_names import kind_name
 
 PIECES_A_TURN = 200
-QUICK = 2_000_000               # comparisons of characters that one pattern of all keys makes in milliseconds
-COMPARED_A_STEP = 200           # of these
+QUICK = 4_000_000               # comparisons of characters that one pattern of all keys makes in milliseconds
+COMPARED_A_STEP = 500           # of these
 LONGEST_PATTERN = 5000          # characters of all keys in such a pattern
-SHORT_NUMBER = 64               # bits of a number that is no longer than `measure` counts
 
 
 def as_sorted_json(value: object, function: str, limits: Limits) -> str:
@@ -32,7 +30,7 @@ def as_sorted_json(value: object, function: str, limits: Limits) -> str:
     Structures may share parts, which are written each time: the size is computed, and taken from the budget, before.
     What escapes add to it is taken afterwards: they make a character up to six times as long.
     """
-    size = _written_size(value, limits)
+    size = ITEM * measure(value, limits)
     budget = budgets.here(limits)
     budget.make_text(function, size)
     budget.work(function, size // 100)
@@ -43,37 +41,18 @@ def as_sorted_json(value: object, function: str, limits: Limits) -> str:
     return text
 
 
-def _written_size(value: object, limits: Limits) -> int:
-    """The size of a value as text, without escapes: also of its keys and long numbers, which `measure` leaves out."""
-    return ITEM * measure(value, limits) + _unmeasured(value, {})
-
-
-def _unmeasured(value: object, known: dict[int, int]) -> int:
-    """Characters of keys and long numbers. `known`: id of a container -> the characters in it."""
-    if isinstance(value, int):
-        return value.bit_length() // 3 if value.bit_length() > SHORT_NUMBER else 0
-    if not isinstance(value, dict | list):
-        return 0
-    size = known.get(id(value))
-    if size is None:
-        size = sum([len(key) for key in value if isinstance(key, str)]) if isinstance(value, dict) else 0
-        for item in value.values() if isinstance(value, dict) else value:
-            if not isinstance(item, str):
-                size += _unmeasured(item, known)
-        known[id(value)] = size
-        turns.spend(1 + len(value) // 8)
-    return size
-
-
 def _is_quick(function: str, text: str, keys: list[str]) -> bool:
     """Whether one pattern of all keys finds them in milliseconds; takes its steps from the budget if so.
 
-    It compares keys where one may begin, in the worst case all of their characters.
+    It compares the keys that may begin at a place, in the worst case all of their characters.
     """
     total = sum(map(len, keys))
     if total > LONGEST_PATTERN or len(text) * len(keys) > QUICK:
         return False
-    compared = total * sum(text.count(first) for first in {key[0] for key in keys})
+    of_first: dict[str, int] = {}               # first character -> characters of the keys that begin with it
+    for key in keys:
+        of_first[key[0]] = of_first.get(key[0], 0) + len(key)
+    compared = sum(text.count(first) * length for first, length in of_first.items())
     if compared > QUICK:
         return False
     budgets.work(function, 1 + total + (len(text) + compared) // COMPARED_A_STEP)
@@ -454,7 +433,7 @@ class MakeUrl(Call):
             raise ValueError(_('URL "scheme" should not contain \':\''))
         if not isinstance(args.get('fragment', ''), str):
             raise TypeError(_('The "fragment" argument to "%s" must be a string') % self.name)
-        size = _written_size(args, self.home.limits)
+        size = ITEM * measure(args, self.home.limits)
         budgets.here(self.home.limits).make_text(self.name, 3 * size)
         budgets.work(self.name, size // 8)
         query = urlencode(args.get('query') or {}, safe='/')
