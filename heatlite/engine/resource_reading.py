@@ -27,6 +27,7 @@ class Reading(PropertyAccess, Services):
             _('Detailed information about resource.'), cache_mode=attribute_set.CACHE_NONE,
             type=attribute_set.Schema.MAP)}
 
+    accepts_any_attribute: ClassVar[bool] = False       # takes names that `attributes_schema` does not have
     live_is_read = True                                 # whether the last `get_live_state` has asked a service
     # (as declared, Schemas)
     _all_attributes: ClassVar[tuple[object, Mapping[str, attribute_set.Schema]] | None] = None

@@ -142,7 +142,7 @@ WATTS = 'vendor.yaml, line 4: OS::Vendor::Lamp, properties.watts'
      'vendor.yaml, line 4: OS::Vendor::Lamp, module: expected the dotted name of a module of heatlite, found '
      "'heatlite.engine.resources.openstack.vendor.lamp'"),
     (entry('family: plain'),
-     "line 4: OS::Vendor::Lamp, family: expected one of placeholder, stack_resource, found 'plain'"),
+     "line 4: OS::Vendor::Lamp, family: expected one of placeholder, found 'plain'"),
     (entry('policy: member'), "line 4: OS::Vendor::Lamp, policy: expected one of project_admin, found 'member'"),
     (entry('entity: 7'), 'line 4: OS::Vendor::Lamp, entity: expected a text, found 7'),
     (entry('reference: {sort: none}'),

@@ -99,6 +99,7 @@ class ReferenceFacts(TypedDict, total=False):
 class ClassFlags(TypedDict, total=False):
     """Attributes of the class of a type."""
 
+    accepts_any_attribute: bool
     always_replace_on_check_failed: bool
     no_signal_actions: list[str]
     physical_resource_name_limit: int

@@ -96,18 +96,17 @@ def _accept(value: object) -> None:
 def facts_of(name: str) -> TypeFacts:
     """Raises KeyError for a type that is not among the facts."""
     known = packed.facts(name)
-    attributes = known.get('attributes', {})
+    attributes, flags = known.get('attributes', {}), known.get('class_flags', {})
     found = TypeFacts(
         name=name, properties=packed.properties(name), update_policy=packed.update_policy(name),
         attributes={key: body.get('type') for key, body in attributes.items()},
         class_name=known['class_name'], hidden=known['support_status'].get('hidden', False),
         deletion_policies=SNAPSHOTS if name in SNAPSHOT_TYPES else NO_SNAPSHOTS,
-        strict_dependency=known.get('class_flags', {}).get('strict_dependency', True),
+        accepts_any_attribute=flags.get('accepts_any_attribute', False),
+        strict_dependency=flags.get('strict_dependency', True),
         own_check=OWN_CHECKS.get(name), nested=GROUPS.get(name), rules=_rules(known.get('translation_rules', ())))
     if known.get('family') == PLACEHOLDER:
         return replace(found, accepts_any_property=True, accepts_any_attribute=True)
-    if known.get('family', '').startswith('stack_resource'):
-        return replace(found, accepts_any_attribute=True)
     return found
 
 

@@ -7,7 +7,7 @@ checks ask whether that is over. Whatever was asked for goes on by itself when t
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, NotRequired, Protocol, TypedDict
+from typing import TYPE_CHECKING, ClassVar, NotRequired, Protocol, TypedDict
 
 from heatlite.common import exception, grouputils
 from heatlite.common.exception import UpdateReplace
@@ -82,6 +82,7 @@ class StackResource(resource.Resource):
 
     requires_deferred_auth = True
     always_inspected = True                 # an update always reaches the members: they decide
+    accepts_any_attribute: ClassVar[bool] = True        # the outputs of the nested stack
     waiting: Collection[str] = ()           # for groups: members whose batch comes after the next update
     nested_members: Nested | None = None    # for groups: the members' template for the checks, see TypeFacts.nested
 

@@ -120,6 +120,18 @@ def test_a_type_whose_service_is_gone_takes_everything_as_in_the_service(tmp_pat
     assert [each for each in checking.check(str(file)) if each.level == rules.ERROR] == []
 
 
+@pytest.mark.parametrize('type_name', ['OS::Heat::SoftwareDeployment', 'OS::Heat::StructuredDeployment'])
+def test_an_output_that_a_config_declares_is_an_attribute_of_its_deployment(tmp_path, type_name):
+    file = tmp_path / 't.yaml'
+    file.write_text(yaml.safe_dump({
+        'heat_template_version': '2018-08-31', 'resources': {
+            'config': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'outputs': [{'name': 'result'}]}},
+            'deployment': {'type': type_name, 'properties': {
+                'config': {'get_resource': 'config'}, 'server': 's', 'signal_transport': 'NO_SIGNAL'}}},
+        'outputs': {'o': {'value': {'get_attr': ['deployment', 'result']}}}}))
+    assert checking.check(str(file)) == []
+
+
 def test_a_parameter_without_value_is_no_wrong_value(tmp_path):
     """A type that looks at the value itself does not see it."""
     file = tmp_path / 't.yaml'

@@ -23,7 +23,7 @@ ROOT = FOLDER.parents[3]                    # where `heatlite` is
 ALIASES = 'aliases.yaml'
 TYPE_NAME = re.compile(r'[A-Za-z]\w*(::\w+)+')
 
-FAMILIES = ('placeholder', 'stack_resource')
+FAMILIES = ('placeholder',)
 POLICIES = ('project_admin',)
 REFERENCE = {'kind': 'physical_id', 'before_create': 'resource_name'}
 REFERENCE_WORDS = (*REFERENCE, 'output', 'property')

@@ -25,7 +25,7 @@ class NoneResource(resource.Resource):
 
     support_status = catalogue.status(TYPE)
     idempotent_create = True
-    accepts_anything = True                 # no property is unknown, and no attribute
+    accepts_anything = accepts_any_attribute = True     # no property is unknown, and no attribute
 
     properties_schema: dict[str, properties.Schema] = {}
     attributes_schema: dict[str, attributes.Schema] = {}

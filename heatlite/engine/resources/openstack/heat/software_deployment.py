@@ -40,6 +40,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
     default_client_name = 'heat'
     entity = 'software_deployments'
     no_signal_actions = ()
+    accepts_any_attribute = True            # the outputs that the config declares
     signal_needs_metadata_updates = False
 
     PROPERTIES: tuple[str, ...]
