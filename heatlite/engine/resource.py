@@ -28,6 +28,9 @@ LOG = log.getLogger(__name__)
 # Methods by which a type may ask for an update or a replacement although nothing has changed.
 DECIDING = frozenset({'_needs_update', 'needs_replace'})
 
+# Where a class says whether it accepts any name of an attribute, or gives them itself: then it may know more of them.
+READING_ATTRIBUTES = frozenset({'accepts_any_attribute', 'get_attribute', 'FnGetAtt'})
+
 DELETION_POLICY = (DELETE, RETAIN, SNAPSHOT) = rsrc_defn.DELETION_POLICIES
 
 __all__ = [
@@ -58,6 +61,10 @@ class Resource(Legacy, Importing):
         own = vars(cls)
         if 'always_inspected' not in own and not own.keys().isdisjoint(DECIDING):
             cls.always_inspected = True
+        nearest = next(each for each in cls.__mro__ if not vars(each).keys().isdisjoint(READING_ATTRIBUTES))
+        accepts = bool(vars(nearest).get('accepts_any_attribute', True))
+        if accepts != cls.accepts_any_attribute:        # a class without any of them leaves it to its bases
+            cls.accepts_any_attribute = accepts
 
     # --- called by the engine -----------------------------------------------------------------------------
 

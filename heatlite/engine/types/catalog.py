@@ -98,7 +98,7 @@ class Catalog:
             class_name=kind.__name__,
             description=kind.getdoc(),
             accepts_any_property=anything,
-            accepts_any_attribute=anything or kind.get_attribute is not Resource.get_attribute,
+            accepts_any_attribute=kind.accepts_any_attribute,
             deletion_policies=SNAPSHOTS if anything or hasattr(kind, 'handle_snapshot_delete') else NO_SNAPSHOTS,
             hidden=kind.support_status.status == support.HIDDEN,
             hidden_attributes=frozenset(

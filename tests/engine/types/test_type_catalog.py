@@ -8,6 +8,9 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.engine import attributes, properties, resource, support
 from heatlite.engine.requests import validation
+from heatlite.engine.resources import packed, packed_types
+from heatlite.engine.resources.openstack.nova import server
+from heatlite.engine.types import catalog
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
@@ -56,6 +59,64 @@ def test_right(vendors, resources):
 def test_wrong(vendors, resources, text):
     with pytest.raises(exception.HeatException, match=text):
         check(vendors, resources)
+
+
+def facts(types, name):
+    known = catalog.Catalog(types, CONTEXT, lambda kind, wanted: None)
+    return known.facts(name, 'r', Environment(None, types.operator))
+
+
+class Fixed(resource.Resource):
+    attributes_schema = {'colour': attributes.Schema('Its colour.')}
+
+
+class Reading:
+    def get_attribute(self, key, *path):
+        return key
+
+
+class OwnReading(Reading, Fixed):
+    pass
+
+
+class OldReading(Fixed):
+    def FnGetAtt(self, key, *path):
+        return key
+
+
+class OwnServer(server.Server):
+    pass
+
+
+class OwnServerReading(OwnServer):
+    get_attribute = Reading.get_attribute
+
+
+class Exact(OwnReading):
+    accepts_any_attribute = False
+
+
+@pytest.mark.parametrize('kind, accepts', [
+    (Fixed, False), (OwnReading, True), (OldReading, True), (OwnServer, False), (OwnServerReading, True),
+    (Exact, False)])
+def test_a_type_that_gives_its_attributes_itself_accepts_any_name_unless_it_says_otherwise(types, kind, accepts):
+    assert kind.accepts_any_attribute is accepts
+    types.register('Acme::Thing', kind)
+    assert facts(types, 'Acme::Thing').has_attribute('shade') is accepts
+
+
+@pytest.mark.parametrize('name', list(packed.names()))
+def test_the_service_and_the_lint_command_agree_on_the_attributes_of_a_type(types, name):
+    seen, packed_facts = facts(types, name), packed_types.facts_of(name)
+    assert (seen.accepts_any_attribute, set(seen.attributes)) == (
+        packed_facts.accepts_any_attribute, {'show', *packed_facts.attributes})
+
+
+@pytest.mark.parametrize('name', [
+    'OS::Nova::Server', 'AWS::RDS::DBInstance', 'AWS::ElasticLoadBalancing::LoadBalancer', 'OS::Heat::InstanceGroup',
+    'AWS::AutoScaling::AutoScalingGroup'])
+def test_an_unknown_attribute_is_refused_although_the_type_gives_some_itself(types, name):
+    assert not facts(types, name).has_attribute('shade')
 
 
 def test_the_users_environment_decides_first(vendors):

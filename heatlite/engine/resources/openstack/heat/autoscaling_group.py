@@ -20,6 +20,8 @@ NAME = 'OS::Heat::AutoScalingGroup'
 class AutoScalingResourceGroup(autoscaling_group.AutoScalingGroup):
     """A group of members of one definition. Scaling policies and updates change its size within limits."""
 
+    accepts_any_attribute = True            # those of the members
+
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (RESOURCE, MAX_SIZE, MIN_SIZE, COOLDOWN, DESIRED_CAPACITY, ROLLING_UPDATES) = (
         'resource', 'max_size', 'min_size', 'cooldown', 'desired_capacity', 'rolling_updates')

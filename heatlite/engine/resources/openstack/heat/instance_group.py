@@ -23,6 +23,8 @@ NO_ADDRESS = '0.0.0.0'
 class InstanceGroup(balanced.BalancedGroup):
     """A group of a given number of servers of one launch configuration."""
 
+    accepts_any_attribute = False
+
     PROPERTIES: tuple[str, ...]
     PROPERTIES = (AVAILABILITY_ZONES, LAUNCH_CONFIGURATION_NAME, SIZE, LOAD_BALANCER_NAMES, TAGS) = (
         'AvailabilityZones', 'LaunchConfigurationName', 'Size', 'LoadBalancerNames', 'Tags')

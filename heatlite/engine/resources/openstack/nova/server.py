@@ -53,6 +53,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     physical_resource_name_limit = 53
     attributes_from_options = {'physical_resource_name_limit': 'max_server_name_length'}
     first_collectors = ('ec2',)
+    accepts_any_attribute = False           # `get_attribute` is for one that is declared
 
     PROPERTIES = (
         NAME, IMAGE, BLOCK_DEVICE_MAPPING, BLOCK_DEVICE_MAPPING_V2, FLAVOR, FLAVOR_UPDATE_POLICY, IMAGE_UPDATE_POLICY,
