@@ -11,14 +11,16 @@ from dataclasses import dataclass
 
 from heatlite.common import runtime as runtimes
 
-CHARACTER_CLASSES = {
-    'lettersdigits': string.ascii_letters + string.digits,
-    'letters': string.ascii_letters,
-    'lowercase': string.ascii_lowercase,
-    'uppercase': string.ascii_uppercase,
-    'digits': string.digits,
-    'hexdigits': string.digits + 'ABCDEF',
-    'octdigits': string.octdigits,
+CHARACTER_CLASSES = (LETTERS_DIGITS, LETTERS, LOWERCASE, UPPERCASE, DIGITS, HEXDIGITS, OCTDIGITS) = (
+    'lettersdigits', 'letters', 'lowercase', 'uppercase', 'digits', 'hexdigits', 'octdigits')
+MEMBERS = {
+    LETTERS_DIGITS: string.ascii_letters + string.digits,
+    LETTERS: string.ascii_letters,
+    LOWERCASE: string.ascii_lowercase,
+    UPPERCASE: string.ascii_uppercase,
+    DIGITS: string.digits,
+    HEXDIGITS: string.digits + 'ABCDEF',
+    OCTDIGITS: string.octdigits,
 }
 SPECIAL = '!@#%^&*'
 
@@ -69,7 +71,7 @@ class RandomSource:
 
 def named_char_class(char_class: str, min_count: int = 0) -> CharClass:
     """One of CHARACTER_CLASSES by name; raises KeyError for an unknown one."""
-    return CharClass(CHARACTER_CLASSES[char_class], min_count)
+    return CharClass(MEMBERS[char_class], min_count)
 
 
 def special_char_class(allowed_chars: str, min_count: int = 0) -> CharClass:

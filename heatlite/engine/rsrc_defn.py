@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from heatlite.engine.resource_stack import OwnStack
     from heatlite.language.translation import TranslationRule
 
+# Heat's names for the parts of a definition, of which plug-ins make entries of templates (`get_section_name`).
+FIELDS = (TYPE, PROPERTIES, METADATA, DELETION_POLICY, UPDATE_POLICY, DEPENDS_ON, DESCRIPTION, EXTERNAL_ID) = (
+    'Type', 'Properties', 'Metadata', 'DeletionPolicy', 'UpdatePolicy', 'DependsOn', 'Description', 'external_id')
 DELETION_POLICIES = (DELETE, RETAIN, SNAPSHOT) = ('Delete', 'Retain', 'Snapshot')
 POLICY_WORDS = {'delete': DELETE, 'retain': RETAIN, 'snapshot': SNAPSHOT,
                 DELETE: DELETE, RETAIN: RETAIN, SNAPSHOT: SNAPSHOT}

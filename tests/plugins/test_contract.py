@@ -19,7 +19,18 @@ CONTRACT = {                                # module -> names (docs/spec/plugins
     'heat.engine.support': 'SupportStatus UNKNOWN SUPPORTED DEPRECATED UNSUPPORTED HIDDEN PROTOTYPE SUPPORT_STATUSES '
                            'is_valid_status',
     'heat.engine.translation': 'TranslationRule',
-    'heat.engine.rsrc_defn': 'ResourceDefinition DELETION_POLICIES DELETE RETAIN SNAPSHOT',
+    'heat.engine.rsrc_defn': 'ResourceDefinition DELETION_POLICIES DELETE RETAIN SNAPSHOT FIELDS TYPE PROPERTIES '
+                             'METADATA DEPENDS_ON DELETION_POLICY UPDATE_POLICY DESCRIPTION EXTERNAL_ID',
+    'heat.engine.software_config_io': 'InputConfig OutputConfig check_io_schema_list input_config_schema '
+                                      'output_config_schema IO_NAME DESCRIPTION TYPE DEFAULT VALUE ERROR_OUTPUT TYPES',
+    'heat.engine.clients.client_exception': 'EntityMatchNotFound EntityUniqueMatchNotFound InterfaceNotFound',
+    'heat.engine.resources.openstack.octavia.octavia_base': 'OctaviaBase',
+    'heat.engine.resources.openstack.keystone.role_assignments':
+        'KeystoneRoleAssignmentMixin KeystoneUserRoleAssignment KeystoneGroupRoleAssignment',
+    'heat.engine.resources.openstack.neutron.neutron':
+        'NeutronResource ALLOWED_SECURITY_GROUP_PROTOCOLS SECURITY_GROUP_PROTOCOL_DESCRIPTION',
+    'heat.rpc.api': 'STACK_KEYS STACK_NAME STACK_STATUS OUTPUT_VALUE RES_KEYS RES_STATUS_DATA EVENT_TIMESTAMP '
+                    'PARAM_TIMEOUT SOFTWARE_CONFIG_CONFIG SOFTWARE_DEPLOYMENT_OUTPUT_VALUES SNAPSHOT_ID',
     'heat.engine.function': 'Function Macro resolve validate dependencies dep_attrs',
     'heat.engine.scheduler': 'TaskRunner Timeout TimedCancel DependencyTaskGroup ExceptionGroup ENABLE_SLEEP '
                              'wrappertask PollingTaskGroup',

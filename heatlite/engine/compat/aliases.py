@@ -182,7 +182,9 @@ def _resolved(value: object) -> object:
 
 
 def _of_types(rest: str) -> types.ModuleType:
-    return _lazy(rest, 'A module with built-in types.', type_modules.MODULES[rest], type_modules.class_of)
+    other = type_modules.OTHER_NAMES.get(rest)
+    return _lazy(rest, 'A module with built-in types.', type_modules.MODULES[rest], type_modules.class_of,
+                 importlib.import_module(other) if other else None)
 
 
 def _lazy(rest: str, purpose: str, names: Mapping[str, T], value_of: Callable[[T], object],

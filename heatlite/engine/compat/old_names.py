@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from heatlite.common import exception
+from heatlite.engine.compat import rpc_names
 from heatlite.language.environment import Environment
 
 # Module, without its first name `heat.` -> present module.
@@ -33,6 +34,8 @@ MOVED: dict[str, str] = {
     'engine.signal_responder': 'heatlite.engine.resources.signal_responder',
     'engine.wait_condition': 'heatlite.engine.resources.wait_condition',
     'engine.output': 'heatlite.language.outputs',
+    'engine.software_config_io': 'heatlite.engine.resources.software_config_io',
+    'engine.resources.openstack.octavia.octavia_base': 'heatlite.engine.resources.octavia_base',
     'scaling.cooldown': 'heatlite.engine.resources.cooldown',
     'scaling.scalingutil': 'heatlite.engine.compat.group_scaling',
     'scaling.rolling_update': 'heatlite.engine.compat.group_scaling',
@@ -68,6 +71,11 @@ MADE: dict[str, tuple[str | None, dict[str, object]]] = {
     'engine.resources.volume': ('heatlite.engine.resources.openstack.cinder.volume', {
         'Volume': 'heatlite.engine.resources.aws.ec2.volume:Volume',
         'VolumeAttachment': 'heatlite.engine.resources.aws.ec2.volume:VolumeAttachment'}),
+    'engine.clients.client_exception': (None, {
+        'EntityMatchNotFound': 'heatlite.engine.clients.os.glance:EntityMatchNotFound',
+        'EntityUniqueMatchNotFound': 'heatlite.engine.clients.os.glance:EntityUniqueMatchNotFound',
+        'InterfaceNotFound': 'heatlite.engine.compat.old_names:InterfaceNotFound'}),
+    'rpc.api': (None, rpc_names.NAMES),
     'engine.environment': ('heatlite.language.environment', {
         'PARAMETERS': 'parameters', 'RESOURCE_REGISTRY': 'resource_registry',
         'PARAMETER_DEFAULTS': 'parameter_defaults', 'ENCRYPTED_PARAM_NAMES': 'encrypted_param_names',
@@ -94,6 +102,9 @@ def _entity(name: str, entity: str) -> type[exception.HeatException]:
 
 def _error(name: str, text: str) -> type[exception.HeatException]:
     return type(name, (exception.HeatException,), {'msg_fmt': text, '__doc__': 'An error of former years.'})
+
+
+InterfaceNotFound = _error('InterfaceNotFound', 'Server %(id)s has no network interface.')
 
 
 class HasMetadata(Protocol):

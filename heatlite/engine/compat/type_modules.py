@@ -173,6 +173,8 @@ CONSTANTS: dict[str, dict[str, str]] = {
     'OS::Nova::Quota': {'KEYPAIRS': 'key_pairs'},
 }
 
+# Module -> the module here that has its names besides the classes of types.
+OTHER_NAMES = {f'{FOLDER}.keystone.role_assignments': 'heatlite.engine.resources.role_assignments'}
 MODULES = {f'{FOLDER}.{module}': classes for module, classes in CLASSES.items()}
 PACKAGES = frozenset(module.rpartition('.')[0] for module in MODULES)
 

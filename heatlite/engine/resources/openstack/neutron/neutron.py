@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.properties import Properties, PropertyDiff
 
+# Names and numbers of protocols that rules of security groups may have, for plug-ins.
+_PROTOCOLS = ('ah', 'dccp', 'egp', 'esp', 'gre', 'icmp', 'icmpv6', 'igmp', 'ipv6-encap', 'ipv6-frag', 'ipv6-icmp',
+              'ipv6-nonxt', 'ipv6-opts', 'ipv6-route', 'ospf', 'pgm', 'rsvp', 'sctp', 'tcp', 'udp', 'udplite', 'vrrp')
+ALLOWED_SECURITY_GROUP_PROTOCOLS: list[object] = [*range(256), *_PROTOCOLS]
+SECURITY_GROUP_PROTOCOL_DESCRIPTION = (
+    f'The protocol of matching packets: a number from 0 to 255, or {", ".join(_PROTOCOLS)}.')
+
 
 class NeutronResource(resource.Resource):
     """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`."""

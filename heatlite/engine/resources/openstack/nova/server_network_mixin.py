@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.engine import resource
 from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Values
@@ -17,7 +16,11 @@ from heatlite.engine.resources.openstack.nova import own_ports
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
+    from heatlite.engine.resource import Resource
     from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
+
+else:
+    Resource = object      # for `class X(Resource, ServerNetworkMixin)` of plug-ins: no base stands before its subclass
 
 DETACH_TURNS = 30                           # seconds to wait for a port to come free before a replacement is made
 Network: TypeAlias = Values                 # an entry of `networks`, without what is not set
@@ -27,7 +30,7 @@ Held = tuple[Network, NeutronPort | None]
 INTERNAL, EXTERNAL = 'internal_ports', 'external_ports'         # resource data: lists of {'id': port}, as JSON
 
 
-class ServerNetworkMixin(resource.Resource):
+class ServerNetworkMixin(Resource):
     """Part of types that plug into networks. They name NETWORKS and its keys."""
 
     NETWORKS: str
