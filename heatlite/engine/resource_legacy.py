@@ -6,6 +6,7 @@ import base64
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Self
 
+from heatlite.engine.compat.node_data import NodeData
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.engine.resource_update import Updates
 from heatlite.engine.rsrc_defn import Metadata
@@ -13,7 +14,9 @@ from heatlite.engine.rsrc_defn import Metadata
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
     from heatlite.engine.resource_services import Services
+    from heatlite.language.definition import StackDefinition
 
+HELD = 'True'                       # the value of the data of a resource that is held at a hook
 SERVICES = ('keystone', 'nova', 'swift', 'neutron', 'cinder', 'trove', 'ceilometer', 'heat', 'glance')
 
 
@@ -63,6 +66,23 @@ class Legacy(Updates, Keeping):
     def set_deletion_policy(self, policy: str) -> None:
         """Set the policy for this object only; the stored definition does not change."""
         self.t = self.t.freeze(deletion_policy=policy)
+
+    def physical_resource_name_or_FnGetRefId(self) -> object:
+        name = self.physical_resource_name()
+        return str(name) if name is not None else self.get_reference_id()
+
+    def has_hook(self, hook: str) -> bool:
+        """Whether the resource is held at a hook of its environment."""
+        return self.data().get(hook) == HELD
+
+    def clear_hook(self, hook: str) -> None:
+        """Forget that the resource is held there. What the engine holds goes on by a signal only."""
+        self.data_delete(hook)
+
+    def node_data(self, stk_defn: StackDefinition | None = None, for_resources: bool = True,
+                  for_outputs: bool = False) -> NodeData:
+        """Return what others read of the resource: its state, its reference, and the attributes that they use."""
+        return NodeData.of(self, self.referenced_attrs(stk_defn, for_resources, for_outputs))
 
     @classmethod
     def resource_class(cls) -> type[Self]:

@@ -121,6 +121,25 @@ class Environment:
                     key: value for key, value in self.resource_registry.items() if value is not None},
                 PARAMETERS: self.parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks}
 
+    # --- Heat's names, for plug-ins ---------------------------------------------------------------------------
+
+    @property
+    def params(self) -> dict[str, object]:
+        return dict(self.parameters)
+
+    @property
+    def param_defaults(self) -> dict[str, object]:
+        return dict(self.parameter_defaults)
+
+    def user_env_as_dict(self) -> dict[str, object]:
+        """As `shown`."""
+        return self.shown()
+
+    def env_as_dict(self) -> dict[str, object]:
+        return {**self.shown(), ENCRYPTED: self.encrypted_param_names}
+
+    # --- what the registry says of a resource -------------------------------------------------------------------
+
     def hooks(self, resource_name: str, hook: str) -> bool:
         return hook in registries.words_of(self.resource_registry, resource_name, registries.HOOKS)
 

@@ -6,7 +6,8 @@ Everything is lazy: a value is converted at first use; `diagnostics` checks all 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeVar
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
@@ -32,6 +33,47 @@ __all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_T
 
 STEPS = 10                      # of `turns`, for checking one parameter
 REGION = 'ap-southeast-1'
+T = TypeVar('T')
+
+
+class Parameter:
+    """One parameter of a stack, with Heat's names, for plug-ins. Its text is the value, masked if it is hidden."""
+
+    def __init__(self, owner: Parameters, schema: ParameterSchema) -> None:
+        self._owner = owner
+        self.schema = schema
+        self.name = schema.name
+
+    def value(self) -> object:
+        """Raises UserParameterMissing, StackValidationFailed."""
+        if not self.has_value():
+            raise exception.UserParameterMissing(key=self.name)
+        return self._owner[self.name]
+
+    def has_value(self) -> bool:
+        return self._owner.has_value(self.name)
+
+    @property
+    def user_value(self) -> object:
+        return self._owner.given.get(self.name)
+
+    def has_default(self) -> bool:
+        return self.default() is not None
+
+    def default(self) -> object:
+        return self._owner.default(self.name)
+
+    def hidden(self) -> bool:
+        return self.name in self._owner.hidden
+
+    def description(self) -> str:
+        return str(self.schema.description or '')
+
+    def label(self) -> str:
+        return str(self.schema.label or self.name)
+
+    def __str__(self) -> str:
+        return HIDDEN_TEXT if self.hidden() else as_text(self.schema.kind, self.value())
 
 
 class Parameters(Mapping[str, object]):
@@ -97,6 +139,15 @@ class Parameters(Mapping[str, object]):
 
     def __contains__(self, name: object) -> bool:
         return name in self.schemas
+
+    def map(self, func: Callable[[Parameter], T],
+            filter_func: Callable[[Parameter], bool] | None = None) -> dict[str, T]:
+        """Return {name: func(parameter)} of all parameters, or of those for which `filter_func` is true; for plug-ins.
+
+        Of a parameter without a value, `value()` raises UserParameterMissing.
+        """
+        every = {name: Parameter(self, schema) for name, schema in self.schemas.items()}
+        return {name: func(each) for name, each in every.items() if filter_func is None or filter_func(each)}
 
     @property
     def hidden(self) -> frozenset[str]:

@@ -21,6 +21,7 @@ CONTRACT = {                                # module -> names (docs/spec/plugins
     'heat.engine.translation': 'TranslationRule',
     'heat.engine.rsrc_defn': 'ResourceDefinition DELETION_POLICIES DELETE RETAIN SNAPSHOT FIELDS TYPE PROPERTIES '
                              'METADATA DEPENDS_ON DELETION_POLICY UPDATE_POLICY DESCRIPTION EXTERNAL_ID',
+    'heat.engine.node_data': 'NodeData',
     'heat.engine.software_config_io': 'InputConfig OutputConfig check_io_schema_list input_config_schema '
                                       'output_config_schema IO_NAME DESCRIPTION TYPE DEFAULT VALUE ERROR_OUTPUT TYPES',
     'heat.engine.clients.client_exception': 'EntityMatchNotFound EntityUniqueMatchNotFound InterfaceNotFound',
@@ -107,6 +108,7 @@ RESOURCE = '''
     get_nested_parameters_stack
     metadata parsed_template FnBase64 FnGetAtts dep_attrs is_using_neutron get_abandon_data ceilometer
     restore_after_rollback set_requires set_deletion_policy resource_class implementation_signature
+    physical_resource_name_or_FnGetRefId node_data has_hook clear_hook
 '''
 INSTANCE = '''
     context name t resource_id id uuid action status status_reason created_time updated_time requires replaces

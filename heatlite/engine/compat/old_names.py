@@ -34,6 +34,7 @@ MOVED: dict[str, str] = {
     'engine.signal_responder': 'heatlite.engine.resources.signal_responder',
     'engine.wait_condition': 'heatlite.engine.resources.wait_condition',
     'engine.output': 'heatlite.language.outputs',
+    'engine.node_data': 'heatlite.engine.compat.node_data',
     'engine.software_config_io': 'heatlite.engine.resources.software_config_io',
     'engine.resources.openstack.octavia.octavia_base': 'heatlite.engine.resources.octavia_base',
     'scaling.cooldown': 'heatlite.engine.resources.cooldown',

@@ -17,6 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import StoredStack
+from heatlite.engine.compat.stack_template import StackTemplate
 from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
 from heatlite.engine.reconcile.attribute_cache import StackScope
@@ -28,7 +29,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.language.environment import Environment
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
-from heatlite.language.template import Template
+from heatlite.language.resource_definition import Facade
 from heatlite.planning.states import Status
 
 # (make(root stack), unmake(project)) -> the project of the users inside a tree of stacks.
@@ -69,9 +70,23 @@ class NestedAccess(Protocol):
     def update_parent(self, mark: Callable[[], None]) -> object: ...
 
 
+class ParentResource:
+    """The resource that owns a nested stack, as far as its members may see it."""
+
+    def __init__(self, outer: Facade) -> None:
+        self._outer = outer
+        self.name = outer.resource.name
+
+    def metadata_get(self) -> object:
+        return self._outer.part('metadata')
+
+
 class Stack(Mapping[str, Resource]):
     """A mapping of the stack's resources. A lookup makes an object of the type from the stored state."""
 
+    ACTIONS = (CREATE, DELETE, UPDATE, ROLLBACK, SUSPEND, RESUME, ADOPT, SNAPSHOT, CHECK, RESTORE) = (
+        'CREATE', 'DELETE', 'UPDATE', 'ROLLBACK', 'SUSPEND', 'RESUME', 'ADOPT', 'SNAPSHOT', 'CHECK', 'RESTORE')
+    STATUSES = (IN_PROGRESS, FAILED, COMPLETE) = ('IN_PROGRESS', 'FAILED', 'COMPLETE')
     convergence = True
     thread_group_mgr = None
 
@@ -128,8 +143,8 @@ class Stack(Mapping[str, Resource]):
     defn = definition
 
     @property
-    def t(self) -> Template:
-        return self._leased.definition.template
+    def t(self) -> StackTemplate:
+        return StackTemplate(self._leased.definition)
 
     @property
     def env(self) -> Environment:
@@ -162,6 +177,18 @@ class Stack(Mapping[str, Resource]):
     def timeout_secs(self) -> int:
         from oslo_config import cfg
         return self.timeout_mins * 60 if self.timeout_mins else int(cfg.CONF.stack_action_timeout)
+
+    def time_elapsed(self) -> float:
+        """Return the seconds since the stack's action, or the last one, began."""
+        row = self._leased.row
+        return (self.runtime.now() - (row.started_at or row.created_at)).total_seconds()
+
+    def time_remaining(self) -> float:
+        """Return the seconds until the timeout of the action; negative after it."""
+        return self.timeout_secs() - self.time_elapsed()
+
+    def has_timed_out(self) -> bool:
+        return self.status == self.IN_PROGRESS and self.time_remaining() < 0
 
     @property
     def disable_rollback(self) -> bool:
@@ -199,6 +226,20 @@ class Stack(Mapping[str, Resource]):
     @property
     def parent_resource_name(self) -> str | None:
         return self._leased.row.parent_resource
+
+    @property
+    def parent_resource(self) -> ParentResource | None:
+        """The resource of the parent stack that owns this one; None for a root stack."""
+        outer = self._leased.definition.outer
+        return ParentResource(outer) if outer is not None else None
+
+    @property
+    def user_creds_id(self) -> str | None:
+        """The id of the stored credentials that the tree of stacks acts with later; None if there are none."""
+        return self._leased.row.credentials_id
+
+    def requires_deferred_auth(self) -> bool:
+        return any(resource.requires_deferred_auth for resource in self.values())
 
     @property
     def stack_user_project_id(self) -> str | None:

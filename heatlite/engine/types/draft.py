@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients, rsrc_defn
+from heatlite.engine.compat.stack_template import StackTemplate
 from heatlite.engine.resource import Resource
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import DefinedResource, StackDefinition
@@ -34,7 +35,7 @@ class DraftStack:
         self.context = context
         self.name = definition.identity.name
         self.id = definition.identity.id
-        self.t = definition.template
+        self.t = StackTemplate(definition)
         self.env = definition.environment
         self._registry = registry
 

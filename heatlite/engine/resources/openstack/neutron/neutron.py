@@ -182,6 +182,3 @@ class NeutronResource(resource.Resource):
         if not self._not_found_in_call(self._show_resource):
             raise exception.PhysicalResourceExists(name=self.physical_resource_name_or_FnGetRefId())
         return True
-
-    def physical_resource_name_or_FnGetRefId(self) -> object:
-        return self.physical_resource_name() or self.get_reference_id()
