@@ -54,6 +54,7 @@ class DocumentChecks:
         self.facts: dict[str, TypeFacts] = {}
         self.found: dict[str, FoundType] = {}
         self.broken: set[str] = set()               # resources that are not checked further
+        self.type_errors: set[str] = set()          # why: the texts, which types repeat that look at such a resource
         self.bad_references: set[str] = set()       # resources with a reference to a missing one, which was reported
         self.order: list[str] = []
         self.right: frozenset[str] = frozenset()    # resources without an error, which are not checked

@@ -123,6 +123,7 @@ class Checker(DocumentChecks):
                 self.broken.add(name)
             except CLIENT_ERRORS as error:
                 self.broken.add(name)
+                self.type_errors.add(str(error))
                 yield Diagnostic(error, path, found=resource.type, hint=did_you_mean(resource.type, self._type_names()))
 
     def _type_names(self) -> list[str]:
@@ -357,11 +358,13 @@ class Checker(DocumentChecks):
             return
         path = resource.property_path()
         given: dict[str, object] = {}
+        unknown: set[str] = set()               # the texts of errors, which the type's own check finds again
         expressions_of = resource.property_expressions
         for name in expressions_of:
             if name not in facts.properties:
                 error = exception.StackValidationFailed(
                     error='Property error', path=path, message=_('Unknown Property %s') % name)
+                unknown.add(str(error))
                 yield self._property_complaint(error, facts.properties)
         if resource.is_external:
             return
@@ -393,7 +396,7 @@ class Checker(DocumentChecks):
             if errors:
                 return
         if self.values and not self.depth:
-            yield from ruled(rules.OWN_CHECK, self._own_check(resource, facts, values))
+            yield from ruled(rules.OWN_CHECK, self._own_check(resource, facts, values, unknown | self.type_errors))
         if self.look_inside:
             yield from ruled(rules.FILE, self._inside(resource, facts, given, values))
 
@@ -409,8 +412,9 @@ class Checker(DocumentChecks):
         except Exception:                   # may be a plug-in's; it is called again when the resource is created
             return ()
 
-    def _own_check(self, resource: DefinedResource, facts: TypeFacts,
-                   values: Mapping[str, object]) -> Iterator[Diagnostic]:
+    def _own_check(self, resource: DefinedResource, facts: TypeFacts, values: Mapping[str, object],
+                   reported: Collection[str] = ()) -> Iterator[Diagnostic]:
+        """`reported`: texts of errors that were reported where they are, and are left out here."""
         if facts.own_check is None:
             return
         found: list[exception.HeatException] = []
@@ -424,6 +428,8 @@ class Checker(DocumentChecks):
             found.append(exception.StackValidationFailed(
                 error=type(error).__name__, path=resource.path, message=str(error)))
         for own in found:
+            if str(own) in reported:
+                continue
             # In nested stacks some values are guesses until the stack is created; errors that depend on them are
             # ignored.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)

@@ -74,6 +74,19 @@ def test_a_wrong_condition_hides_nothing_else(tmp_path):
         'The specified reference "zz" (in x.Properties.value) is incorrect.']
 
 
+def test_an_error_is_told_once_and_where_it_is(tmp_path):
+    """A deployment looks at its server, and types check the names of their properties again."""
+    found = findings(tmp_path, {
+        'server': {'type': 'Acme::Server'}, 'config': {'type': 'OS::Heat::SoftwareConfig'},
+        'deployment': {'type': 'OS::Heat::SoftwareDeployment', 'properties': {
+            'config': {'get_resource': 'config'}, 'server': {'get_resource': 'server'}}},
+        'monitor': {'type': 'OS::Octavia::HealthMonitor', 'properties': {
+            'delay': 3, 'max_retries': 9, 'timeout': 3, 'max_down': 3, 'type': 'PING', 'pool': 'p'}}})
+    assert [(each.rule, each.message) for each in found] == [
+        (rules.TYPE, 'The Resource Type (Acme::Server) could not be found.'),
+        (rules.UNKNOWN_PROPERTY, 'Property error: resources.monitor.properties: Unknown Property max_down')]
+
+
 def test_several_functions_in_one_map_are_hardly_meant(tmp_path):
     [found] = findings(tmp_path, {'v': {'type': 'OS::Heat::Value', 'properties': {
         'value': {'map_merge': [{}], 'list_join': [',', []]}}}})
