@@ -48,15 +48,15 @@ class Webhooks:
         self._database = database
         self._may_act = may_act
         self._pool = Pool(runtime, AT_ONCE)
-        self._under_way: set[int] = set()
-        self._of_project: Counter[str] = Counter()      # project -> how many of `_under_way` are its own
+        self._under_way: dict[int, str] = {}            # id of a request -> its project
 
     def send(self, lease: Lease, waiting: list[Webhook]) -> None:
         """Begins to send requests of the lease's shard; those under way are not sent twice."""
+        of_project = Counter(self._under_way.values())
         for each in waiting:
-            if each.id not in self._under_way and self._of_project[each.project_id] < OF_PROJECT:
-                self._under_way.add(each.id)
-                self._of_project[each.project_id] += 1
+            if each.id not in self._under_way and of_project[each.project_id] < OF_PROJECT:
+                self._under_way[each.id] = each.project_id
+                of_project[each.project_id] += 1
                 self._pool.run(partial(self._deliver, lease, each), each.project_id, each.alarm_id)
 
     @property
@@ -66,7 +66,7 @@ class Webhooks:
 
     def busy(self) -> list[str]:
         """The projects that have OF_PROJECT requests under way."""
-        return [project_id for project_id, number in self._of_project.items() if number >= OF_PROJECT]
+        return [project_id for project_id, number in Counter(self._under_way.values()).items() if number >= OF_PROJECT]
 
     def stop(self) -> None:
         self._pool.stop()
@@ -81,10 +81,7 @@ class Webhooks:
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
         finally:
-            self._under_way.discard(webhook.id)
-            self._of_project[webhook.project_id] -= 1
-            if not self._of_project[webhook.project_id]:
-                del self._of_project[webhook.project_id]
+            self._under_way.pop(webhook.id, None)
 
     def _send(self, webhook: Webhook) -> str | None:
         """Why the request was not accepted, or None."""
