@@ -10,12 +10,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from heatlite.common import turns
+from heatlite.planning import graph
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, Status
 
 Path = tuple[str, ...]
 WAITING, FAILED, SETTLED = 'waiting', 'failed', 'settled'
 BLOCKED = 'blocked'                     # of a resource: not begun
+NEEDED_A_STEP = 8                       # paths that are looked up in one step of `turns`
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,7 @@ def blocked(rows: Sequence[Row]) -> list[Blocked]:
     found = []
     for row in rows:
         if row.action == 'INIT':
+            turns.spend(1 + len(row.requires) // NEEDED_A_STEP)
             found.append(Blocked(row.path, tuple(path for path in row.requires if path in incomplete)))
     return found
 
@@ -244,10 +248,7 @@ def advice(reason: str) -> str | None:
 
 def not_started(rows: Mapping[Path, Row], causes: Iterable[Path]) -> list[Path]:
     """Return the resources that were not begun because they need, directly or not, one of `causes`."""
-    needed_by: dict[Path, list[Path]] = {}
-    for row in rows.values():
-        for path in row.requires:
-            needed_by.setdefault(path, []).append(row.path)
+    needed_by = graph.dependents((row.path, row.requires) for row in rows.values())
     found: dict[Path, None] = {}
     waiting = [path[:length] for path in causes for length in range(len(path), 0, -1)]
     seen = set(waiting)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 from heatlite.common import turns
@@ -11,10 +11,11 @@ Node = TypeVar('Node', bound=Hashable)
 Requires = Mapping[Node, Collection[Node]]
 
 
-def dependents(requires: Requires[Node]) -> dict[Node, list[Node]]:
-    """Return the reversed edges: node -> nodes that need it, without the nodes that no other one needs."""
+def dependents(requires: Iterable[tuple[Node, Collection[Node]]]) -> dict[Node, list[Node]]:
+    """Return the reversed edges: node -> nodes that need it, without the nodes that no other one needs. A node that is
+    given twice is named twice."""
     turned: dict[Node, list[Node]] = {}
-    for node, needed in requires.items():
+    for node, needed in requires:
         turns.spend(1 + len(needed) // 8)
         for other in needed:
             turned.setdefault(other, []).append(node)
@@ -27,7 +28,7 @@ def order(requires: Requires[Node]) -> Iterator[Node]:
     Linear in nodes and edges.
     """
     waiting = {node: len(needed) for node, needed in requires.items()}
-    behind = dependents(requires)
+    behind = dependents(requires.items())
     ready = [node for node, count in waiting.items() if not count]
     ready.reverse()
     while ready:

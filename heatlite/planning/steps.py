@@ -180,7 +180,7 @@ def _action_steps(action: Action, rows: Mapping[int, ResourceState], current: Ma
     acted = {name: Step(target, StepKind.ACTION, name, number, action) for name, number in current.items()}
     needs = {name: [other for other in rows[number].requires if other in acted] for name, number in current.items()}
     if action in BACKWARDS:
-        behind = graph.dependents(needs)
+        behind = graph.dependents(needs.items())
         needs = {name: behind.get(name, []) for name in needs}
     return {step: [acted[other] for other in needs[name]] for name, step in acted.items()}
 

@@ -39,7 +39,7 @@ def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[Resourc
             found[name] = row.requires
     outside = [name for name, needed in found.items() if needed and not found.keys() >= needed.keys() - others]
     if outside:
-        behind = graph.dependents({name: needed for name, needed in found.items() if needed})
+        behind = graph.dependents(found.items())
         while outside:
             name = outside.pop()
             if found.pop(name, None) is not None:

@@ -15,7 +15,7 @@ class Walk(Generic[Node]):
 
     def __init__(self, requires: Mapping[Node, Collection[Node]]) -> None:
         self._waiting = {node: len(needed) for node, needed in requires.items()}
-        self._behind = graph.dependents(requires)
+        self._behind = graph.dependents(requires.items())
         self._unfinished = len(self._waiting)
 
     def ready(self) -> list[Node]:

@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from heatlite.api import finding, views
 from heatlite.api.handlers.places import TreePlaces
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
+from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, revisions, stacks
 from heatlite.db.connection import moment
@@ -206,6 +206,7 @@ class ExplainedTree:
         above = self.paths[stack_id]
         for row in resources.light(tx, stack_id):
             if row.replaced_by is None:
+                turns.spend(1 + len(row.requires) // explanation.NEEDED_A_STEP)
                 yield row_at(above, row)
 
     def happened(self, found: Iterable[events.ShownEvent]) -> list[Happened]:

@@ -13,6 +13,7 @@ from heatlite.common import exception
 from heatlite.common.context import note
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
+from heatlite.planning import graph
 from heatlite.planning.steps import avoided_template, highest
 from heatlite.rpc import messages
 
@@ -132,11 +133,8 @@ def current(rows: Iterable[resources.ShownResource], stack: stacks.Identity) -> 
 
 def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, tuple[str, ...]]:
     """Name -> names of the resources that require it, each once."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for needed in row.requires or ():
-            found.setdefault(needed, {})[row.name] = None
-    return {name: tuple(needing) for name, needing in found.items()}
+    found = graph.dependents((row.name, row.requires or ()) for row in rows)
+    return {name: tuple(dict.fromkeys(needing)) for name, needing in found.items()}
 
 
 def _matches(row: resources.ShownResource, wanted: schemas.ListResources) -> bool:

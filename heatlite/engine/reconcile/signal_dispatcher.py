@@ -290,7 +290,7 @@ class _Neighbours:
 
     @cached_property
     def dependents(self) -> Mapping[str, list[str]]:
-        return graph.dependents({name: resource.requires for name, resource in self.definition.resources.items()})
+        return graph.dependents((name, resource.requires) for name, resource in self.definition.resources.items())
 
     @cached_property
     def followers(self) -> list[str]:

@@ -88,7 +88,7 @@ def _property_change(change: PropertyChange) -> dict[str, object]:
 
 
 def required_by(definition: StackDefinition) -> Mapping[str, list[str]]:
-    return graph.dependents({name: resource.requires for name, resource in definition.resources.items()})
+    return graph.dependents((name, resource.requires) for name, resource in definition.resources.items())
 
 
 def identity(definition: StackDefinition) -> HeatIdentifier:
