@@ -125,6 +125,25 @@ def own_text_replaced() -> dict[str, Any]:
     return with_text(400_000, value([{'str_replace': {'template': B, 'params': {'never': 'x'}}}] * 3000))
 
 
+def long_keys_replaced() -> dict[str, Any]:
+    """Keys that begin at each character of the text, and differ from it at the end."""
+    return with_text(400_000, value({'str_replace': {
+        'template': B, 'params': {'x' * 2450 + 'b': 'y', 'x' * 2400 + 'c': 'y'}}}))
+
+
+def growing_repeat() -> dict[str, Any]:
+    """The first name makes a text of millions of characters, in which the others are looked for."""
+    names = {f'aaaab{number}': ['z'] for number in range(2000)}
+    return stack(value({'repeat': {'template': 'X' * 2000, 'for_each': {'X': ['a' * 1000], **names}}}))
+
+
+def unique_lists_of_one_hash() -> dict[str, Any]:
+    """Lists of -1 and -2, whose hashes are the same in Python."""
+    many = [[-1 - (number >> bit & 1) for bit in range(12)] for number in range(4096)]
+    return stack(value({'list_concat_unique': [{'get_param': 'j'}] * 2}), parameters={
+        'j': {'type': 'json', 'default': many}})
+
+
 # --- expressions that take long -----------------------------------------------------------------------------
 
 def yaql(expression: str, data: Any = None) -> dict[str, Any]:
@@ -157,6 +176,12 @@ def many_pattern_parameters() -> dict[str, Any]:
     return stack(value('v'), parameters=declared)
 
 
+def many_allowed_values() -> dict[str, Any]:
+    found = stack(value({'get_param': 'p'}), parameters={
+        'p': {'type': 'comma_delimited_list', 'constraints': [{'allowed_values': [f'v{n}' for n in range(5000)]}]}})
+    return {**found, 'parameters': {'p': ','.join(['v4999'] * 10_000)}}
+
+
 # --- documents that are hard to read ------------------------------------------------------------------------
 
 def document(body: str) -> dict[str, Any]:
@@ -181,6 +206,19 @@ def deep() -> dict[str, Any]:
 
 def deep_json() -> dict[str, Any]:
     return {'template': '{"heat_template_version": "2018-08-31", "resources": ' + '[' * 200_000 + ']' * 200_000 + '}'}
+
+
+def aliases_to_a_long_key() -> dict[str, Any]:
+    """58 kB that would be 100 MB with each alias written out."""
+    return document('resources: {a: {type: OS::Heat::Value, properties: {value: [&k {' + 'k' * 50_000 + ': 1}'
+                    + ', *k' * 2000 + ']}}}\n')
+
+
+def integers_of_one_hash() -> dict[str, Any]:
+    """Keys of a map; the hash of an integer is its remainder by this prime number."""
+    prime = 2 ** 61 - 1
+    return document('parameters: {p: {type: json, default: {' + ', '.join(
+        f'{number * prime + 7}: 1' for number in range(15_000)) + '}}}\n')
 
 
 def base_60() -> dict[str, Any]:
@@ -277,6 +315,14 @@ def inside_itself() -> dict[str, Any]:
     return {**stack({'r': {'type': 'file:///a.yaml'}}), 'files': {'file:///a.yaml': content}}
 
 
+def validated_tree() -> dict[str, Any]:
+    """Five levels, each of thirty nested stacks: what `validate?show_nested` would show has 24 million resources."""
+    files = {f'file:///{level}.yaml': json.dumps({'heat_template_version': VERSION, 'resources': {
+        f'r{number}': {'type': f'file:///{level + 1}.yaml' if level < 5 else 'OS::Heat::None'}
+        for number in range(30)}}) for level in range(1, 6)}
+    return {**stack({'r': {'type': 'file:///1.yaml'}}), 'files': files}
+
+
 # --- many small things --------------------------------------------------------------------------------------
 
 def outputs() -> dict[str, Any]:
@@ -354,6 +400,12 @@ def environment() -> dict[str, Any]:
         f'p{number}': 'v' for number in range(10_000)}}}
 
 
+def environment_named_often() -> dict[str, Any]:
+    content = json.dumps({'parameter_defaults': {f'p{number}': 'v' * 10 for number in range(1000)}})
+    return {**stack(value('v')), 'files': {'file:///e.yaml': content}, 'environment_files': ['file:///e.yaml'] * 2000,
+            'environment': {'parameter_merge_strategies': {'default': 'merge'}}}
+
+
 def aliases_of_types() -> dict[str, Any]:
     registry = {f'My::T{number}': f'My::T{number + 1}' for number in range(5000)}
     return {**stack({'a': {'type': 'My::T0'}}), 'environment': {'resource_registry': registry}}
@@ -380,6 +432,13 @@ CASES = (
     Case('5 000 digests', digests, **ANY, quick=True),
     Case('merges', merges, **ANY),
     Case('3 000 replaces of nothing', own_text_replaced, **ANY),
+    Case('long keys replaced', long_keys_replaced, **ANY, quick=True),
+    Case('repeat of a text that grows', growing_repeat, quick=True),
+    Case('unique lists of one hash', unique_lists_of_one_hash, **ANY),
+    Case('YAQL power with a modulus', functools.partial(yaql, 'pow($.a, $.b, $.c)', {
+        'a': 10 ** 4290, 'b': 10 ** 4291, 'c': 10 ** 4292 + 1}), **ANY),
+    Case('YAQL escaped quotes', functools.partial(yaql, '"' + '\\"' * 4990), **ANY),
+    Case('YAQL endless length', functools.partial(yaql, 'sequence().len()'), **ANY),
     Case('YAQL match', functools.partial(yaql, '("a"*5000) =~ "^a*a*a*a*a*a*b$"'), **ANY, quick=True),
     Case('YAQL search', functools.partial(yaql, 'regex("a*a*a*a*a*b").search("a"*9000)'), **ANY),
     Case('YAQL split', functools.partial(yaql, 'regex("(a|aa)+b").split("a"*9000)'), **ANY),
@@ -396,7 +455,10 @@ CASES = (
     Case('pattern a*a*a*', functools.partial(pattern, '^a*a*a*a*a*a*b$'), **ANY),
     Case('pattern (.*)*', functools.partial(pattern, '^(.*a){30}b$'), **ANY),
     Case('200 parameters with patterns', many_pattern_parameters, **ANY, quick=True),
+    Case('5 000 allowed values', many_allowed_values, **ANY),
     Case('aliases', aliases, quick=True),
+    Case('aliases to a long key', aliases_to_a_long_key, quick=True),
+    Case('integers of one hash', integers_of_one_hash, **ANY),
     Case('merge keys', merge_keys, **ANY, quick=True),
     Case('deep YAML', deep, quick=True),
     Case('deep JSON', deep_json),
@@ -419,6 +481,7 @@ CASES = (
     Case('group in batches', group_in_batches),
     Case('chain of 25 000', chain),
     Case('fan-out of 30^4', fan_out, **ANY),
+    Case('a tree of 24 million', validated_tree),
     Case('a template inside itself', inside_itself),
     Case('10 000 outputs', outputs, **ANY, quick=True),
     Case('25 000 calls', calls, **ANY),
@@ -434,5 +497,6 @@ CASES = (
     Case('long names', long_names),
     Case('random string of 10^9', random_string, **ANY),
     Case('large environment', environment, **ANY),
+    Case('an environment file named 2 000 times', environment_named_often),
     Case('5 000 aliases of types', aliases_of_types, **ANY),
 )

@@ -30,7 +30,7 @@ def attempts(tenant: Tenant, case: Case, stages: frozenset[str]) -> Iterator[Att
     """Performs the stages one after the other; nothing of them is left behind."""
     request = case.request()
     if 'validate' in stages:
-        yield Attempt('validate', tenant.ask('POST', '/validate', request))
+        yield Attempt('validate', tenant.ask('POST', '/validate?show_nested=true', request))
     if 'preview' in stages:
         yield Attempt('preview', tenant.ask('POST', '/stacks/preview', {'stack_name': name(), **request}))
     if 'create' in stages:
