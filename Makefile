@@ -157,8 +157,10 @@ $(VENV)/.bom: setup.cfg pyproject.toml constraints.txt
 	@touch $(VENV)/.runtime
 
 comma := ,
+# An old pip takes twice as long to resolve the packages; it does the work if no new one can be had.
 define install
 [ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV); \
+$(BIN)/pip install -q 'pip>=24.2' > /dev/null 2>&1 || true; \
 echo 'Installing the packages heatlite stands on (once, about a minute):'; \
 log=$$(mktemp); \
 if $(BIN)/pip install --progress-bar off -e '$(1)' 2>&1 | tee "$$log" | { \
