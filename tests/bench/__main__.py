@@ -1,6 +1,7 @@
-"""The table of what is promised, measured: `python -m tests.bench sqlite|mariadb|postgresql`, and what the template
-language costs alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`; plans with
-their checks: `python -m tests.bench plans`; how large an installation may be: `python -m tests.bench capacity`.
+"""The table of what is promised, measured: `python -m tests.bench BACKEND`, one of sqlite, mariadb, postgresql, and
+production (MariaDB, RabbitMQ, Keystone, secrets sealed, seen by an ordinary member). What the template language costs
+alone: `python -m tests.bench language`; metrics and alarms: `python -m tests.bench alarms`; plans with their checks:
+`python -m tests.bench plans`; how large an installation may be: `python -m tests.bench capacity`.
 
 The bare write limit of the database is measured in the same run. Quote medians, and how busy the machine was.
 """
@@ -75,7 +76,7 @@ def reading(deployment, requests: int = 500) -> dict:
 def measure(backend: str, sizes: list[int]) -> dict:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        deployment = deployments.Embedded(folder) if backend == 'sqlite' else deployments.Clustered(folder, backend)
+        deployment = deployments.start(backend, folder)
         try:
             found = {'backend': backend, 'load_before': os.getloadavg()[0],
                      'start_seconds': deployment.seconds_to_first_answer,
@@ -111,7 +112,7 @@ def table(found: dict) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog='python -m tests.bench', description=__doc__)
-    parser.add_argument('backend', choices=['sqlite', *deployments.SERVERS, LANGUAGE, ALARMS, PLANS, CAPACITY])
+    parser.add_argument('backend', choices=[*deployments.BACKENDS, LANGUAGE, ALARMS, PLANS, CAPACITY])
     parser.add_argument('--sizes', default='1000,10000')
     parser.add_argument('--json', action='store_true')
     parser.add_argument('--scenarios', nargs='?', const=','.join(SCENARIOS), metavar='NAME,NAME',

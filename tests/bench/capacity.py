@@ -142,7 +142,7 @@ def _kill_one(found: Any, server: Server) -> Figures:
             'SELECT engine_id, count(*) FROM lease WHERE wanted AND engine_id IS NOT NULL GROUP BY engine_id')}
 
     before = held()
-    program = found.cluster.engines.pop()
+    program = found.engines.pop()
     family = [psutil.Process(program.process.pid), *psutil.Process(program.process.pid).children(recursive=True)]
     gone = next(name for name in before if name in program.log.read_text())
     began = time.monotonic()

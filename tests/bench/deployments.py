@@ -8,12 +8,24 @@ from pathlib import Path
 
 import psutil
 
+from tests.system import production
 from tests.system.cluster import Cluster
-from tests.system.processes import OPENER, Program, ask
+from tests.system.processes import OPENER, Program, ask, log_in
 
 UNLIMITED = {'max_resources_per_stack': -1, 'max_stacks_per_tenant': -1, 'max_json_body_size': 100000000,
              'max_template_size': 100000000}
 SERVERS = {'mariadb': 'HEATLITE_TEST_MYSQL_URL', 'postgresql': 'HEATLITE_TEST_POSTGRES_URL'}
+EMBEDDED, PRODUCTION = 'sqlite', 'production'
+BACKENDS = (EMBEDDED, *SERVERS, PRODUCTION)
+
+
+def start(backend: str, folder: Path, engines: int = 1, **options: object) -> Embedded | Clustered | Member:
+    """One of BACKENDS. `engines`: processes, where the engine is one of its own."""
+    if backend == EMBEDDED:
+        return Embedded(folder, **options)
+    if backend == PRODUCTION:
+        return Member(folder, engines, **options)
+    return Clustered(folder, backend, engines, **options)
 
 
 class Embedded:
@@ -28,10 +40,11 @@ class Embedded:
                                module='heatlite.cmd.all_in_one')
         said = self.program.process.stdout.readline().split()
         self.root = said[-1]
-        self.url = f'{self.root}/v1/admin'
+        self.url, self.other_url = f'{self.root}/v1/admin', f'{self.root}/v1/other'     # of two projects
         ask('GET', f'{self.url}/stacks')
         self.seconds_to_first_answer = time.monotonic() - began
         self.metrics_urls = [f'{self.root}/metrics']
+        self.engines: list[Program] = []
 
     @property
     def database_url(self) -> str:
@@ -56,8 +69,9 @@ class Clustered:
         began = time.monotonic()
         self.cluster = Cluster(folder, url, rabbit, engines=engines, **{**UNLIMITED, **options})
         self.seconds_to_first_answer = time.monotonic() - began         # with the schema, and all processes
-        self.url = self.cluster.url
         self.root = f'http://127.0.0.1:{self.cluster.port}'
+        self.url, self.other_url = self.cluster.url, f'{self.root}/v1/other'
+        self.engines = self.cluster.engines
 
     @property
     def database_url(self) -> str:
@@ -65,10 +79,42 @@ class Clustered:
 
     @property
     def processes(self) -> list[psutil.Process]:
-        return _family([self.cluster.api, *self.cluster.engines])
+        return _family([self.cluster.api, *self.engines])
 
     def stop(self) -> None:
         self.cluster.stop()
+
+
+class Member:
+    """The production profile, to an ordinary member of a project: all APIs, Keystone, secrets sealed."""
+
+    def __init__(self, folder: Path, engines: int = 1, **options: object) -> None:
+        if not production.is_possible():
+            raise SystemExit(production.REASON)
+        began = time.monotonic()
+        self.production = production.Production(folder, engines, **{**UNLIMITED, **options})
+        self.seconds_to_first_answer = time.monotonic() - began
+        self.root = self.production.url
+        self.url, self.other_url = (self._log_in(name) for name in ('alpha', 'beta'))
+        self.engines = self.production.engines
+
+    def _log_in(self, name: str) -> str:
+        person = self.production.people[name]
+        url = f'{self.root}/v1/{person.project_id}'
+        log_in(url, person.token)
+        return url
+
+    @property
+    def database_url(self) -> str:
+        return str(self.production.database_url)
+
+    @property
+    def processes(self) -> list[psutil.Process]:
+        made = self.production
+        return _family([made.api, made.cfn, made.cloudwatch, *self.engines])
+
+    def stop(self) -> None:
+        self.production.stop()
 
 
 def memory(deployment) -> float:
@@ -78,10 +124,9 @@ def memory(deployment) -> float:
 
 def engines_mib(deployment) -> list[float]:
     """MiB resident, of each engine; of the one process where it is the API as well."""
-    if isinstance(deployment, Embedded):
+    if not deployment.engines:
         return [memory(deployment)]
-    return [sum(process.memory_info().rss for process in _family([engine])) / 2 ** 20
-            for engine in deployment.cluster.engines]
+    return [sum(process.memory_info().rss for process in _family([engine])) / 2 ** 20 for engine in deployment.engines]
 
 
 def _family(programs: list[Program]) -> list[psutil.Process]:

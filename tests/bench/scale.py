@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from tests.bench import deployments
 from tests.bench.scenarios import Figures, act, deployment, ended, flat, kill_busiest, template
-from tests.system.processes import ask
+from tests.system.processes import ask, login
 
 LOAD_SECONDS = 60.0                     # of reads while the whole tree is updated
 PAUSE = 0.02                            # seconds between two reads
@@ -63,7 +63,7 @@ def _under_load(found: Any, root: str, everything: dict[str, Any], seconds: floa
         raise SystemExit(f'PUT: {status} {answer}')
     began = time.monotonic()
     figures = _read(reads, seconds)
-    if isinstance(found, deployments.Clustered):
+    if found.engines:
         figures['stacks_of_killed'], figures['taken_over_seconds'] = kill_busiest(found)
     ended(root)
     return {**figures, 'everything_seconds': time.monotonic() - began}
@@ -79,7 +79,7 @@ def _read(reads: dict[str, str], seconds: float) -> Figures:
         connection = http.client.HTTPConnection(str(place.hostname), place.port, timeout=60)
         while time.monotonic() < until or not times[name]:
             began = time.monotonic()
-            connection.request('GET', f'{place.path}?{place.query}')
+            connection.request('GET', f'{place.path}?{place.query}', headers=login(url))
             answer = connection.getresponse()
             text = answer.read()
             times[name].append(1000 * (time.monotonic() - began))

@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from tests.bench import deployments
 from tests.system.chaos.faults import identity
 from tests.system.chaos.records import Rows
-from tests.system.processes import ask, eventually
+from tests.system.processes import ask, eventually, login
 
 NOOP = {'type': 'OS::Heat::None'}
 ROUNDS = 3                              # of what is done in turns
@@ -45,8 +45,7 @@ def flat(count: int, changed: int = 0) -> dict[str, Any]:
 @contextmanager
 def deployment(backend: str, engines: int = 1, **options: Any) -> Iterator[Any]:
     with tempfile.TemporaryDirectory() as name:
-        made = deployments.Embedded(Path(name), **options) if backend == 'sqlite' else deployments.Clustered(
-            Path(name), backend, engines, **options)
+        made = deployments.start(backend, Path(name), engines, **options)
         try:
             yield made
         finally:
@@ -225,7 +224,7 @@ def _many(found: Any, count: int, clients: int = 4) -> Figures:
                 connection.close()
                 return
             connection.request('POST', place.path, json.dumps({'stack_name': f'm{number}', 'template': flat(5)}),
-                               {'Content-Type': 'application/json'})
+                               {'Content-Type': 'application/json', **login(found.url)})
             answer = connection.getresponse()
             text = answer.read()
             if answer.status != 201:
@@ -260,7 +259,7 @@ def neighbour(backend: str, smaller: int) -> Figures:
     Milliseconds from the request to the end of the create, and until the answer."""
     figures: Figures = {}
     with deployment(backend) as found:
-        other = found.url.rsplit('/', 1)[0] + '/other'
+        other = found.other_url
         _one_by_one(other, 'warm', 2 / smaller)
         figures |= _one_by_one(other, 'alone', 8 / smaller)
         large = f'{found.url}/stacks'
@@ -359,11 +358,11 @@ def kill_busiest(found: Any) -> tuple[float, float]:
     owner."""
     rows = Rows(found.database_url)
     held = [lease.engine_id for lease in (rows.leases() or {}).values()]
-    victim = max(found.cluster.engines, key=lambda each: held.count(identity(each)))
+    victim = max(found.engines, key=lambda each: held.count(identity(each)))
     gone = identity(victim)
     began = time.monotonic()
     victim.kill()
-    found.cluster.engines.remove(victim)
+    found.engines.remove(victim)
     eventually('the takeover', lambda: not any(
         lease.engine_id == gone for lease in (rows.leases() or {}).values()))
     seconds = time.monotonic() - began

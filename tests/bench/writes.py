@@ -176,7 +176,7 @@ def best(rounds: list[dict[str, tuple[float, float]]]) -> dict[str, tuple[float,
 def limit(backend: str, count: int = 1000, rounds: int = 5) -> float:
     """Microseconds for the rows one resource leaves behind (a row, two events), as a bare bulk INSERT."""
     url = 'sqlite://' if backend == 'sqlite' else os.environ[
-        'HEATLITE_TEST_MYSQL_URL' if backend == 'mariadb' else 'HEATLITE_TEST_POSTGRES_URL']
+        'HEATLITE_TEST_POSTGRES_URL' if backend == 'postgresql' else 'HEATLITE_TEST_MYSQL_URL']
     with database(url) as db:
         found = []
         for _ in range(rounds):

@@ -16,6 +16,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0         # seconds until something that must happen counts as not happening
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+_tokens: dict[str, str] = {}            # by the beginning of URLs
+
+
+def log_in(url, token):
+    """From now on `ask` sends this token of an identity service to URLs that begin with `url`."""
+    _tokens[url] = token
+
+
+def login(url):
+    """The headers of whoever has logged in there; none if nobody has."""
+    return next(({'X-Auth-Token': token} for place, token in _tokens.items() if url.startswith(place)), {})
 
 
 def free_port():
@@ -93,7 +104,7 @@ def ask(method, url, body=None, headers=None):
     """(status, JSON or text or None)."""
     request = urllib.request.Request(
         url, method=method, data=None if body is None else json.dumps(body).encode(),
-        headers={'Content-Type': 'application/json', 'Accept': 'application/json', **(headers or {})})
+        headers={'Content-Type': 'application/json', 'Accept': 'application/json', **login(url), **(headers or {})})
     try:
         with OPENER.open(request, timeout=PATIENCE) as answer:
             status, text = answer.status, answer.read()
