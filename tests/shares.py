@@ -51,8 +51,8 @@ DEPLOYMENTS = (
     'tests/system/test_canaries.py::test_', 'tests/system/test_commands.py::test_',
     'tests/system/test_doors.py::test_any_server', 'tests/system/test_failover.py::test_',
     'tests/system/test_poison.py::test_a_lone_service_gives_up', 'tests/system/test_production.py::test_the_profile')
-# With HEATLITE_TEST_SHARE, what is thorough in a file is executed with every fifth share only.
-TURNS = 5
+# With HEATLITE_TEST_SHARE, what is thorough in a file is executed with every seventh share only.
+TURNS = 7
 
 
 def is_thorough(name: str) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from tests import shares
 
-FILES = [f'tests/simulation/test_{letter}.py' for letter in 'abcdefghijklmnopqrstuvwxyz']
+FILES = [f'tests/simulation/test_{one}_{other}.py' for one in 'abcdefghij' for other in 'abcdefghij']
 NAMES = [
     *(f'{file}::test_{number}' for file in FILES for number in range(3)), 'tests/language/test_quick.py::test_it',
     *(f'{beginning}{one}[{parameter}]' for beginning in shares.SWEEPS + shares.DEPLOYMENTS if '::' in beginning
@@ -14,19 +14,19 @@ NAMES = [
     'tests/plugins/test_changes.py::test_each[a]', 'tests/plugins/test_changes_more.py::test_each[b]']
 
 
-@pytest.mark.parametrize('count', [1, 2, 3, 4, 7, 30])
+@pytest.mark.parametrize('count', [1, 2, 3, 4, 7, 30, 42])
 def test_all_shares_together_execute_all(count):
     parts = [shares.of(NAMES, share, count) for share in range(1, count + 1)]
     assert set().union(*parts) == set(NAMES)
     assert all('tests/language/test_quick.py::test_it' in part for part in parts)
 
 
-def test_a_share_executes_a_fifth_of_the_thorough_files_and_a_thirtieth_of_a_sweep():
+def test_a_share_executes_a_seventh_of_the_thorough_files_and_one_of_42_of_a_sweep():
     sweep = [f'tests/simulation/test_preview.py::test_an_update[{number}]' for number in range(60)]
-    parts = [shares.of([*NAMES, *sweep], share, 30) for share in range(1, 31)]
+    parts = [shares.of([*NAMES, *sweep], share, 42) for share in range(1, 43)]
     for part in parts:
-        assert 1 / 13 < sum(name.startswith(tuple(FILES)) for name in part) / len(FILES) / 3 < 1 / 3
-    assert sorted(sum(name in part for name in sweep) for part in parts) == [0] * 24 + [10] * 6
+        assert 1 / 14 < sum(name.startswith(tuple(FILES)) for name in part) / len(FILES) / 3 < 1 / 4
+    assert sorted(sum(name in part for name in sweep) for part in parts) == [0] * 36 + [10] * 6
 
 
 def test_tests_of_a_file_are_in_the_same_deployment():
