@@ -54,7 +54,7 @@ def test_each_kind_of_retry_is_documented(policy):
 
 
 def test_reasons_of_refused_plans_are_documented():
-    reasons = re.findall(r'because\((.*)\)', inspect.getsource(plans.Plans._apply))
+    reasons = re.findall(r'_refused_as\((.*)\)', inspect.getsource(plans.Plans.apply))
     named = {name for each in reasons for name in re.findall(r"'(\w+)'", each)}
     assert len(named) == 10 and [name for name in named if f'\n``{name}`` ' not in PAGE] == []
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from datetime import timedelta
 
@@ -123,61 +124,29 @@ class Plans:
     def apply(self, context: RequestContext, message: messages.ApplyPlan) -> dict[str, str]:
         """Carry out a plan, and return the identity of its stack. Raises Conflict, with the differences, if the plan
         is not what would be done now."""
-        reason = ''
-
-        def because(found: str) -> None:
-            nonlocal reason
-            reason = found
-
-        try:
-            applied = self._apply(context, message, because)
-        except exception.HeatException as error:
-            if error.http_code < 500:
-                metrics.plans_refused.labels(reason).inc()
-            raise
+        with _refused_as('unknown'):
+            stored, digest = self._with_digest(context, message.plan_id)
+        with _refused_as('applied' if stored.state == plans.APPLIED else 'expired'):
+            self._check_applicable(stored)
+        with _refused_as('digest'):
+            _check_digest(stored, digest, message.digest)
+        with _refused_as('approval'):
+            if self._bounds.needs_approval and stored.state != plans.APPROVED:
+                raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
+        with _refused_as('changed'):
+            request = messages.CreatePlan.from_arguments(stored.request)
+            found = self._check_start(context, stored, request)
+        with _refused_as('findings'):
+            if self._bounds.refuse_errors:
+                self._check_findings(context, stored, found or self._foresee(context, request)[1])
+        with _refused_as('policy'):
+            self._check_policies(stored)
+        with _refused_as('protected'):
+            self._check_protections(stored)
+        with _refused_as('request'):
+            identity = self._request(context, stored, request)
         metrics.plans.labels(APPLIED).inc()
-        return applied
-
-    def _apply(self, context: RequestContext, message: messages.ApplyPlan,
-               because: Callable[[str], None]) -> dict[str, str]:
-        """As `apply`. `because(reason)`: called before each check, with why it refuses, in metrics."""
-        because('unknown')
-        with self._database.reader() as tx:
-            kept = plans.with_digest(tx, message.plan_id, context.project_id) if context.project_id else None
-        if kept is None:
-            raise exception.EntityNotFound(entity='Plan', name=message.plan_id)
-        stored, digest = kept
-        because('applied' if stored.state == plans.APPLIED else 'expired')
-        self._check_applicable(stored)
-        because('digest')
-        if digest != stored.digest:
-            raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
-                                       'service has made it. Make a new one.') % stored.id)
-        if message.digest is not None and message.digest != stored.digest:
-            raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
-                                     % {'id': stored.id, 'digest': stored.digest})
-        because('approval')
-        if self._bounds.needs_approval and stored.state != plans.APPROVED:
-            raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
-        request = messages.CreatePlan.from_arguments(stored.request)
-        because('changed')
-        found = self._check_start(context, stored, request)
-        because('findings')
-        if self._bounds.refuse_errors:
-            self._check_findings(context, stored, found or self._foresee(context, request)[1])
-        because('policy')
-        self._check_policies(stored)
-        because('protected')
-        self._check_protections(stored)
-        because('request')
-        applied = _Applied(self._runtime, stored)
-        match stored.action:
-            case messages.CREATE:
-                return self._stacks.create(context, request.as_create(), applied)
-            case messages.UPDATE:
-                return self._updates.update(context, request.as_update(), applied)
-        self._actions.delete(context, messages.DeleteStack(str(stored.stack_id)), applied)
-        return {'tenant': stored.project_id, 'stack_name': stored.stack_name, 'stack_id': str(stored.stack_id)}
+        return identity
 
     def delete(self, context: RequestContext, message: messages.DeletePlan) -> None:
         """Delete a plan. Raises Conflict for an applied one: it belongs to the history of its stack."""
@@ -190,7 +159,7 @@ class Plans:
         self._database.retry(store)
         metrics.plans.labels(DELETED).inc()
 
-    # --- helpers ----------------------------------------------------------------------------------------
+    # --- parts ------------------------------------------------------------------------------------------
 
     def _foresee(self, context: RequestContext,
                  message: messages.CreatePlan) -> tuple[stacks.StoredStack | None, Previewed]:
@@ -220,6 +189,25 @@ class Plans:
         if found is None:
             raise exception.EntityNotFound(entity='Plan', name=plan_id)
         return found
+
+    def _with_digest(self, context: RequestContext, plan_id: str) -> tuple[StoredPlan, str]:
+        """Return a plan to be applied, and the digest of what is stored of it now. Raises EntityNotFound."""
+        with self._database.reader() as tx:
+            found = plans.with_digest(tx, plan_id, context.project_id) if context.project_id else None
+        if found is None:
+            raise exception.EntityNotFound(entity='Plan', name=plan_id)
+        return found
+
+    def _request(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> dict[str, str]:
+        """Make the request that was planned, and return the identity of its stack."""
+        applied = _Applied(self._runtime, stored)
+        match stored.action:
+            case messages.CREATE:
+                return self._stacks.create(context, request.as_create(), applied)
+            case messages.UPDATE:
+                return self._updates.update(context, request.as_update(), applied)
+        self._actions.delete(context, messages.DeleteStack(str(stored.stack_id)), applied)
+        return {'tenant': stored.project_id, 'stack_name': stored.stack_name, 'stack_id': str(stored.stack_id)}
 
     def _check_applicable(self, stored: StoredPlan) -> None:
         if stored.state == plans.APPLIED:
@@ -318,6 +306,28 @@ class _Applied:
             raise exception.Conflict(_('The stack has changed while plan %s was applied.') % self._stored.id)
         if not plans.apply(tx, self._stored.id, stack_id, self._runtime.now()):
             raise exception.Conflict(_('Another request was faster to apply plan %s.') % self._stored.id)
+
+
+@contextmanager
+def _refused_as(reason: str) -> Iterator[None]:
+    """Count it in metrics, under `reason`, if the block refuses to apply a plan."""
+    try:
+        yield
+    except exception.HeatException as error:
+        if error.http_code < 500:
+            metrics.plans_refused.labels(reason).inc()
+        raise
+
+
+def _check_digest(stored: StoredPlan, found: str, given: str | None) -> None:
+    """Raise Conflict unless the plan is as it was made. `found`: the digest of what is stored of it now; `given`: the
+    digest that the caller expects, if any."""
+    if found != stored.digest:
+        raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
+                                   'service has made it. Make a new one.') % stored.id)
+    if given is not None and given != stored.digest:
+        raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
+                                 % {'id': stored.id, 'digest': stored.digest})
 
 
 def _as_json(message: messages.CreatePlan, is_observed: bool) -> Mapping[str, object]:
