@@ -64,7 +64,7 @@ class ForcedDeletes:
             renew(tx, row)
             return {'request': None}
 
-        self._actions.begin(message.stack_id, Action.DELETE, store, context)
+        self._actions.begin(context, message.stack_id, Action.DELETE, store)
 
     def release(self, context: RequestContext, message: messages.ReleaseStack) -> None:
         """Delete a stack and keep all its objects in the cloud. Raises as `begin`, and ActionInProgress while a delete
@@ -79,7 +79,7 @@ class ForcedDeletes:
             forced_deletes.leave(tx, row.id, [replace(each, reason=_('It was released.')) for each in _left(tx, row)])
             return {'request': exports.ABANDONING}
 
-        self._actions.begin(message.stack_id, Action.DELETE, store, context)
+        self._actions.begin(context, message.stack_id, Action.DELETE, store)
 
     def step(self) -> int:
         """End the deletes that have failed or are late; return their number. Raises DatabaseUnavailable."""
@@ -113,7 +113,7 @@ class ForcedDeletes:
             return {'request': exports.ABANDONING}
 
         try:
-            self._actions.begin(stack_id, Action.DELETE, store)
+            self._actions.begin_by_engine(stack_id, Action.DELETE, store)
         except exception.EntityNotFound:
             return                      # it has ended by itself
 

@@ -128,10 +128,10 @@ class NestedStacks:
         if planned.of(parent.row) is not None:
             with self._database.reader() as tx:
                 plan = planned.below(parent, str(visible(tx, stack_id, None).parent_resource))
-        return self._actions.begin(stack_id, action, lambda tx, row: {
+        return self._actions.begin_by_engine(stack_id, action, lambda tx, row: {
             'request': {**imports.following(row.request or {}, parent.row),
                         **(exports.ABANDONING if abandon else {})}},
-            asked_by=_on_behalf_of(parent), plan=plan, by=parent)
+            on_behalf_of=_on_behalf_of(parent), plan=plan, by=parent)
 
     def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool:
         """Cancel the action of a nested stack. Does nothing if none is in progress. False: it has another generation
@@ -158,7 +158,7 @@ class NestedStacks:
         with self._database.reader() as tx:
             store(tx, visible(tx, stack.id, None))
         mark()
-        return self._actions.begin(stack.id, Action.UPDATE, store, asked_by=_on_behalf_of(stack))
+        return self._actions.begin_by_engine(stack.id, Action.UPDATE, store, on_behalf_of=_on_behalf_of(stack))
 
 
 def _on_behalf_of(parent: LeasedStack) -> RequestContext:

@@ -60,7 +60,7 @@ class Snapshots:
             snapshots.insert(tx, made[-1])
             return {'request': {'snapshot': snapshot_id}}
 
-        self._actions.begin(message.stack_id, Action.SNAPSHOT, store, context)
+        self._actions.begin(context, message.stack_id, Action.SNAPSHOT, store)
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
@@ -85,7 +85,7 @@ class Snapshots:
                 '', data['template'], data['environment'], Files.of(data.get('files') or {}))
 
         self._actions.check_target(context, message.stack_id, target)
-        self._actions.begin(message.stack_id, Action.RESTORE, store, context)
+        self._actions.begin(context, message.stack_id, Action.RESTORE, store)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""

@@ -35,6 +35,9 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 Renew = Callable[[RequestContext, stacks.StoredStack, StackDefinition, datetime], Credentials | None]
+Store = Callable[[Connection, stacks.StoredStack], stacks.Requested]
+"""`store(tx, row)` raises to refuse an action, or stores what belongs to it and returns keywords of `db.stacks.accept`.
+It may be called again, after a conflict of transactions."""
 PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
 
 
@@ -67,8 +70,7 @@ class StackActions:
             renew(tx, row)
             return {'request': None}
 
-        self.begin(message.stack_id, Action.DELETE, store, context,
-                   plan=plan.reference if plan is not None else None)
+        self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
 
     def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.StoredStack], None]:
         """Make what a delete needs to act, and return a function that stores it with the request."""
@@ -120,7 +122,7 @@ class StackActions:
         if action not in (Action.SUSPEND, Action.RESUME, Action.CHECK):
             raise exception.HTTPBadRequest(_('Invalid action %s specified') % message.action)
         try:
-            self.begin(message.stack_id, action, refuse_while_deleting(action), context)
+            self.begin(context, message.stack_id, action, refuse_while_deleting(action))
         except Unneeded:
             return
 
@@ -170,31 +172,41 @@ class StackActions:
         definition = self._stored.definition(row, stored)
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
-    def begin(self, stack_id: str, action: Action,
-              store: Callable[[Connection, stacks.StoredStack], stacks.Requested] = lambda tx, row: {},
-              context: RequestContext | None = None, asked_by: RequestContext | None = None,
-              plan: PlanReference | None = None, by: LeasedStack | None = None) -> stacks.StoredStack:
-        """Accept an action requested by `context`, or by the engine itself (None). `store(tx, row)` raises to refuse
-        it, or stores what belongs to it and returns keywords of `db.stacks.accept`; it may be called again.
-
-        `asked_by`: the context on whose behalf the engine acts; `plan`: the plan that holds for the action; `by`: see
-        `Acceptance.hold`. Raises EntityNotFound also for a stack of another project."""
-        now = self._runtime.now()
-        if context is not None and action in PLANNED:
+    def begin(self, context: RequestContext, stack_id: str, action: Action, store: Store,
+              plan: PlanReference | None = None) -> stacks.StoredStack:
+        """Accept an action that a user requests. Raises EntityNotFound also for a stack of another project, Forbidden,
+        StackProtected, StackLocked. `plan`: the plan that holds for the action."""
+        if action in PLANNED:
             self._quotas.check_planned(plan)
-        if context is not None and action is not Action.CHECK:
+        if action is not Action.CHECK:
             self._stored.check_rights(stack_id, context)
-        if context is not None and action is Action.DELETE:
+        if action is Action.DELETE:
             self._check_protected(stack_id, context)
+
+        def unless_locked(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            if action is not Action.CHECK:
+                guarding.check_lock(tx, row)
+            return store(tx, row)
+
+        return self._accept(stack_id, action, unless_locked, context, plan)
+
+    def begin_by_engine(self, stack_id: str, action: Action, store: Store, on_behalf_of: RequestContext | None = None,
+                        plan: PlanReference | None = None, by: LeasedStack | None = None) -> stacks.StoredStack:
+        """Accept an action that the engine requests itself: neither rights nor locks and protections are checked.
+
+        `on_behalf_of`: the context of the stack that the action follows from; `plan`: the plan that holds for the
+        action; `by`: see `Acceptance.hold`. Raises EntityNotFound also for a stack of another project."""
+        return self._accept(stack_id, action, store, on_behalf_of, plan, by)
+
+    def _accept(self, stack_id: str, action: Action, store: Store, caller: RequestContext | None,
+                plan: PlanReference | None, by: LeasedStack | None = None) -> stacks.StoredStack:
+        now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.hold(tx, by)
-            owner = self._acceptance.claim(tx, stack_id, context, by)
-            row = self._stored.current(tx, stack_id, context or asked_by)
-            if context is not None and action is not Action.CHECK:
-                guarding.check_lock(tx, row)
+            owner = self._acceptance.claim(tx, stack_id, caller, by)
+            row = self._stored.current(tx, stack_id, caller)
             requested: stacks.Requested = {**store(tx, row)}
-            caller = context or asked_by
             if caller is not None:
                 requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
@@ -213,7 +225,7 @@ class StackActions:
     def abandon(self, context: RequestContext, message: messages.AbandonStack) -> dict[str, object]:
         """Return the export and delete the stack without deleting the objects of its resources."""
         found = self.export(context, messages.ExportStack(message.stack_id))
-        self.begin(message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING}, context)
+        self.begin(context, message.stack_id, Action.DELETE, lambda tx, row: {'request': exports.ABANDONING})
         return found
 
     def export(self, context: RequestContext, message: messages.ExportStack) -> dict[str, object]:
@@ -257,8 +269,9 @@ class Unneeded(Exception):
     """The stack is in the requested state already."""
 
 
-def refuse_while_deleting(action: Action) -> Callable[[Connection, stacks.StoredStack], stacks.Requested]:
-    """Return a `store` function for `begin` that refuses any action during a delete. Raises Unneeded, NotSupported."""
+def refuse_while_deleting(action: Action) -> Store:
+    """Return a function for `StackActions.begin` that refuses any action during a delete: it raises Unneeded or
+    NotSupported."""
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
