@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 
 from sqlalchemy import Connection
 
@@ -14,7 +14,6 @@ from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, revisions, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import rollback
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -28,9 +27,11 @@ from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, check_updatable, visible
 from heatlite.engine.requests.unchanged import UnchangedUpdates
+from heatlite.engine.requests.update_request import UpdateRequest
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
 from heatlite.planning import text
+from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
@@ -57,61 +58,78 @@ class StackUpdates:
         """Return the identity of the stack and the tag of its definition, once the request is stored. `plan`: the plan
         that it applies. Raises PreconditionFailed."""
         self._quotas.check_planned(plan)
+        row, stored, protections = self._present(context, message)
+        request = self._request(context, message, plan, row, stored)
+        ended = self._end_if_unchanged(request)
+        if ended is not None:
+            return identified(ended)
+        definition = request.definition
+        stored = sources.sharing(stored, definition.template)
+        before = self._checked(context, row, stored, definition)
+        # The check has made the environment hide what was hidden before.
+        applied = replace(request.content, environment=definition.environment.document())
+        definition.as_applied = self._unchanged.as_applied(row, before, definition)
+        self._check_effects(request, before, protections if plan is None else ())
+        accepted = self._accept(request, applied)
+        self._known.note(accepted.template_id)
+        return identified(accepted)
+
+    # --- the steps of an update -------------------------------------------------------------------------
+
+    def _present(self, context: RequestContext, message: messages.UpdateStack,
+                 ) -> tuple[stacks.StoredStack, templates.StoredTemplate, Sequence[Protection]]:
+        """Return the row, the template and the protections of a stack that may be updated.
+
+        The tag is checked before the new definition is judged, and again when that is accepted."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
             protections = guarding.check_lock(tx, row).protections
         check_updatable(row)
-        check_tag(row, message.if_match)            # before the new definition is judged, and again when it is accepted
+        check_tag(row, message.if_match)
         self._stored.check_rights(row.id, context)
+        return row, stored, protections
+
+    def _request(self, context: RequestContext, message: messages.UpdateStack, plan: Applying | None,
+                 row: stacks.StoredStack, stored: templates.StoredTemplate) -> UpdateRequest:
+        """Build the definition that the update brings, and the credentials that it needs. Checks neither."""
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
         content = Content.of(definition)
         acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
         renewed = self.renewed_authority(context, replace(row, acts_by_token=acts_by_token), definition,
                                          self._runtime.now())
+        return UpdateRequest(context, message, plan, row, definition, content, acts_by_token, renewed)
 
-        def requested(tx: Connection, current: stacks.StoredStack,
-                      renewed: credentials.Credentials | None = renewed) -> stacks.Requested:
-            """Check the request again, store what belongs to it, and return the columns that it changes."""
-            context.check_in_time(self._runtime.now())
-            guarding.check_lock(tx, current)
-            check_updatable(current)
-            check_tag(current, message.if_match)
-            if plan is not None:
-                plan.accept(tx, row.id, current.generation)
-            if renewed is not None:
-                credentials.keep(tx, renewed)
-            return {
-                'description': str(definition.description), 'parameters': definition.parameters.shown(),
-                'request': request_ids.stored(context, None, plan.reference if plan is not None else None),
-                'timeout_mins': current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
-                'disable_rollback': (current.disable_rollback if message.disable_rollback is None
-                                     else message.disable_rollback),
-                'converge': bool(message.converge),
-                'acts_by_token': acts_by_token or current.acts_by_token,
-                'credentials_id': current.credentials_id if renewed is None else renewed.id,
-                'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
+    def _end_if_unchanged(self, request: UpdateRequest) -> stacks.StoredStack | None:
+        """Accept and end an update that changes nothing, and return the row of its stack; None for any other update."""
+        if request.message.converge:
+            return None
+        digest = self._unchanged.settled(request.row, request.definition, request.content)
+        if digest is None:
+            return None
+        return self._unchanged.accept(request.row, digest, lambda tx, current: request.without_token().store(
+            tx, current, self._runtime.now()))
 
-        digest = None if message.converge else self._unchanged.settled(row, definition, content)
-        if digest is not None:
-            tokenless = None if renewed is None else replace(renewed, token=None)     # no action follows
-            ended = self._unchanged.accept(row, digest, partial(requested, renewed=tokenless))
-            if ended is not None:
-                return identified(ended)
-        stored = sources.sharing(stored, definition.template)
-        before = self._checked(context, row, stored, definition)
-        applied = replace(content, environment=definition.environment.document())   # with what was hidden before
-        definition.as_applied = self._unchanged.as_applied(row, before, definition)
-        checked = protections if plan is None else ()
-        if checked or definition.environment.has_imports():
-            found = self._foresight.of_update(context, row, definition, before, bool(message.converge),
-                                              with_causes=False)
-        if checked:                                 # what is not known before the update is refused when it comes to it
-            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+    def _check_effects(self, request: UpdateRequest, before: StackDefinition,
+                       protections: Sequence[Protection]) -> None:
+        """Raise StackProtected if protections deny a change that the update would make, and what its imports would be
+        refused with. What is not known before the update is refused when it comes to it."""
+        definition = request.definition
+        if not (protections or definition.environment.has_imports()):
+            return
+        found = self._foresight.of_update(request.context, request.row, definition, before,
+                                          bool(request.message.converge), with_causes=False)
+        if protections:
+            guarding.refuse(request.row, plan_making.made(messages.UPDATE, found, protections).blockers)
+
+    def _accept(self, request: UpdateRequest, applied: Content) -> stacks.StoredStack:
+        """Store the update, and return the row of its stack. `applied`: the content of the definition, complete."""
+        context, row, definition = request.context, request.row, request.definition
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             owner = self._acceptance.claim(tx, row.id, context)
             current = self._stored.current(tx, row.id, context)
-            columns, now = requested(tx, current), self._runtime.now()
+            now = self._runtime.now()
+            columns = request.store(tx, current, now)
             if current.generation != row.generation or (
                     definition.as_applied and not stacks.is_settled(tx, row.id)):       # a signal may have been handled
                 definition.as_applied = NOTHING_SHARED
@@ -121,13 +139,13 @@ class StackUpdates:
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
-            self._recorder.record(tx, current, accepted, applied, context, id_of(plan))
+            self._recorder.record(tx, current, accepted, applied, context, id_of(request.plan))
             events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
             return owner, accepted
 
-        accepted = self._acceptance.commit(accept, definition)
-        self._known.note(accepted.template_id)
-        return identified(accepted)
+        return self._acceptance.commit(accept, definition)
+
+    # --- the same without acceptance --------------------------------------------------------------------
 
     def check(self, context: RequestContext, message: messages.CheckUpdate) -> None:
         """Raise what the definition of an update would be refused with."""
@@ -163,6 +181,8 @@ class StackUpdates:
         _revision, stored = found
         return replace(message, template=stored.document, environment=stored.environment, files=stored.files,
                        tags=tuple(row.tags or ()) if message.tags is None else message.tags)
+
+    # --- parts ------------------------------------------------------------------------------------------
 
     def _checked(self, context: RequestContext, row: stacks.StoredStack, stored: templates.StoredTemplate,
                  definition: StackDefinition) -> StackDefinition:

@@ -1,0 +1,60 @@
+"""An update as it was requested: what its transaction checks again, and the columns that it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from heatlite.common.context import RequestContext
+from heatlite.db import credentials, stacks
+from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile.revisions import Content
+from heatlite.engine.requests import guarding
+from heatlite.engine.requests.acceptance import Applying
+from heatlite.engine.requests.stored_stacks import check_tag, check_updatable
+from heatlite.language.definition import StackDefinition
+from heatlite.rpc import messages
+
+
+@dataclass(frozen=True)
+class UpdateRequest:
+    """One update. `row`: of the stack, as it was read for the request; `acts_by_token`: whether the stack needs the
+    token of the request; `renewed`: credentials that replace its own, or None."""
+
+    context: RequestContext
+    message: messages.UpdateStack
+    plan: Applying | None
+    row: stacks.StoredStack
+    definition: StackDefinition
+    content: Content
+    acts_by_token: bool | None
+    renewed: credentials.Credentials | None
+
+    def without_token(self) -> UpdateRequest:
+        """Return the request for a stack in which no action follows from it."""
+        return self if self.renewed is None else replace(self, renewed=replace(self.renewed, token=None))
+
+    def store(self, tx: Connection, current: stacks.StoredStack, now: datetime) -> stacks.Requested:
+        """Check the request again, store what belongs to it, and return the columns that it changes. `current`: the
+        row of the stack, locked by `tx`. May be called again, after a conflict of transactions."""
+        message, plan, renewed = self.message, self.plan, self.renewed
+        self.context.check_in_time(now)
+        guarding.check_lock(tx, current)
+        check_updatable(current)
+        check_tag(current, message.if_match)
+        if plan is not None:
+            plan.accept(tx, current.id, current.generation)
+        if renewed is not None:
+            credentials.keep(tx, renewed)
+        return {
+            'description': str(self.definition.description), 'parameters': self.definition.parameters.shown(),
+            'request': request_ids.stored(self.context, None, plan.reference if plan is not None else None),
+            'timeout_mins': current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
+            'disable_rollback': (current.disable_rollback if message.disable_rollback is None
+                                 else message.disable_rollback),
+            'converge': bool(message.converge),
+            'acts_by_token': self.acts_by_token or current.acts_by_token,
+            'credentials_id': current.credentials_id if renewed is None else renewed.id,
+            'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
