@@ -92,9 +92,9 @@ class StepExecutor:
         except exception.HeatException:
             return False
 
-    def unvisited(self) -> frozenset[str]:
-        """Return the names of the resources that the action need not visit, whose rows may be unread then."""
-        return frozenset() if self._observe else unvisited.of_update(self._leased, self.objects)
+    def unvisited(self) -> unvisited.Unvisited:
+        """Return what the action need not visit."""
+        return unvisited.VISIT_ALL if self._observe else unvisited.of_update(self._leased, self.objects)
 
     # --- comparing --------------------------------------------------------------------------------------
 

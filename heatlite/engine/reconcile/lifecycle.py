@@ -66,8 +66,7 @@ class StackLifecycle:
         if refusal is not None:
             runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
             return [c.Finish(Status.FAILED, refusal)]
-        return _prepared(runner.leased, runner.leased.traversal.start(
-            self._runtime.now(), runner.executor.unvisited()))
+        return _prepared(runner.leased, runner.leased.traversal.start(self._runtime.now(), _leave_unvisited(runner)))
 
     def _refusal(self, runner: Runner) -> str | None:
         """Return why a lifecycle plug-in of the operator refuses the action, or None."""
@@ -115,7 +114,7 @@ class StackLifecycle:
         self._timeouts.watch(runner)
         return _prepared(leased, leased.traversal.retarget(
             loading.target(row, definition, permissions), self._runtime.now(),
-            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=runner.executor.unvisited()))
+            abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=_leave_unvisited(runner)))
 
     def _permissions(self, row: stacks.StoredStack) -> Permissions:
         return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
@@ -260,6 +259,17 @@ class StackLifecycle:
 
 def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:
     return Change(leased.id, leased.lease.epoch, stack=change, events=noted)
+
+
+def _leave_unvisited(runner: Runner) -> frozenset[str]:
+    """Return the resources that the action need not visit. If the rows of the stack are unread, the traversal takes
+    over those that it needs then; it reads the others when one of them is asked for."""
+    leased = runner.leased
+    found = runner.executor.unvisited()
+    leased.unread = None
+    if found.read is not None:
+        leased.traversal.take(found.read.rows, found.read.next_row, found.read.unread)
+    return found.names
 
 
 def _prepared(leased: LeasedStack, commands: list[c.Command]) -> list[c.Command]:

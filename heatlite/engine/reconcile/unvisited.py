@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass
 
 from heatlite.common import exception
 from heatlite.db.resources import AppliedType
@@ -20,20 +21,42 @@ NONE: frozenset[str] = frozenset()
 MOST_APART = 1000               # names whose rows are read by name; beyond it, all rows are read
 
 
-def of_update(leased: LeasedStack, objects: ResourceObjects) -> frozenset[str]:
-    """Return the names; none if the update has to look at every resource.
+@dataclass(frozen=True)
+class ReadRows:
+    """Rows of a stack that were read. Each name in `unread` has one more row; `next_row`: the lowest number for new
+    rows. Arguments of `Traversal.take`."""
 
-    If the rows are not read yet, most of those of resources that are not visited stay so."""
-    unread, leased.unread = leased.unread, None
+    rows: Sequence[ResourceState]
+    next_row: int
+    unread: Set[str]
+
+
+@dataclass(frozen=True)
+class Unvisited:
+    """`names`: the resources; `read`: the rows with which a traversal can begin that does not visit them, where the
+    rows of the stack are not in memory. None: it needs all rows."""
+
+    names: frozenset[str] = NONE
+    read: ReadRows | None = None
+
+
+VISIT_ALL = Unvisited()
+
+
+def of_update(leased: LeasedStack, objects: ResourceObjects) -> Unvisited:
+    """Return what the update need not visit; no names if it has to look at every resource.
+
+    Changes nothing of `leased`. If its rows are not read yet, most of those of resources that are not visited stay so.
+    """
     if not leased.definition.as_applied or leased.row.action != Action.UPDATE or leased.row.converge:
-        return NONE
-    if unread is not None:
-        kinds = unread.kinds()
+        return VISIT_ALL
+    if leased.unread is not None:
+        kinds = leased.unread.kinds()
         if _are_as_applied(kinds, leased.definition):
-            return _of_unread(leased, objects, unread, kinds)
+            return _of_unread(leased.definition, objects, leased.unread, kinds)
     rows = list(leased.rows.values())
     examples = {(row.type, row.template_id): row for row in rows}   # what a type means depends on nothing else
-    return _find(leased.definition, objects, examples.values(), rows) or NONE
+    return Unvisited(_find(leased.definition, objects, examples.values(), rows) or NONE)
 
 
 def _are_as_applied(kinds: Iterable[AppliedType], definition: StackDefinition) -> bool:
@@ -47,23 +70,22 @@ def _are_as_applied(kinds: Iterable[AppliedType], definition: StackDefinition) -
     return bool(shared.types) and found == shared.types and len(shared.others) <= MOST_APART
 
 
-def _of_unread(leased: LeasedStack, objects: ResourceObjects, unread: UnreadRows,
-               kinds: Iterable[AppliedType]) -> frozenset[str]:
-    definition, shared = leased.definition, leased.definition.as_applied
+def _of_unread(definition: StackDefinition, objects: ResourceObjects, unread: UnreadRows,
+               kinds: Iterable[AppliedType]) -> Unvisited:
+    shared = definition.as_applied
     examples = [ResourceState(0, '', '', kind.type, template_id=kind.template_id) for kind in kinds]
     rows = unread.unlike_applied({each.type for each in examples if not _stays(each, objects)})
     rows += unread.of_names(shared.others)
     left = shared.same.difference([row.name for row in rows])
     found = _find(definition, objects, examples, rows, left)
     if found is None:
-        return NONE
+        return VISIT_ALL
     resources = definition.resources
     visited = shared.others.union([row.name for row in rows]).difference(found).intersection(resources)
     needed = {other for name in visited for other in resources[name].requires}.union(_used(definition)) & left
     if len(needed) <= MOST_APART:
         rows += unread.of_names(needed)
-    leased.traversal.take(rows, max(kind.last for kind in kinds) + 1, left)
-    return found
+    return Unvisited(found, ReadRows(rows, max(kind.last for kind in kinds) + 1, left))
 
 
 def _find(definition: StackDefinition, objects: ResourceObjects, examples: Iterable[ResourceState],
