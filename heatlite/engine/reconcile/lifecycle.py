@@ -254,7 +254,7 @@ class StackLifecycle:
             (self._runtime.now() - action_spans.begin_of(row)).total_seconds())
 
     def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
-        return stack_events.new(self._runtime, leased.id, leased.row.name, action, status, reason)
+        return stack_events.of_stack(self._runtime, leased.row)._replace(action=action, status=status, reason=reason)
 
 
 def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:

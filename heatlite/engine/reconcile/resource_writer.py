@@ -10,6 +10,7 @@ from typing import Protocol
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -56,8 +57,8 @@ class _Writer:
 
     def _event(self, resource: State, action: str, status: str, reason: str) -> Event:
         row = self._row(resource)
-        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type,
-                     row.physical_id or resource.physical_resource_name(), action, status, reason, resource_id=row.id)
+        made = stack_events.of_resource(self._runtime, row, row.physical_id or resource.physical_resource_name())
+        return made._replace(action=action, status=status, reason=reason)
 
 
 class JournalWriter(_Writer):

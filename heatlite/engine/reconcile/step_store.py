@@ -13,6 +13,7 @@ from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -130,5 +131,4 @@ class StepStore:
         physical_id = row.physical_id
         if physical_id is None:
             physical_id = self._executor.contexts.physical_name(row, work)
-        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, physical_id, row.action, row.status,
-                     row.reason, resource_id=row.id, properties=self._leased.definition.mask(properties))
+        return stack_events.of_resource(self._runtime, row, physical_id, self._leased.definition.mask(properties))

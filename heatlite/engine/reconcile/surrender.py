@@ -18,7 +18,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, Superseded
 from heatlite.engine.reconcile import stack_events
-from heatlite.planning.states import Change, Event, ResourceState, StackChange, Status
+from heatlite.planning.states import Change, StackChange, Status
 
 LOG = logging.getLogger(__name__)
 
@@ -41,20 +41,16 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
                'the template stops them: see their logs.') % {'count': count, 'action': row.action}
     for each in busy:
         failed = each._replace(status=Status.FAILED, reason=reason)
-        journal.submit(Change(row.id, lease.epoch, row=failed, events=(_event(runtime, failed),)))
+        journal.submit(Change(row.id, lease.epoch, row=failed, events=(
+            stack_events.of_resource(runtime, failed, failed.physical_id or ''),)))
     given_up = replace(row, status=Status.FAILED, reason=reason)
     try:
         journal.write(Change(
             row.id, lease.epoch, stack=StackChange(row.generation, status=Status.FAILED, reason=reason, release=True),
-            events=(stack_events.new(runtime, row.id, row.name, row.action, Status.FAILED, reason),), signals=waiting))
+            events=(stack_events.of_stack(runtime, given_up),), signals=waiting))
     except Superseded:
         return False                                # the newer request has its own number of tries
     request_ids.bind_to(row)
     LOG.error('Stack %s [%s] was given up: %s', row.name, row.id, reason)
     announce(given_up)
     return True
-
-
-def _event(runtime: Runtime, row: ResourceState) -> Event:
-    return Event(runtime.uuid(), runtime.now(), row.name, row.type, row.physical_id or '', row.action, row.status,
-                 row.reason, resource_id=row.id)

@@ -30,7 +30,7 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
-from heatlite.planning.states import NO_REQUIREMENTS, Event, ResourceState
+from heatlite.planning.states import NO_REQUIREMENTS, ResourceState
 
 SMALL = 100                 # resources of a new stack that is stored together with others
 STEPS = 5                   # of `turns`, for the row of one resource
@@ -141,7 +141,7 @@ class Acceptance:
             if authority is not None:
                 credentials.insert(tx, authority)
             resources.insert_many(tx, row.id, rows)
-            events.insert_many(tx, row.id, [self.event_of(row)])
+            events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, row)])
             return lease
 
         is_small = len(rows) <= SMALL and plan is None and by is None       # then it only inserts
@@ -167,10 +167,6 @@ class Acceptance:
                               requires={needed: numbers[needed] for needed in resource.requires} or NO_REQUIREMENTS,
                               template_id=template_id, created_at=now)
                 for name, resource in turns.paced(definition.resources.items(), STEPS)]
-
-    def event_of(self, row: stacks.StoredStack) -> Event:
-        """Make the event of the stack's present state."""
-        return stack_events.new(self._runtime, row.id, row.name, row.action, row.status, row.reason)
 
     def _announce(self, row: stacks.StoredStack) -> None:
         """Send the notification, after the commit."""

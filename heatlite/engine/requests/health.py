@@ -18,12 +18,12 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import leases, resources, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.reconcile import attribute_cache
+from heatlite.engine.reconcile import attribute_cache, stack_events
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stored_stacks import visible
 from heatlite.planning.replacement import Reason, ReplacementCause
-from heatlite.planning.states import Action, Event, ResourceState, Status
+from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import messages
 
@@ -77,9 +77,8 @@ class Health:
             stacks.unsettle(tx, row.id)
             if reset is not None and not resources.set_metadata(tx, row.id, reset.row_id, reset.value, reset.version):
                 raise exception.Conflict(_('The metadata of %s have changed meanwhile.') % marked.name)
-            return self._sinks.add(tx, row, Event(
-                self._runtime.uuid(), self._runtime.now(), marked.name, marked.type, marked.physical_id, marked.action,
-                marked.status, marked.reason, resource_id=marked.id)), owner
+            return self._sinks.add(tx, row, stack_events.of_resource(
+                self._runtime, marked, marked.physical_id)), owner
 
         tell, owner = self._database.retry(store)
         tell()

@@ -12,7 +12,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import events, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback
+from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
@@ -116,7 +116,7 @@ class NestedStacks:
                                            else imports.following(request, parent.row),
                                            planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
-            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
         return self._acceptance.commit(accept, definition)

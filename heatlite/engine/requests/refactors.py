@@ -322,7 +322,7 @@ class Refactors:
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
             stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
-            first, second = (stack_events.new(self._runtime, each.id, each.name, each.action, each.status, each.reason)
+            first, second = (stack_events.of_stack(self._runtime, each)
                              for each in (begun[stack_id], row))
             announcements.append(self._sinks.add(tx, row, first))    # it sends what follows, too
             events.insert_many(tx, stack_id, [second])

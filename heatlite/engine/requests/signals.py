@@ -17,6 +17,7 @@ from heatlite.db import signals as signal_rows
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
@@ -154,8 +155,7 @@ class Signals:
         return None
 
     def _told(self, row: ResourceState, reason: str, action: str) -> Event:
-        return Event(self._runtime.uuid(), self._runtime.now(), row.name, row.type, row.physical_id, action,
-                     row.status, reason, resource_id=row.id)
+        return stack_events.of_resource(self._runtime, row, row.physical_id)._replace(action=action, reason=reason)
 
     def _result(self, accepted: AcceptedSignal, mark: str) -> object:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the

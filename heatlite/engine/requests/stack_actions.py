@@ -162,7 +162,7 @@ class StackActions:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
                                          request=request_ids.stored(context, row.request, planned.of(row)))
-            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
         self._acceptance.commit(accept)
@@ -213,10 +213,10 @@ class StackActions:
             if 'template_id' in requested:
                 stored = templates.get(tx, accepted.template_id)
                 self._recorder.record(tx, row, accepted, Content.of_template(stored), caller)
-            new = [self._acceptance.event_of(accepted)]
+            new = [stack_events.of_stack(self._runtime, accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
-                new.insert(0, stack_events.new(self._runtime, row.id, row.name, row.action, Status.FAILED,
-                                               text.cancelled(row.action)))
+                new.insert(0, stack_events.of_stack(self._runtime, row)._replace(
+                    status=Status.FAILED, reason=text.cancelled(row.action)))
             events.insert_many(tx, row.id, new)
             return owner, accepted
 

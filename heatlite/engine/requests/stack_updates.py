@@ -14,7 +14,7 @@ from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, revisions, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import rollback
+from heatlite.engine.reconcile import rollback, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
@@ -140,7 +140,7 @@ class StackUpdates:
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
             self._recorder.record(tx, current, accepted, applied, context, id_of(request.plan))
-            events.insert_many(tx, row.id, [self._acceptance.event_of(accepted)])
+            events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
         return self._acceptance.commit(accept, definition)

@@ -82,8 +82,7 @@ class UnchangedUpdates:
                                   reason=text.completed(Action.UPDATE), now=now, **requested(tx, current))
             begun = replace(ended, status=Status.IN_PROGRESS, reason=text.started(Action.UPDATE))
             stacks.keep_settled(tx, row.id, ended.generation)
-            events.insert_many(tx, row.id, [stack_events.new(
-                self._runtime, each.id, each.name, each.action, each.status, each.reason) for each in (begun, ended)])
+            events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, each) for each in (begun, ended)])
             if self._most_events:
                 events.purge_over(tx, row.id, self._most_events)
             leases.release(tx, row.id, self._engine_id, lease.epoch)
