@@ -36,7 +36,7 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, waiting
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import DIRTY, NO_HANDLE, Action, Change, ResourceState
+from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState
 from heatlite.planning.steps import Step, StepKind
 
 LOG = logging.getLogger(__name__)
@@ -332,8 +332,7 @@ class StepExecutor:
         found = waiting.Wait(call, every, now, waiting.changed_at(current), self._masked(answers.last()))
         if work.waits is None or found.is_news(work.waits):
             work.waits = found
-            self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=current,
-                                        columns={'waits': found.to_json()}))
+            self._journal.submit(self._leased.make_change(row=current, columns={'waits': found.to_json()}))
 
     def _masked(self, answer: Answer | None) -> ServiceAnswer | None:
         if answer is None:
@@ -348,7 +347,7 @@ class StepExecutor:
         current = self._leased.rows[row.id]
         changed = current._replace(handle=handle)
         self._leased.record(changed)
-        self._journal.write(Change(self._leased.id, self._leased.lease.epoch, row=changed))
+        self._journal.write(self._leased.make_change(row=changed))
 
     def _done(self, step: Step, row_id: int, work: StepContext, action: Action) -> None:
         """End an action that stores a definition: cache the reference and attributes, which are read in this

@@ -12,9 +12,11 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import implicit_dependencies
 from heatlite.engine.reconcile.unread_rows import UnreadRows
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Action, ResourceState
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, SignalError, StackChange
 from heatlite.planning.steps import Desired
 from heatlite.planning.traversal import Traversal
+
+NO_COLUMNS: Mapping[str, object] = {}
 
 
 class LeasedStack:
@@ -72,6 +74,14 @@ class LeasedStack:
     def record(self, row: ResourceState) -> None:
         """Take over a row that a resource type has changed."""
         self.traversal.record(row)
+
+    def make_change(self, *, row: ResourceState | None = None, columns: Mapping[str, object] = NO_COLUMNS,
+                    data: tuple[Datum, ...] = (), remove: int | None = None, events: tuple[Event, ...] = (),
+                    stack: StackChange | None = None, signals: tuple[int, ...] = (),
+                    signal_error: SignalError | None = None) -> Change:
+        """Make a change of this stack for the journal, which is refused once the lease has another owner. Arguments:
+        see `Change`."""
+        return Change(self.id, self.lease.epoch, row, columns, data, remove, events, stack, signals, signal_error)
 
     def current(self, name: str) -> ResourceState | None:
         return self.traversal.current(name)

@@ -34,7 +34,7 @@ from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
 from heatlite.planning.plan import Permissions
-from heatlite.planning.states import Action, Change, Event, StackChange, Status
+from heatlite.planning.states import Action, Event, StackChange, Status
 
 LOG = logging.getLogger(__name__)
 
@@ -146,8 +146,8 @@ class StackLifecycle:
         if rollback:
             return self._roll_back(runner, failed)
         leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
-        self._journal.submit(_change(leased, StackChange(
-            leased.row.generation, status=Status.FAILED, reason=reason), failed),
+        self._journal.submit(leased.make_change(events=(failed,), stack=StackChange(
+            leased.row.generation, status=Status.FAILED, reason=reason)),
             lambda why_not: self._runners.poll_parent(leased.row))
         return []
 
@@ -161,14 +161,14 @@ class StackLifecycle:
                         template_id=target_id, previous_template_id=leased.row.template_id,
                         parameters=definition.parameters.shown(), generation=leased.row.generation + 1,
                         revision=stacks.next_revision(leased.row), updated_at=now, started_at=now)
+        begun = stack_events.of_stack(self._runtime, after)
         try:
-            self._journal.write(_change(leased, StackChange(
+            self._journal.write(leased.make_change(events=(failed, begun), stack=StackChange(
                 leased.row.generation, action=Action.ROLLBACK, status=Status.IN_PROGRESS, reason=started,
                 template_id=target_id, previous_template_id=leased.row.template_id,
                 parameters=codec.encode(after.parameters), description=str(definition.description),
                 next_generation=after.generation, updated_at=now, revision=after.revision,
-                revisions=self._recorder.of(leased.row, after, Content.of(definition), None)),
-                failed, self._event(leased, Action.ROLLBACK, Status.IN_PROGRESS, started)))
+                revisions=self._recorder.of(leased.row, after, Content.of(definition), None))))
         except Superseded:
             return self.catch_up(runner)
         self._notify(after, Action.ROLLBACK, Status.IN_PROGRESS, started)
@@ -205,9 +205,9 @@ class StackLifecycle:
         if status is not None:
             noted = (self._event(leased, action, status, reason),)
         try:
-            self._journal.write(_change(leased, StackChange(
+            self._journal.write(leased.make_change(events=noted, stack=StackChange(
                 leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
-                deleted_at=now if deleted else None, settled=brought, release=release or deleted), *noted))
+                deleted_at=now if deleted else None, settled=brought, release=release or deleted)))
         except Superseded:
             return False
         if status is not None:
@@ -234,9 +234,9 @@ class StackLifecycle:
 
     def give_up(self, leased: LeasedStack, reason: str) -> None:
         """Set a stack to FAILED that the engine cannot drive, so that its user can act."""
-        self._journal.submit(_change(
-            leased, StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True),
-            self._event(leased, leased.row.action, Status.FAILED, reason)))
+        self._journal.submit(leased.make_change(
+            events=(self._event(leased, leased.row.action, Status.FAILED, reason),),
+            stack=StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True)))
 
     def announce_given_up(self, row: stacks.StoredStack) -> None:
         """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
@@ -255,10 +255,6 @@ class StackLifecycle:
 
     def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
         return stack_events.of_stack(self._runtime, leased.row)._replace(action=action, status=status, reason=reason)
-
-
-def _change(leased: LeasedStack, change: StackChange, *noted: Event) -> Change:
-    return Change(leased.id, leased.lease.epoch, stack=change, events=noted)
 
 
 def _leave_unvisited(runner: Runner) -> frozenset[str]:

@@ -93,13 +93,11 @@ class JournalWriter(_Writer):
         self._store(resource, row)
 
     def event(self, resource: State, action: str, status: str, reason: str) -> None:
-        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch,
-                                    events=(self._event(resource, action, status, reason),)))
+        self._journal.submit(self._leased.make_change(events=(self._event(resource, action, status, reason),)))
 
     def _store(self, resource: State, row: ResourceState, columns: Mapping[str, object] | None = None) -> None:
         self._take(resource, row)
-        change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns or {},
-                        data=self._work.take_data())
+        change = self._leased.make_change(row=row, columns=columns or {}, data=self._work.take_data())
         if _is_repeatable(resource, row):
             self._journal.submit(change)
         else:

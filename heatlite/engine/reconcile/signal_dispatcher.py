@@ -33,7 +33,7 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
-from heatlite.planning.states import Change, ResourceState, SignalError
+from heatlite.planning.states import ResourceState, SignalError
 from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
@@ -161,16 +161,15 @@ class SignalDispatcher:
         if row is None or hook is not None:
             if row is not None and hook is not None:
                 self._runner.breakpoints.clear(row, hook)
-            self._journal.write(Change(self._leased.id, self._leased.lease.epoch, signals=(signal.id,)))
+            self._journal.write(self._leased.make_change(signals=(signal.id,)))
             return
         recorder = SignalWriter(self._leased, self._runtime)
         resource = self._runner.executor.objects.stored(row, recorder)
         self._leased.signalled = self._leased.row.generation
         others, error = self._tell(resource, signal, recorder)
-        self._journal.write(Change(
-            self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id), columns=recorder.columns,
-            data=tuple(recorder.data_noted), events=tuple(recorder.events), signals=(signal.id,),
-            signal_error=error))
+        self._journal.write(self._leased.make_change(
+            row=self._leased.rows.get(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
+            events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
         if others:
@@ -278,8 +277,7 @@ class SignalDispatcher:
         stored = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
         if stored.get(attribute_cache.REFERENCE) == row.physical_id and len(stored) == 1:
             return
-        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, row=self._leased.rows[row.id],
-                                    columns={'attributes': stored}))
+        self._journal.submit(self._leased.make_change(row=self._leased.rows[row.id], columns={'attributes': stored}))
 
 
 class _Neighbours:

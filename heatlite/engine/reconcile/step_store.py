@@ -21,7 +21,7 @@ from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.planning import commands as c
 from heatlite.planning.replacement import MADE
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
+from heatlite.planning.states import Action, Datum, Event, ResourceState, Status
 from heatlite.planning.steps import Step
 
 STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
@@ -65,8 +65,7 @@ class StepStore:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
-        change = Change(self._leased.id, self._leased.lease.epoch, row=row, columns=columns, events=events,
-                        data=work.take_data())
+        change = self._leased.make_change(row=row, columns=columns, events=events, data=work.take_data())
         if row.status is not Status.IN_PROGRESS:
             self._calls.forget_abort(step)
         if change.columns or change.data:           # else the cached resource is still valid
@@ -103,19 +102,18 @@ class StepStore:
         events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
         if remove.event:
             self._log_end(row)
-        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, remove=row.id, events=events))
+        self._journal.submit(self._leased.make_change(remove=row.id, events=events))
 
     def note(self, step: Step, row: ResourceState) -> None:
         """Store a line of history alone."""
-        self._journal.submit(Change(self._leased.id, self._leased.lease.epoch, events=(
-            self._event(row, None, self._executor.contexts.begin(step)),)))
+        self._journal.submit(self._leased.make_change(
+            events=(self._event(row, None, self._executor.contexts.begin(step)),)))
 
     def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
         noted = self._event(row._replace(reason=why), None, None)
-        self._journal.submit(Change(
-            self._leased.id, self._leased.lease.epoch, row=self._leased.rows.get(row.id, row),
-            data=(Datum(hook, value),), events=(noted,) if why else ()))
+        self._journal.submit(self._leased.make_change(
+            row=self._leased.rows.get(row.id, row), data=(Datum(hook, value),), events=(noted,) if why else ()))
         self._executor.records.forget(row.id)
 
     def _log_end(self, row: ResourceState) -> None:
