@@ -1,8 +1,10 @@
-"""The cache of attributes is read and cleaned while an update of the stack adds and removes rows."""
+"""The cache of attributes: what is stored of it, and how it is cleaned while an update adds and removes rows."""
 
 from __future__ import annotations
 
 from typing import Any, cast
+
+import pytest
 
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -14,11 +16,33 @@ from heatlite.planning.traversal import Traversal
 KEPT = {'reference': 'x'}
 
 
-def test_values_of_a_row_that_was_not_read_are_dropped():
+NOTHING = cast('Any', None)
+ERROR = ValueError('not yet')
+
+
+@pytest.fixture
+def leased() -> LeasedStack:
+    return LeasedStack(NOTHING, NOTHING, NOTHING, NOTHING, Traversal(
+        Target(Action.CREATE, {}, 'template', NOTHING), (), next_row=9, random=NOTHING))
+
+
+def reader_of(leased: LeasedStack) -> AttributeReader:
+    return AttributeReader(leased, cast('ResourceObjects', NOTHING))
+
+
+def test_values_of_a_row_that_was_not_read_are_dropped(leased):
     """A row is added, or removed, between the reading of the rows and that of the cached values."""
-    nothing = cast('Any', None)
-    leased = LeasedStack(nothing, nothing, nothing, nothing, Traversal(
-        Target(Action.CREATE, {}, 'template', nothing), (), next_row=9, random=nothing))
     leased.kept = {7: KEPT, 8: KEPT}
-    AttributeReader(leased, cast('ResourceObjects', nothing)).forget_live()
+    reader_of(leased).forget_live()
     assert leased.kept == {}
+
+
+@pytest.mark.parametrize('values, cached, stored', [
+    ({'': 'id'},                    None,                           None),
+    ({'': 'name'},                  {'': 'name'},                   {'': 'name'}),
+    ({'': 'id', 'size': 1},         {'': 'id', 'size': 1},          {'': 'id', 'size': 1}),
+    ({'': 'id', 'size': ERROR},     {'': 'id', 'size': ERROR},      {'': 'id'}),
+])
+def test_what_is_cached_and_stored_of_the_values_of_a_row(leased, values, cached, stored):
+    assert reader_of(leased).keep(7, 'id', values) == stored
+    assert leased.kept.get(7) == cached

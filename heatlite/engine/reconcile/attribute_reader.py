@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from heatlite.common import exception
 from heatlite.engine.attributes import CACHE_NONE, SHOW_ATTR
 from heatlite.engine.reconcile import attribute_cache
@@ -36,6 +38,16 @@ class AttributeReader:
                 value = error
             kept[attribute_cache.key(attribute, tuple(path))] = value
         return kept
+
+    def keep(self, row_id: int, physical_id: str | None, values: Mapping[str, object]) -> dict[str, object] | None:
+        """Cache the values of a row that `read` has returned. Return what is stored of them in its column `attributes`:
+        no errors, so that those values are read again after a restart. None: nothing, as the physical id in the row is
+        the only value."""
+        if len(values) == 1 and values[attribute_cache.REFERENCE] == physical_id:
+            self._leased.kept.pop(row_id, None)
+            return None
+        self._leased.kept[row_id] = values
+        return {name: value for name, value in values.items() if not isinstance(value, Exception)}
 
     def is_live(self, name: str, attribute: str) -> bool:
         """Whether the attribute comes from a service and must be read anew each time, not from the cache."""

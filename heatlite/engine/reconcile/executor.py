@@ -17,7 +17,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.clients import answers
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile import attribute_cache, diff, exports, imports, unknown_creates, unvisited
+from heatlite.engine.reconcile import diff, exports, imports, unknown_creates, unvisited
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
 from heatlite.engine.reconcile.foreseen import Foreseen
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -357,13 +357,9 @@ class StepExecutor:
         resource = self.contexts.resource(step, self._leased.rows[row_id])
         if action is Action.UPDATE:
             resource.apply_definition(work.wanted())
-        kept = self.attributes.read(resource, step.name)
-        if len(kept) == 1 and kept[attribute_cache.REFERENCE] == resource.resource_id:
-            self._leased.kept.pop(row_id, None)         # the row itself says it
-        else:
-            self._leased.kept[row_id] = kept
-            work.columns['attributes'] = {name: value for name, value in kept.items()
-                                          if not isinstance(value, Exception)}
+        stored = self.attributes.keep(row_id, resource.resource_id, self.attributes.read(resource, step.name))
+        if stored is not None:
+            work.columns['attributes'] = stored
 
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
         """Find out the result of an interrupted call, for a row found in progress."""

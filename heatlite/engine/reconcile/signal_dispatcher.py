@@ -24,7 +24,6 @@ from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
-from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -240,7 +239,7 @@ class SignalDispatcher:
             if row is None or row.in_progress or not row.exists:
                 continue
             try:
-                self._keep(executor, row)
+                self._read_anew(executor, row)
             except exception.DatabaseUnavailable:
                 raise
             except exception.HeatException as error:
@@ -259,25 +258,24 @@ class SignalDispatcher:
             except Exception as error:
                 defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._leased.id)
 
-    def _keep(self, executor: StepExecutor, row: ResourceState) -> None:
+    def _read_anew(self, executor: StepExecutor, row: ResourceState) -> None:
+        """Read the attributes of a row whose type calls no service, and store them if they have changed."""
         if executor.objects.kind_of(row).default_client_name is not None:
             return
         while True:
             before = self._leased.kept.get(row.id)
-            kept = executor.attributes.read(executor.objects.stored(row), row.name)
+            values = executor.attributes.read(executor.objects.stored(row), row.name)
             now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads the values at its end
             if now is row and self._leased.kept.get(row.id) is before:
                 break
             row = now                               # the values read mix the states before and after a change
-        if kept == before:
+        if values == before:
             return
-        self._leased.kept[row.id] = kept
-        stored = {name: value for name, value in kept.items() if not isinstance(value, Exception)}
-        if stored.get(attribute_cache.REFERENCE) == row.physical_id and len(stored) == 1:
-            return
-        self._journal.submit(self._leased.make_change(row=self._leased.rows[row.id], columns={'attributes': stored}))
+        stored = executor.attributes.keep(row.id, row.physical_id, values)
+        if stored is not None:
+            self._journal.submit(self._leased.make_change(row=row, columns={'attributes': stored}))
 
 
 class _Neighbours:
