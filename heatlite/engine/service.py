@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 from oslo_config import cfg
 from sqlalchemy import Connection
@@ -109,7 +109,7 @@ class EngineService:
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
             sweep_interval=conf.engine.sweep_interval, vacant=self.controller.vacant, acquire=self._acquire,
-            missing=self._missing)
+            is_driven=self._drives, begin_sweep=self.controller.wake_signalled)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
             runtime, database, self.engine_id, alarm_settings,
@@ -256,11 +256,9 @@ class EngineService:
         """Begin to drive a stack or a shard whose lease was just claimed."""
         (self.shards if shards.is_shard(lease.stack_id) else self.controller).acquire(lease)
 
-    def _missing(self, held: Iterable[Lease]) -> list[Lease]:
-        """Return those of the leases `held` that nothing drives, at two calls in a row."""
-        found = list(held)
-        return [*self.controller.missing([each for each in found if not shards.is_shard(each.stack_id)]),
-                *self.shards.missing([each for each in found if shards.is_shard(each.stack_id)])]
+    def _drives(self, stack_id: str) -> bool:
+        """Whether this engine drives a stack or a shard."""
+        return (self.shards if shards.is_shard(stack_id) else self.controller).drives(stack_id)
 
     def _wake(self, context: RequestContext, message: messages.Wake) -> None:
         """Look at a stack or a shard now."""

@@ -6,7 +6,7 @@ The lease manager hands leases over as it does those of stacks. A shard without 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final, Protocol
 
@@ -48,7 +48,6 @@ class ShardController:
         self._settings = settings
         self._wake = wake
         self._running: dict[str, tuple[Lease, Thread, Flag]] = {}
-        self._suspected: set[str] = set()           # leases without a thread at the previous check
         self._stopping = False
 
     def acquire(self, lease: Lease) -> None:
@@ -62,14 +61,9 @@ class ShardController:
         self._running[lease.stack_id] = lease, self._runtime.spawn(self._run, self._work(lease), bell), bell
         LOG.debug('Shard %s is driven here (epoch %d)', lease.stack_id, lease.epoch)
 
-    def missing(self, held: Iterable[Lease]) -> list[Lease]:
-        """Returns those of the leases `held` without a thread both now and at the previous call."""
-        if self._stopping:
-            return []
-        idle = {lease.stack_id: lease for lease in held if lease.stack_id not in self._running}
-        found = [lease for name, lease in idle.items() if name in self._suspected]
-        self._suspected = set(idle) - {lease.stack_id for lease in found}
-        return found
+    def drives(self, lease_id: str) -> bool:
+        """Whether a shard has a thread."""
+        return lease_id in self._running
 
     def wake(self, lease_id: str) -> None:
         """Lets a shard look for work at once, if this engine drives it."""

@@ -73,11 +73,13 @@ class LeaseManager:
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
                  *, ttl: float, sweep_interval: float, vacant: Callable[[], tuple[int, list[int]]],
-                 acquire: Callable[[Lease], None], missing: Callable[[Iterable[Lease]], list[Lease]]) -> None:
+                 acquire: Callable[[Lease], None], is_driven: Callable[[str], bool],
+                 begin_sweep: Callable[[], None]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
         `vacant()`: how many more stacks of some depth this engine can drive, and depths for which it has no room;
-        `acquire(lease)`: begins to drive one; `missing(held)`: those of this engine's leases without a runner.
+        `acquire(lease)`: begins to drive one; `is_driven(stack_id)`: whether something in this engine drives it;
+        `begin_sweep()`: does what else is due in each sweep.
         """
         self.engine_id = engine_id
         self._runtime = runtime
@@ -87,7 +89,9 @@ class LeaseManager:
         self._sweep_interval = sweep_interval
         self._vacant = vacant
         self._acquire = acquire
-        self._missing = missing
+        self._is_driven = is_driven
+        self._begin_sweep = begin_sweep
+        self._suspected: set[str] = set()           # leases that nothing drove at the previous sweep
         self._deadline = runtime.monotonic()
         self._last_progress = runtime.monotonic()   # when green threads last ran
         self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
@@ -163,7 +167,8 @@ class LeaseManager:
         """
         with self._database.reader() as tx:
             held = leases.held(tx, self.engine_id)
-        for lease in self._missing(held):
+        self._begin_sweep()
+        for lease in self._undriven(held):
             self._acquire(replace(lease, former=self.engine_id))
         room, full = self._vacant()
         self._skipping = self._skipping - 1 if 0 in full else 0
@@ -189,6 +194,14 @@ class LeaseManager:
         if len(claimed) == batch:
             self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)
+
+    def _undriven(self, held: Iterable[Lease]) -> list[Lease]:
+        """Return those of the leases `held` that nothing drove both now and at the previous call: one that was just
+        claimed may not be driven yet."""
+        idle = {lease.stack_id: lease for lease in held if not self._is_driven(lease.stack_id)}
+        found = [lease for stack_id, lease in idle.items() if stack_id in self._suspected]
+        self._suspected = set(idle) - {lease.stack_id for lease in found}
+        return found
 
     def _is_in_grace(self, tx: Connection) -> bool:
         """Whether silent engines keep their stacks: what delayed this engine's renewal may delay theirs, too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from sqlalchemy import Connection
 
@@ -71,7 +71,6 @@ class StackController:
         self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
         self._loaders = Pool(runtime, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
-        self._suspected: set[str] = set()           # leases without a runner at the previous check
         self._stopping = False
 
     # --- what the engine drives -------------------------------------------------------------------------
@@ -105,7 +104,12 @@ class StackController:
         return not (self._runners or self._loading or self._former)
 
     def owns(self, stack_id: str) -> bool:
+        """Whether a stack has a runner."""
         return stack_id in self._runners
+
+    def drives(self, stack_id: str) -> bool:
+        """Whether a stack has a runner, or is being loaded for one."""
+        return stack_id in self._runners or stack_id in self._loading
 
     def wake(self, stack_id: str) -> None:
         """Wake up the runner of a stack, or claim the stack if no engine holds its lease."""
@@ -115,24 +119,17 @@ class StackController:
         if lease is not None:
             self.resume(lease)
 
-    def missing(self, held: Iterable[Lease]) -> list[Lease]:
-        """Return those of the leases `held` that had no runner both now and at the previous call.
-
-        Also wakes up runners of stacks with pending signals: the process that stored one may have died before it could.
-        """
+    def wake_signalled(self) -> None:
+        """Wake up the runners of stacks with pending signals: the process that stored one may have died before it
+        could."""
         if self._stopping:
-            return []
+            return
         with self._database.reader() as tx:
             signalled = signals.stacks(tx)
         for stack_id in signalled:
             runner = self._runners.get(stack_id)
             if runner is not None:
                 runner.wake()
-        idle = {lease.stack_id: lease for lease in held if lease.stack_id not in self._runners
-                and lease.stack_id not in self._loading}
-        found = [lease for stack_id, lease in idle.items() if stack_id in self._suspected]
-        self._suspected = set(idle) - {lease.stack_id for lease in found}
-        return found
 
     def stop(self) -> None:
         """Stop all runners, and take no further stacks."""
