@@ -325,7 +325,7 @@ def test_a_policy_denies_a_plan_when_it_is_made_and_when_it_is_applied(tmp_path)
         text = refused(cluster, messages.ApplyPlan(denied.id), exception.Conflict)
         assert text == f'Plan {denied.id} is denied by policy. no-two: deny: no two (b)'
         path.write_text(RULES.replace('change.values.exists', 'plan.is_empty && change.values.exists'))
-        cluster.engines[0][1].policies.reload()
+        cluster.engines[0][1].use_cases.policies.reload()
         assert planned.apply(cluster, denied.id)['stack_id'] == stack_id        # what holds is what holds now
         done(cluster, stack_id, 'UPDATE')
         for message in (update(stack_id), messages.DeleteStack(stack_id),

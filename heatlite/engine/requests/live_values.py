@@ -1,0 +1,51 @@
+"""Use cases of values that only code of resource types can compute: outputs, and attributes that are never cached."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from heatlite.common.context import RequestContext
+from heatlite.db import codec
+from heatlite.engine import attributes
+from heatlite.engine.reconcile.facade import Stack
+from heatlite.engine.reconcile.stack_reader import StackReader
+from heatlite.engine.resource import Resource
+from heatlite.rpc import messages
+
+LOG = logging.getLogger(__name__)
+
+
+class LiveValues:
+    def __init__(self, reader: StackReader) -> None:
+        self._reader = reader
+
+    def outputs(self, context: RequestContext, message: messages.ResolveOutputs) -> list[dict[str, object]]:
+        """Return the outputs with the wanted keys, resolved now. Raises EntityNotFound."""
+        found = self._reader.outputs(message.stack_id, context)
+        return [each for each in found if message.keys is None or each['output_key'] in message.keys]
+
+    def attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object]:
+        """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
+
+        A value is null if the resource does not have it, or it cannot be read now.
+        """
+        def ask(stack: Stack) -> dict[str, object]:
+            resource = stack[message.resource_name]
+            shown = _or_null(resource, attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
+            if not isinstance(shown, Mapping):
+                shown = {name: _or_null(resource, name) for name in resource.attributes if name != attributes.SHOW_ATTR}
+            named = {name: _or_null(resource, name) for name in message.names}
+            return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
+
+        found: dict[str, object] = codec.decode(codec.encode(self._reader.asked(
+            message.stack_id, context, ask, message.resource_name)))
+        return found
+
+
+def _or_null(resource: Resource, attribute: str) -> object:
+    try:
+        return resource.live_attribute(attribute)
+    except Exception as error:
+        LOG.info('Attribute %s of %s cannot be read: %s', attribute, resource.name, error)
+        return None
