@@ -66,7 +66,7 @@ def template(value='one', count=3):
                                      lambda: exceptions.BadGateway('nobody there')])
 def test_each_action_waits_for_the_service(cluster, failure, caplog):
     cluster.cloud.failure = failure
-    caplog.set_level(logging.DEBUG, 'heatlite.engine.reconcile.executor')
+    caplog.set_level(logging.DEBUG, 'heatlite.engine.reconcile.step_waits')
     cluster.cloud.away_until = cluster.universe.time + 60
     stack_id = cluster.create('s', template())
     done(cluster, stack_id, 'CREATE')

@@ -1,4 +1,4 @@
-"""Executes single commands of one stack: compares definitions, calls handlers of resource types, returns events.
+"""Executes single commands of one stack: calls handlers of resource types, returns events.
 
 Runs in the threads of the pool. Makes no decisions: planning decides what follows from an event.
 """
@@ -8,70 +8,47 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 
-from heatlite.common import defects, exception, repeats
+from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
-from heatlite.common.service_answers import ServiceAnswer
 from heatlite.db.leases import Lease
-from heatlite.engine.clients import answers
-from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile import diff, exports, imports, unknown_creates, unvisited
-from heatlite.engine.reconcile.attribute_reader import AttributeReader
-from heatlite.engine.reconcile.foreseen import Foreseen
+from heatlite.engine.reconcile import diff, exports, imports, unknown_creates
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObjects
+from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.service_errors import is_away
-from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
-from heatlite.engine.reconcile.step_context import StepContext, fingerprint, plain
-from heatlite.engine.reconcile.step_contexts import StepContexts
-from heatlite.engine.reconcile.step_failures import StepFailures
+from heatlite.engine.reconcile.step_context import StepContext, plain
+from heatlite.engine.reconcile.step_inspector import StepInspector
+from heatlite.engine.reconcile.step_waits import AWAY_TURNS, StepWaits
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
-from heatlite.engine.rsrc_defn import ResourceDefinition
 from heatlite.engine.types.registry import TypeRegistry
-from heatlite.language.definition import StackDefinition
-from heatlite.planning import commands, waiting
-from heatlite.planning.decide import Verdict
-from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState
+from heatlite.planning import commands
+from heatlite.planning.states import NO_HANDLE, Action, ResourceState
 from heatlite.planning.steps import Step, StepKind
 
 LOG = logging.getLogger(__name__)
 
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
-MAKING = frozenset({Action.CREATE, Action.ADOPT})
 CANCELLED = frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME})
-UNCHANGED = Verdict(changed=False)
-AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
-AWAY_TURNS = 5                      # poll intervals until a check is repeated whose service does not answer
 
 
-class StepExecutor:
+class StepExecutor(StepInspector):
+    """Executes the steps of one stack."""
+
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
                  facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
                  observe: bool = False, saved: Callable[[], Mapping[str, object]] = dict,
                  interval: float = 1.0) -> None:
-        """`facade(objects)`: makes the stack as its types see it; `records`: the stored resources; `may_act(lease)`:
-        returns once the lease is certainly valid; `observe`: compare with the state that the services report;
-        `saved()`: the data of the snapshot that is being restored; `interval`: seconds between two checks.
-        """
-        self._leased = leased
+        """`may_act(lease)`: returns once the lease is certainly valid; `interval`: seconds between two checks. Others:
+        see `StepInspector`."""
+        super().__init__(runtime, leased, journal, registry, facade, records, observe=observe, saved=saved)
+        self._runtime = runtime
         self._journal = journal
         self._may_act = may_act
-        self._observe = observe
-        self._interval = interval
-        self._runtime = runtime
-        self._failures = StepFailures(leased)
-        self.records = records
-        self.foreseen = Foreseen()
-        self.objects = ResourceObjects(runtime, leased, journal, registry, records, facade, self.foreseen)
-        self.facade = self.objects.facade
-        self.scope = self.objects.scope
-        self.attributes = AttributeReader(leased, self.objects)
-        self.contexts = StepContexts(leased, self.objects, saved)
+        self._waits = StepWaits(runtime, leased, journal, interval)
 
     def ensure_lease(self) -> None:
         """Return once the lease of the stack is certainly valid. Raises LeaseLost."""
@@ -91,89 +68,6 @@ class StepExecutor:
             return question(self.objects.kind_of(row))
         except exception.HeatException:
             return False
-
-    def unvisited(self) -> unvisited.Unvisited:
-        """Return what the action need not visit."""
-        return unvisited.VISIT_ALL if self._observe else unvisited.of_update(self._leased, self.objects)
-
-    # --- comparing --------------------------------------------------------------------------------------
-
-    def is_plainly_unchanged(self, step: Step, row: ResourceState) -> bool:
-        """Whether the definition alone shows that nothing has changed, as for most resources in most updates.
-
-        Calls no type and never blocks, so it needs no thread of the pool.
-        """
-        wanted = self._leased.definition.resources[step.name]
-        try:
-            if (wanted.needs or wanted.is_external or self._leased.row.action == Action.RESTORE
-                    or not self._is_settled(row, wanted.type) or self.objects.kind_of(row).sends_files):
-                return False
-            if step.name in self._leased.definition.as_applied.same:
-                return row.fingerprint not in ('', DIRTY)
-            return row.fingerprint == fingerprint(wanted.resolved(self.scope))
-        except Exception:                           # the inspection reports it
-            return False
-
-    def inspect(self, step: Step, row: ResourceState,
-                definition: StackDefinition) -> commands.Inspected | commands.Failed:
-        """Compare the row with `definition`, which was the stack's when the comparison was asked for.
-
-        It may have waited since, for a thread or for the lease. If the stack follows a newer definition by now, the
-        traversal drops the step and this event: nothing is compared."""
-        if self._leased.definition is not definition:
-            return commands.Inspected(step, UNCHANGED)
-        try:
-            work = self.contexts.resolve(step)
-            wanted = work.wanted()
-            if row.fingerprint == work.fingerprint and (self._is_settled(row, wanted.resource_type)
-                                                        or self._is_made(row, wanted.resource_type)):
-                return commands.Inspected(step, UNCHANGED)
-            if self._is_settled_below(row, work):
-                return commands.Inspected(step, UNCHANGED)
-            resource = self.contexts.resource_as_stored(row, work)
-            kind = self.objects.wanted_kind(wanted)
-            verdict = self._verdict(row, work, resource, kind)
-            if verdict.changed and issubclass(kind, StackResource) and row.fingerprint == work.fingerprint:
-                verdict = replace(verdict, visits=True)
-            is_other = not verdict.changed and row.fingerprint != work.fingerprint
-            return commands.Inspected(step, verdict, work.fingerprint if is_other else '')
-        except exception.DatabaseUnavailable:
-            raise
-        except Exception as error:
-            return self._failure(step, row, error, Action.UPDATE)
-
-    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
-        verdict, work.difference = diff.inspect(resource, kind, work.wanted(), self._leased, row, observe=self._observe)
-        work.cause = verdict.cause
-        if verdict.replace is not None and verdict.refused is None and self._leased.traversal.may_replace(row.name):
-            resource.prepare_for_replace()
-        return verdict
-
-    def _is_settled(self, row: ResourceState, wanted_type: str) -> bool:
-        """Whether an unchanged definition means that there is nothing to do."""
-        return self._is_as_applied(row, wanted_type) and not self.objects.kind_of(row).always_inspected
-
-    def _is_made(self, row: ResourceState, wanted_type: str) -> bool:
-        """Whether a resource, perhaps with a nested stack, was completed by the create that goes on with it: by another
-        engine, or before this one was interrupted."""
-        return self._leased.row.action in MAKING and self._is_as_applied(row, wanted_type)
-
-    def _is_as_applied(self, row: ResourceState, wanted_type: str) -> bool:
-        return (row.status == 'COMPLETE' and row.replaced_by is None
-                and not (self._observe or self._leased.row.converge) and row.type == wanted_type
-                and self.objects.means_the_same(row))
-
-    def _is_settled_below(self, row: ResourceState, work: StepContext) -> bool:
-        """Whether an unchanged resource has a nested stack that need not be visited."""
-        wanted = work.wanted()
-        return (self._leased.row.action == Action.UPDATE and row.fingerprint == work.fingerprint
-                and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
-                and (is_waiting(self._leased.row, row.name) or self._has_settled_stack(row, wanted)))
-
-    def _has_settled_stack(self, row: ResourceState, wanted: ResourceDefinition) -> bool:
-        """Whether nothing can have changed in the nested stack of a resource whose definition is still `wanted`."""
-        return (row.physical_id is not None and has_known_inputs(self.objects.kind_of(row))
-                and self.facade.nesting.is_settled(row.physical_id, wanted))
 
     # --- calling handlers -------------------------------------------------------------------------------
 
@@ -197,7 +91,7 @@ class StepExecutor:
             work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
                                                   self.records.holders, step.kind is StepKind.APPLY)
                            if action is Action.CREATE else handler(*arguments))
-            self._is_back(work, row, action)
+            self._waits.note_answer(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
                 self._store_handle(row, work.handle)    # the first check may do a part of the work already
             if self._first_check(resource, work, action):
@@ -210,7 +104,7 @@ class StepExecutor:
             return commands.ReplacedSince(step)
         except Exception as error:
             if self._may_wait(step, row, action, error):
-                return self._away(step, row, error, action)
+                return self._waits.call_later(step, row, self.contexts.begin(step), error, action)
             return self._failure(step, row, self._prepared(step, error), action)
 
     def _handler(self, resource: Resource, command: commands.CallHandler,
@@ -253,10 +147,6 @@ class StepExecutor:
                 return resource.handler(action), (adopted,)
         return resource.handler(action), ()
 
-    def _import_of(self, row: ResourceState) -> Mapping[str, str] | None:
-        """Return what is imported into the resource of a row, as the environment says that its action began with."""
-        return self.objects.environment_of(row).import_of(row.name)
-
     def _abandonment(self, resource: Resource) -> Callable[[], object] | None:
         """Return the handler for DELETE of an abandoned stack: objects stay, but a nested stack is abandoned, too."""
         if not resource.has_nested():
@@ -265,7 +155,6 @@ class StepExecutor:
 
     def check(self, step: Step, row: ResourceState, action: Action, handle: object) -> commands.Event:
         """Call check_<action>_complete with the handle, which may come from another process before a crash."""
-        checked = f'check_{action.lower()}_complete'
         try:
             work = self.contexts.begin(step)
             if work.error is not None:
@@ -279,20 +168,15 @@ class StepExecutor:
             if delay:
                 if before is not None and _as_text(work.handle) != before:
                     self._store_handle(row, work.handle)
-                self._note_wait(row, work, checked, delay * self._turn(work))
+                self._waits.note_check(row, work, action, delay)
                 return commands.CheckReturned(step, False, delay)
             self._done(step, row.id, work, action)
             return commands.CheckReturned(step, True, fingerprint=work.fingerprint)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
-            if is_away(error) and action is not Action.CHECK and self._is_patient(self.contexts.begin(step)):
-                repeats.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
-                            '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
-                work = self.contexts.begin(step)
-                work.away_since = work.away_since or self._runtime.now()
-                self._note_wait(row, work, checked, AWAY_TURNS * self._turn(work))
-                return commands.CheckReturned(step, False, AWAY_TURNS)
+            if is_away(error) and action is not Action.CHECK and self._waits.is_patient(self.contexts.begin(step)):
+                return self._waits.check_later(step, row, self.contexts.begin(step), error, action)
             return self._failure(step, row, self._prepared(step, error), action)
 
     def _first_check(self, resource: Resource, work: StepContext, action: Action) -> int:
@@ -315,30 +199,6 @@ class StepExecutor:
             return 0 if checker(work.handle) else 1
         except exception.PollDelay as delay:
             return delay.period
-
-    def _turn(self, work: StepContext) -> float:
-        """Return the seconds of one poll interval of the step."""
-        own = work.resource.poll_interval if work.resource is not None else None
-        return self._interval if own is None else own
-
-    def _note_wait(self, row: ResourceState, work: StepContext, call: str, every: float) -> None:
-        """Store what a long action waits for. `call`: what is called next, in `every` seconds."""
-        now = self._runtime.now()
-        if work.first_check is None:
-            work.first_check = now
-        if not waiting.may_be_noted(now, work.first_check, work.waits):
-            return
-        current = self._leased.rows[row.id]
-        found = waiting.Wait(call, every, now, waiting.changed_at(current), self._masked(answers.last()))
-        if work.waits is None or found.is_news(work.waits):
-            work.waits = found
-            self._journal.submit(self._leased.make_change(row=current, columns={'waits': found.to_json()}))
-
-    def _masked(self, answer: Answer | None) -> ServiceAnswer | None:
-        if answer is None:
-            return None
-        found, mask = answer.to_json(), self._leased.definition.mask
-        return {**found, 'path': mask.text(found['path']), 'said': mask.text(found['said'])}
 
     def _store_handle(self, row: ResourceState, handle: object) -> None:
         """Store a handle that a check has changed: its progress must be durable before the next check."""
@@ -429,10 +289,6 @@ class StepExecutor:
             return failed
         return error
 
-    def _failure(self, step: Step, row: ResourceState, error: Exception, action: Action) -> commands.Failed:
-        work = self.contexts.get(step)
-        return self._failures.of(step, row, error, action, work.resource if work is not None else None)
-
     def _may_wait(self, step: Step, row: ResourceState, action: Action, error: Exception) -> bool:
         """Whether the service does not answer, and repeating the call does nothing twice."""
         if not is_away(error):
@@ -445,29 +301,7 @@ class StepExecutor:
         if work is None or work.resource is None:
             return False
         is_safe = action is not Action.CREATE or unknown_creates.may_repeat(work.resource)  # else as after a crash
-        return is_safe and self._is_patient(work)
-
-    def _is_patient(self, work: StepContext) -> bool:
-        """Whether the type waits longer for the service, which has just not answered."""
-        patience = work.resource.away_patience if work.resource is not None else None
-        return patience is None or work.away_since is None or (
-            self._runtime.now() - work.away_since).total_seconds() < patience
-
-    def _away(self, step: Step, row: ResourceState, error: Exception, action: Action) -> commands.Away:
-        failure = exception.ResourceFailure(error, row, action)
-        work = self.contexts.begin(step)
-        if work.away_since is None:                 # one line for each outage, not for each try
-            work.away_since = self._runtime.now()
-            repeats.log(LOG, logging.WARNING, ('away', type(error)), '%s of %s in stack %s waits for a service that '
-                        'does not answer: %s', action, row.name, self._leased.id, failure.message)
-        self._note_wait(row, work, f'handle_{action.lower()}', AWAY_PATIENCE)
-        return commands.Away(step, failure.message, AWAY_PATIENCE)
-
-    def _is_back(self, work: StepContext, row: ResourceState, action: Action) -> None:
-        if work.away_since is not None:
-            work.away_since = None
-            repeats.log(LOG, logging.INFO, 'back', '%s of %s in stack %s goes on: the service answers again', action,
-                        row.name, self._leased.id)
+        return is_safe and self._waits.is_patient(work)
 
 
 def _as_text(handle: object) -> str | None:

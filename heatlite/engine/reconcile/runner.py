@@ -16,12 +16,13 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
-from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
+from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
+from heatlite.engine.reconcile.step_inspector import UNCHANGED
 from heatlite.engine.reconcile.step_store import StepStore
 from heatlite.planning import commands as c
 from heatlite.planning.states import ResourceState, Status

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile import diff, imports, unknowns
-from heatlite.engine.reconcile.executor import UNCHANGED, StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import StepContext, stored_definition
+from heatlite.engine.reconcile.step_inspector import UNCHANGED, StepInspector
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
@@ -22,13 +22,12 @@ from heatlite.planning.states import ResourceState
 from heatlite.planning.steps import Step
 
 
-class DryExecutor(StepExecutor):
+class DryExecutor(StepInspector):
     """Notes what the inspections have found, by the name of the resource."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
                  records: StoredResourceCache, observe: bool) -> None:
-        super().__init__(runtime, leased, NothingStored(), registry, facade, records, lambda lease: None,
-                         observe=observe)
+        super().__init__(runtime, leased, NothingStored(), registry, facade, records, observe=observe, saved=dict)
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know
