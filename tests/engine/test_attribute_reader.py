@@ -37,12 +37,14 @@ def test_values_of_a_row_that_was_not_read_are_dropped(leased):
     assert leased.kept == {}
 
 
-@pytest.mark.parametrize('values, cached, stored', [
-    ({'': 'id'},                    None,                           None),
-    ({'': 'name'},                  {'': 'name'},                   {'': 'name'}),
-    ({'': 'id', 'size': 1},         {'': 'id', 'size': 1},          {'': 'id', 'size': 1}),
-    ({'': 'id', 'size': ERROR},     {'': 'id', 'size': ERROR},      {'': 'id'}),
+@pytest.mark.parametrize('before, values, cached, stored', [
+    (None,          {'': 'id'},                    None,                           None),
+    (KEPT,          {'': 'id'},                    None,                           {}),
+    (None,          {'': 'name'},                  {'': 'name'},                   {'': 'name'}),
+    (KEPT,          {'': 'id', 'size': 1},         {'': 'id', 'size': 1},          {'': 'id', 'size': 1}),
+    (None,          {'': 'id', 'size': ERROR},     {'': 'id', 'size': ERROR},      {'': 'id'}),
 ])
-def test_what_is_cached_and_stored_of_the_values_of_a_row(leased, values, cached, stored):
+def test_what_is_cached_and_stored_of_the_values_of_a_row(leased, before, values, cached, stored):
+    leased.kept = {7: before} if before is not None else {}
     assert reader_of(leased).keep(7, 'id', values) == stored
     assert leased.kept.get(7) == cached

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
-from tests.simulation.cluster import Cluster, done
+from heatlite.engine import attributes, properties, resource
+from tests.simulation.cluster import Cluster, done, outputs
 
 
 def template(value):
@@ -79,3 +80,40 @@ def test_a_stack_deleted_elsewhere_is_gone(late):
         return True
 
     assert asked(cluster, runtime, question)
+
+
+class Painted(resource.Resource):
+    """A type whose attributes are read only where something refers to them, as of all types that have a service."""
+
+    default_client_name = 'nova'
+    properties_schema = {'colour': properties.Schema(properties.Schema.STRING, update_allowed=True)}
+    attributes_schema = {'colour': attributes.Schema('as it is painted')}
+
+    @classmethod
+    def check_service_available(cls, context, type_name):
+        pass
+
+    def handle_create(self):
+        self.resource_id_set('wall')
+
+    def handle_update(self, definition, template, changed):
+        pass
+
+    def _resolve_attribute(self, name):
+        return self.properties['colour']
+
+
+def test_an_attribute_that_nothing_referred_to_for_a_while_is_read_anew():
+    def painted(colour, shown):
+        return {'heat_template_version': '2018-08-31', 'outputs': shown,
+                'resources': {'wall': {'type': 'Test::Painted', 'properties': {'colour': colour}}}}
+
+    shown = {'colour': {'value': {'get_attr': ['wall', 'colour']}}}
+    with Cluster(engines=1) as cluster:
+        cluster.engines[0][1].registry.register('Test::Painted', Painted)
+        stack_id = cluster.create('s', painted('white', shown))
+        assert outputs(done(cluster, stack_id, 'CREATE')) == {'colour': 'white'}
+        for wanted in ({}, shown):
+            cluster.update(stack_id, painted('green', wanted))
+            row = done(cluster, stack_id, 'UPDATE')
+        assert outputs(row) == {'colour': 'green'}

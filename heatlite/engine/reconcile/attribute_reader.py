@@ -42,10 +42,9 @@ class AttributeReader:
     def keep(self, row_id: int, physical_id: str | None, values: Mapping[str, object]) -> dict[str, object] | None:
         """Cache the values of a row that `read` has returned. Return what is stored of them in its column `attributes`:
         no errors, so that those values are read again after a restart. None: nothing, as the physical id in the row is
-        the only value."""
+        the only value and nothing else was stored before."""
         if len(values) == 1 and values[attribute_cache.REFERENCE] == physical_id:
-            self._leased.kept.pop(row_id, None)
-            return None
+            return {} if self._leased.kept.pop(row_id, None) else None
         self._leased.kept[row_id] = values
         return {name: value for name, value in values.items() if not isinstance(value, Exception)}
 
