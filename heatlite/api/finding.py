@@ -14,7 +14,7 @@ from heatlite.api.wsgi import Request
 from heatlite.common import exception, repeats
 from heatlite.common.context import note
 from heatlite.common.i18n import _
-from heatlite.db import engines, resources, stacks
+from heatlite.db import engines, resources, stack_trees, stacks
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
@@ -80,7 +80,7 @@ def tree(req: Request, tx: Connection, stack_name: str, stack_id: str,
          depth: int) -> tuple[stacks.Identity, list[stacks.Identity]]:
     """As `stack`, and the live stacks at most `depth` levels below it. One SELECT for a root and for one level; two
     for others, and one for each level below them."""
-    return _tree(req, tx, stack_name, stack_id, depth, *stacks.with_descendants(tx, stack_id, depth))
+    return _tree(req, tx, stack_name, stack_id, depth, *stack_trees.with_descendants(tx, stack_id, depth))
 
 
 def tree_with_few(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: int) -> tuple[
@@ -99,7 +99,7 @@ def _tree(req: Request, tx: Connection, stack_name: str, stack_id: str, depth: i
     if depth <= 1 or (found is not None and found.name == stack_name and _may_see(req, found)):
         return visible(req, found, stack_name), below
     top = stack(req, tx, stack_name, stack_id)
-    return top, stacks.descendants(tx, top.root_id, top.id, depth)
+    return top, stack_trees.descendants(tx, top.root_id, top.id, depth)
 
 
 def live_stack(req: Request, tx: Connection, stack_name: str, stack_id: str) -> stacks.Identity:

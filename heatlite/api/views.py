@@ -11,7 +11,7 @@ from heatlite.api import json_text, links
 from heatlite.api.json_text import JsonText
 from heatlite.common.remembering import remembered
 from heatlite.common.timeutils import isotime
-from heatlite.db import codec, events, resources, stacks
+from heatlite.db import codec, events, resources, stack_lists, stacks
 from heatlite.db.engines import Engine
 from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
@@ -52,7 +52,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
 # --- stacks ----------------------------------------------------------------------------------------------
 
 @listed
-def listed_stack(base: str, stack: stacks.Summary, with_project: bool) -> View:
+def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> View:
     """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
     view: View = {
         'id': stack.id,

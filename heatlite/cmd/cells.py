@@ -61,14 +61,14 @@ def _databases(conf: ConfigOpts, database: Database) -> Mapping[str, Database]:
 
 
 def list_cells(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) -> int:
-    from heatlite.db import engines, project_cells, stacks
+    from heatlite.db import engines, project_cells, stack_lists
     with cells[project_cells.HOME].reader() as tx:
         counts = project_cells.counts(tx)
     rows = []
     for name, each in cells.items():
         with each.reader() as tx:
             live = sum(engine.is_up for engine in engines.page(tx))
-            rows.append((name, each.url.render_as_string(), live, stacks.count_live(tx), counts.get(name, 0)))
+            rows.append((name, each.url.render_as_string(), live, stack_lists.count_live(tx), counts.get(name, 0)))
     show((_('Cell'), _('Database'), _('Engines'), _('Stacks'), _('Projects in the map')), rows)
     return 0
 

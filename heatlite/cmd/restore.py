@@ -86,13 +86,13 @@ def restored(conf: ConfigOpts, database: Database, show: Show) -> int:
 def orphans(conf: ConfigOpts, database: Database, show: Show) -> int:
     """Returns 1 if a project could not be read."""
     from heatlite.cmd import keys, parts
-    from heatlite.db import restoring, stacks, sync
+    from heatlite.db import restoring, stack_lists, sync
     parts.share(conf)                       # clients read the options of the process
     sync.check(database)
     keys.check(conf)
     with database.reader() as tx:
         since = conf.command.since or restoring.restored_from(tx)
-        projects = stacks.newest_roots(tx, conf.command.project)
+        projects = stack_lists.newest_roots(tx, conf.command.project)
     rows, unread = [], []
     for project_id, stack_ids in projects.items():
         found, failed = _orphans(database, stack_ids[:MOST_TRIED], since)

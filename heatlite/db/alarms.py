@@ -14,7 +14,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec, presence, shards
-from heatlite.db.stacks import after
+from heatlite.db.listing import after
 from heatlite.db.tables import alarm, alarm_history, alarm_webhook, metric, stack
 from heatlite.planning.alarms import SUSPENDED, AlarmRule, Metric
 

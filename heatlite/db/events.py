@@ -10,9 +10,8 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Keys, Page, ordered
+from heatlite.db.listing import Keys, Page, after, ordered
 from heatlite.db.resources import WORDS
-from heatlite.db.stacks import after
 from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
 

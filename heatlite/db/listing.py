@@ -34,3 +34,21 @@ def ordered(query: sa.Select[Row], keys: Keys, ascending: bool, is_limited: bool
     """The statement of a list in the order of `keys`, with a limit in its parameter `limit` if it `is_limited`."""
     found = query.order_by(*(key.asc() if ascending else key.desc() for key in keys))
     return found.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else found
+
+
+def after(keys: Keys, position: Sequence[object], ascending: bool) -> sa.ColumnElement[bool]:
+    """The condition for rows after `position` in the order of `keys`.
+
+    Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.
+    """
+    def beyond(key: sa.ColumnElement[object], value: object) -> sa.ColumnElement[bool]:
+        found: sa.ColumnElement[bool] = key > value if ascending else key < value
+        return found
+
+    last = len(keys) - 1
+    found = beyond(keys[last], position[last])
+    for number in range(last - 1, -1, -1):
+        key, value = keys[number], position[number]
+        reached = key >= value if ascending else key <= value
+        found = sa.and_(reached, sa.or_(beyond(key, value), found))
+    return found

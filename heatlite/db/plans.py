@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from heatlite.common import crypt
 from heatlite.db import codec
-from heatlite.db.stacks import after
+from heatlite.db.listing import after
 from heatlite.db.tables import plan, plan_permission
 from heatlite.planning import plan as plans
 from heatlite.planning.plan import NOTHING, Path, Permissions

@@ -13,7 +13,8 @@ from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import AT_ONCE, chunks
-from heatlite.db.stacks import IDENTITY, IN_TREE, ITSELF, OWNED, Identity, Selected, family
+from heatlite.db.stack_trees import IN_TREE, ITSELF, OWNED, Selected, family
+from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
 from heatlite.planning import progress
 from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
@@ -320,7 +321,7 @@ class StackWithFew:
 
 
 def with_few(tx: sa.Connection, stack_id: str, depth: int) -> StackWithFew | None:
-    """As stacks.with_descendants, with the rows of a small stack. One SELECT.
+    """As stack_trees.with_descendants, with the rows of a small stack. One SELECT.
 
     Indexes: as there, and ranges of the primary key.
     """

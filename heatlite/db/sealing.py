@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from heatlite.common import crypt, exception
 from heatlite.db.codec import hides_nothing
 from heatlite.db.connection import Database
-from heatlite.db.stacks import after
+from heatlite.db.listing import after
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, credentials, resource_data, stack, template
 
 # Columns that are encrypted value by value: for secrets a column of its own holds the method.

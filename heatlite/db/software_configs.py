@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from heatlite.db import codec
 from heatlite.db.connection import certifies
-from heatlite.db.stacks import after
+from heatlite.db.listing import after
 from heatlite.db.tables import software_config, software_deployment
 
 

@@ -10,8 +10,8 @@ from typing import Final
 import sqlalchemy as sa
 
 from heatlite.db import codec, software_configs
+from heatlite.db.listing import after
 from heatlite.db.software_configs import Config
-from heatlite.db.stacks import after
 from heatlite.db.tables import software_config, software_deployment
 
 

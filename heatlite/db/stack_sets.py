@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from heatlite.db import stacks
+from heatlite.db import listing, stacks
 from heatlite.db.stacks import Identity, StoredStack
 from heatlite.db.tables import resource, stack
 
@@ -27,7 +27,7 @@ def page(tx: sa.Connection, project_id: str | None, limit: int | None, marker: s
         position = tx.execute(sa.select(*keys).where(
             stack.c.id == marker, *([] if project_id is None else [stack.c.project_id == project_id]))).first()
         if position is not None:
-            query = query.where(stacks.after(keys, position, ascending=False))
+            query = query.where(listing.after(keys, position, ascending=False))
     query = query.order_by(*(key.desc() for key in keys))
     return [Identity(*row) for row in tx.execute(query if limit is None else query.limit(limit))]
 

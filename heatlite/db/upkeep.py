@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import plans, resources, stacks, templates
+from heatlite.db import plans, resources, stack_trees, stacks, templates
 from heatlite.db.tables import (
     alarm,
     credentials,
@@ -95,7 +95,7 @@ def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
     top = stacks.identity(tx, stack_id)
     if top is None or top.deleted_at is not None:
         raise exception.StackNotFound(stack_name=stack_id)
-    below = stacks.descendants(tx, top.root_id, top.id)
+    below = stack_trees.descendants(tx, top.root_id, top.id)
     changed = []
     for each in [top, *below]:
         tx.execute(lease.update().where(lease.c.stack_id == each.id)

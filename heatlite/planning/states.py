@@ -158,7 +158,7 @@ class StackChange:
     revisions: tuple[Revision, ...] = ()            # to be recorded with it
     updated_at: datetime | None = None
     deleted_at: datetime | None = None              # marks the row as deleted and frees the name
-    settled: str | None = None                      # what the stack was brought to (db.stacks.settled_below)
+    settled: str | None = None                      # what the stack was brought to (db.settled_stacks)
     release: bool = False                           # release the lease, no work is left
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from heatlite.api import views, wsgi
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
-from heatlite.db import codec, events, resources, stacks, tables
+from heatlite.db import codec, events, resources, stack_lists, tables
 from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
@@ -118,7 +118,7 @@ def test_large_rows_are_not_kept(database, get):
     for path in (f'{P}/stacks', f'{WEB}/resources', f'{WEB}/events'):
         get(path)
     gc.collect()
-    kept = [each for each in gc.get_objects() if isinstance(each, (stacks.Summary, resources.ShownResource,
+    kept = [each for each in gc.get_objects() if isinstance(each, (stack_lists.Summary, resources.ShownResource,
                                                                    events.ShownEvent))]
     assert [each for each in kept if large in str(vars(each))] == []
 

@@ -1,5 +1,6 @@
 """Rows to test with: whole values with little to say."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -72,6 +73,10 @@ def leased(tx, *rows: stacks.StoredStack, by='e1') -> None:
     for row in rows:
         stacks.insert(tx, row)
         leases.insert(tx, row.id, by)
+
+
+def ids(found: Iterable[Any]) -> list[str]:
+    return [each.id for each in found]
 
 
 @dataclass

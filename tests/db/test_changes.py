@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from oslo_config import cfg
 
 from heatlite.common import crypt
-from heatlite.db import changes, connection, events, leases, resources, signals, stacks
+from heatlite.db import changes, connection, events, leases, resources, settled_stacks, signals, stacks
 from heatlite.db.changes import Written
 from heatlite.db.connection import Contention, Database, certifies
 from heatlite.db.tables import stack as table
@@ -258,7 +258,7 @@ def test_a_repeated_write_removes_no_later_signal(two):
 
 
 def test_a_handled_signal_unsettles_its_stack(two):
-    settled = StackChange(1, settled=stacks.settling(1, 0, 'digest'))
+    settled = StackChange(1, settled=settled_stacks.settling(1, 0, 'digest'))
     write(two, change('s1', stack=settled), change('s2', stack=settled))
     with two.writer() as tx:
         number = signals.insert(tx, 's1', 'r1', {'a': 1}, NOW)

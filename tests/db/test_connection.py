@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db import connection, engines, pooling, stacks, sync
+from heatlite.db import connection, engines, pooling, stack_lists, stacks, sync
 from heatlite.db.connection import Contention, Database
 from tests.db.conftest import SERVERS
 from tests.db.rows import Wanted, engine, stack
@@ -25,7 +25,7 @@ def one_server(request):
 
 def ids(db):
     with db.reader() as tx:
-        return [each.id for each in stacks.page(tx, None, Wanted())]
+        return [each.id for each in stack_lists.page(tx, None, Wanted())]
 
 
 def test_a_writer_commits_at_its_end(db):
@@ -48,10 +48,10 @@ def test_an_error_takes_everything_back(db):
 
 def test_a_reader_sees_what_was_committed_meanwhile(db):
     with db.reader() as reading:
-        assert stacks.page(reading, None, Wanted()) == []
+        assert stack_lists.page(reading, None, Wanted()) == []
         with db.writer() as tx:
             stacks.insert(tx, stack('s1'))
-        assert len(stacks.page(reading, None, Wanted())) == 1
+        assert len(stack_lists.page(reading, None, Wanted())) == 1
 
 
 def test_the_clock_is_the_databases(make_database):

@@ -1,6 +1,6 @@
 """Guards of trees, the names that protections are compared with, and the way to a nested stack."""
 
-from heatlite.db import guards, resources, stacks, upkeep
+from heatlite.db import guards, resources, stack_trees, stacks, upkeep
 from heatlite.db.guards import NONE, Lock, TreeGuards
 from heatlite.planning.protection import Denial, Protection
 from heatlite.planning.states import Action
@@ -39,5 +39,6 @@ def test_names_and_paths(db):
         resources.insert_many(tx, 'leaf', [
             state(1, 'server', action=Action.CREATE), state(2, 'server', action=Action.CREATE), state(3, 'new')])
         assert resources.names(tx, ['leaf', 'inner']) == {'leaf': ['server']}
-        assert (stacks.path(tx, leaf), stacks.path(tx, root)) == (('group', '0'), ())
-        assert (stacks.whole_path(tx, leaf)[1:], stacks.whole_path(tx, root)) == (('group', '0'), (root.name,))
+        assert (stack_trees.path(tx, leaf), stack_trees.path(tx, root)) == (('group', '0'), ())
+        assert stack_trees.whole_path(tx, leaf)[1:] == ('group', '0')
+        assert stack_trees.whole_path(tx, root) == (root.name,)

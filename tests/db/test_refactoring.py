@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import alarms, changes, leases, refactoring, resources, stacks
+from heatlite.db import alarms, changes, leases, refactoring, resources, stack_trees, stacks
 from heatlite.db.refactoring import RowMove
 from heatlite.planning.states import Datum
 from tests.db.rows import change, engine, leased, nested, stack, state
@@ -78,7 +78,7 @@ def test_a_nested_stack_changes_its_tree(db):
         refactoring.reparent(tx, 'n', 's2', 'new')
         refactoring.move_in_trees(tx, {'n': 1, 'd': 2}, 's2', 'c2')
     with db.reader() as tx:
-        assert stacks.child(tx, 's2', 'new').id == 'n' and stacks.child(tx, 's1', 'r') is None
-        assert [each.id for each in stacks.tree(tx, 's2')] == ['s2', 'n', 'd']
+        assert stack_trees.child(tx, 's2', 'new').id == 'n' and stack_trees.child(tx, 's1', 'r') is None
+        assert [each.id for each in stack_trees.tree(tx, 's2')] == ['s2', 'n', 'd']
         assert stacks.get(tx, 'd').credentials_id == 'c2'
         assert not leases.is_idle(tx, 'n')

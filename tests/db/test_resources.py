@@ -1,7 +1,7 @@
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import codec, resources, stacks
+from heatlite.db import codec, resources, stack_trees, stacks
 from heatlite.planning.states import Action, Status
 from tests.db.rows import NOW, later, nested, stack, state
 
@@ -107,7 +107,7 @@ def test_a_stack_brings_its_rows_if_they_are_few(tree, counted, top):
             with counted(tx) as statements:
                 found = resources.with_few(tx, top, depth)
             assert len(statements) == 1
-            assert (found.stack, found.below) == stacks.with_descendants(tx, top, depth)
+            assert (found.stack, found.below) == stack_trees.with_descendants(tx, top, depth)
             assert list(map(vars, found.rows())) == list(map(vars, resources.page(tx, [top])))
         numbers = [each.id for each in resources.page(tx, [top])]
         stacks.set_next_resource(tx, top, resources.FEW)
@@ -115,7 +115,7 @@ def test_a_stack_brings_its_rows_if_they_are_few(tree, counted, top):
         stacks.set_next_resource(tx, top, resources.FEW + 1)
         found = resources.with_few(tx, top, 1)
         assert (found.rows(), found.stack.id) == (None, top)
-        assert found.below == stacks.with_descendants(tx, top, 1)[1]
+        assert found.below == stack_trees.with_descendants(tx, top, 1)[1]
 
 
 def test_of_a_nested_stack_one_statement_finds_one_level(tree):
@@ -134,7 +134,7 @@ def test_outer_stacks_come_first_then_older_ones(tree):
             stacks.insert(tx, nested(stack_id, parent, 'x', created_at=at))
         found = resources.with_few(tx, 'root', 9)
         assert [each.id for each in found.below] == ['child', 'c', 'd', 'b', 'a']
-        assert found.below == stacks.with_descendants(tx, 'root', 9)[1]
+        assert found.below == stack_trees.with_descendants(tx, 'root', 9)[1]
 
 
 def test_of_a_long_list_the_first_rows_are_kept(db):

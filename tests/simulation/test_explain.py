@@ -10,7 +10,7 @@ import pytest
 
 from heatlite.api.handlers import explain, progress, timeline
 from heatlite.common import exception
-from heatlite.db import stacks
+from heatlite.db import stack_trees, stacks
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
 from tests.simulation import explained as explained_corpus
@@ -260,7 +260,7 @@ def test_a_nested_stack_is_a_stack_of_its_own(cluster):
     stack_id = cluster.create('s', NESTED)
     cluster.universe.run(lambda: len(come(cluster, stack_id)['waiting_for']) == 3, 50.0)
     with cluster.database.reader() as tx:
-        inner = stacks.child(tx, stack_id, 'group').id
+        inner = stack_trees.child(tx, stack_id, 'group').id
     found = come(cluster, inner)
     assert counted(found) == [(0, 0, 3, 0, 0)]
     assert sorted(each['path'] for each in found['waiting_for']) == [['0'], ['1'], ['2']]

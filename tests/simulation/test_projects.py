@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from heatlite.db import stacks
+from heatlite.db import stack_trees, stacks
 from tests.simulation.cluster import Cluster, done
 
 CHILD = {'heat_template_version': '2018-08-31', 'resources': {
@@ -21,7 +21,7 @@ def tree(own, below):
 
 def projects_of_tree(cluster, stack_id):
     with cluster.database.reader() as tx:
-        return {stacks.get(tx, each.id).user_project_id for each in stacks.tree(tx, stack_id)}
+        return {stacks.get(tx, each.id).user_project_id for each in stack_trees.tree(tx, stack_id)}
 
 
 @pytest.mark.parametrize('own, below', [(2, 0), (4, 0), (0, 3), (1, 2)])

@@ -11,7 +11,7 @@ import random
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import stacks
+from heatlite.db import stack_trees
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
 
@@ -72,7 +72,7 @@ def states(cluster, ids):
     found = {}
     for root, stack_id in ids.items():
         with cluster.database.reader() as tx:
-            nested = stacks.child(tx, stack_id, INSIDE)
+            nested = stack_trees.child(tx, stack_id, INSIDE)
         for place, each in ((root, stack_id), (f'{root}/n', nested.id)):
             for name, rows in cluster.states(each).items():
                 assert len(rows) == 1

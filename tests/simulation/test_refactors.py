@@ -7,7 +7,7 @@ import json
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import alarms, stacks, templates
+from heatlite.db import alarms, stack_trees, templates
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, kill_engines_in, lose_database_in, outputs, wait
 
@@ -198,7 +198,7 @@ def nested(value='in', **more):
 
 def child(cluster, stack_id, name):
     with cluster.database.reader() as tx:
-        return stacks.child(tx, stack_id, name)
+        return stack_trees.child(tx, stack_id, name)
 
 
 def test_a_nested_stack_goes_with_its_resource(cluster):

@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, crypt, exception
 from heatlite.common.crypt import Keyring
-from heatlite.db import resources, sealing, stacks, templates
+from heatlite.db import resources, sealing, stack_trees, stacks, templates
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
@@ -159,7 +159,7 @@ def test_without_the_option_only_what_users_wrote_is_in_clear():
         written = {(table.name, name) for table, names in WRITTEN_BY_USERS.items() for name in names}
         assert where_in_clear(cluster) == written
         with cluster.database.reader() as tx:
-            nested = [row for row in stacks.tree(tx, cluster.user_stack('s')) if row.depth]
+            nested = [row for row in stack_trees.tree(tx, cluster.user_stack('s')) if row.depth]
             assert len(nested) == 3
             assert all(templates.show(tx, row.template_id).is_sealed for row in nested)
 

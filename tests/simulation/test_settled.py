@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from heatlite.db import stacks
+from heatlite.db import stack_trees
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
 
@@ -43,12 +43,12 @@ def tree(value='one', members=2, **resources):
 def generations(cluster, stack_id):
     """{path: generation} of all live stacks of a tree."""
     with cluster.database.reader() as tx:
-        return {'/'.join(stacks.path(tx, each)): each.generation for each in stacks.tree(tx, stack_id)}
+        return {'/'.join(stack_trees.path(tx, each)): each.generation for each in stack_trees.tree(tx, stack_id)}
 
 
 def id_of(cluster, stack_id, path):
     with cluster.database.reader() as tx:
-        return next(each.id for each in stacks.tree(tx, stack_id) if '/'.join(stacks.path(tx, each)) == path)
+        return next(each.id for each in stack_trees.tree(tx, stack_id) if '/'.join(stack_trees.path(tx, each)) == path)
 
 
 @pytest.fixture

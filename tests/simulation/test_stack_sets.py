@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from heatlite.db import stacks
+from heatlite.db import stack_trees
 from tests.simulation.cluster import Cluster, done, kill_engines_in
 from tests.simulation.test_crashes import template
 
@@ -20,7 +20,7 @@ def a_set(names, text='one', failing='', **settings):
 
 def members(cluster, stack_id):
     with cluster.database.reader() as tx:
-        nested = stacks.child(tx, stack_id, 'set')
+        nested = stack_trees.child(tx, stack_id, 'set')
     return {} if nested is None else {
         name: [(action, status) for action, status, _physical in rows]
         for name, rows in cluster.states(nested.id).items()}

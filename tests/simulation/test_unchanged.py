@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from heatlite.db import stacks
+from heatlite.db import settled_stacks
 from heatlite.rpc import messages
 from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, wait
@@ -58,7 +58,7 @@ def test_an_update_without_a_change_loads_nothing(made):
     assert (row.status, row.reason) == ('COMPLETE', 'Stack UPDATE completed successfully')
     assert (row.outputs, cluster.cloud.calls, row.revision) == (outputs, calls, 1)
     with cluster.database.reader() as tx:
-        assert stacks.settled_below(tx, stack_id, None).keys() == {stack_id}
+        assert settled_stacks.settled_below(tx, stack_id, None).keys() == {stack_id}
 
 
 def test_the_request_is_stored_as_of_any_update(made):
@@ -132,7 +132,7 @@ def test_a_hook_or_a_sink_has_the_stack_driven(environment):
         stack_id = cluster.create('s', flat(), environment)
         done(cluster, stack_id, 'CREATE')
         with cluster.database.reader() as tx:
-            assert stacks.settled_below(tx, stack_id, None) == {}
+            assert settled_stacks.settled_below(tx, stack_id, None) == {}
 
 
 def test_a_live_attribute_has_the_stack_driven():

@@ -12,7 +12,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.db import resources as rows
-from heatlite.db import stacks
+from heatlite.db import settled_stacks
 from heatlite.rpc import messages
 from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, kill_engines_in, wait
@@ -117,7 +117,7 @@ def test_what_requires_a_change_is_visited(name, change, visited):
             assert cluster.cloud.objects[physical['b']]['value'] == physical['a']
         assert_one_object_per_resource(cluster, stack_id)
         with cluster.database.reader() as tx:
-            assert stacks.is_settled(tx, stack_id)
+            assert settled_stacks.is_settled(tx, stack_id)
 
 
 def test_a_removed_resource_is_the_only_work():
@@ -301,7 +301,7 @@ def lived(seed, visits_all):
             wait(cluster, 10)
             if visits_all:
                 with cluster.database.writer() as tx:
-                    stacks.unsettle(tx, stack_id)
+                    settled_stacks.unsettle(tx, stack_id)
             fails = not fails and randomness.random() < 0.3     # two changes, one of which fails, would race
             resources = changed(randomness, resources, fails)
             cluster.update(stack_id, template(resources), disable_rollback=randomness.random() < 0.5)

@@ -11,7 +11,8 @@ from heatlite.api.aws import parameters
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.aws.parameters import Tree
 from heatlite.common.identifier import HeatIdentifier
-from heatlite.db.stacks import Identity, StoredStack, Summary
+from heatlite.db.stack_lists import Summary
+from heatlite.db.stacks import Identity, StoredStack
 
 
 class CfnRequest(wsgi.Request):

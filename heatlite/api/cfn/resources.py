@@ -12,7 +12,7 @@ from heatlite.api.schemas import ListEvents, ListStacks
 from heatlite.api.views import when
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import events, resources, stacks
+from heatlite.db import events, resources, stack_lists, stacks
 
 View = dict[str, object]
 
@@ -84,7 +84,7 @@ def describe_stack_events(req: CfnRequest) -> View:
     """Events, newest first; of all stacks of the project without StackName. Properties are omitted, as in lists."""
     with req.db.reader() as tx:
         found = ([req.stack(tx)] if req.parameters.get('StackName') else
-                 stacks.page(tx, finding.own_project(req), ListStacks()))
+                 stack_lists.page(tx, finding.own_project(req), ListStacks()))
         names = {stack.id: stack for stack in found}
         listed = events.page(tx, list(names), ListEvents())
     return {'StackEvents': [{

@@ -14,7 +14,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
-from heatlite.db import stacks
+from heatlite.db import stack_lists, stacks
 from heatlite.rpc import messages
 
 View = dict[str, object]
@@ -41,10 +41,10 @@ def describe_stacks(req: CfnRequest) -> View:
     return {'Stacks': [_described(req, stack) for stack in found if stack is not None]}
 
 
-def _all(req: CfnRequest) -> list[stacks.Summary]:
+def _all(req: CfnRequest) -> list[stack_lists.Summary]:
     """Live root stacks of the project (of all projects for admins), newest first."""
     with req.db.reader() as tx:
-        return stacks.page(tx, finding.listed_project(req), ListStacks(),
+        return stack_lists.page(tx, finding.listed_project(req), ListStacks(),
                            tuple(req.conf.hidden_stack_tags))
 
 

@@ -18,7 +18,7 @@ from heatlite.api.handlers.places import TreePlaces
 from heatlite.api.wsgi import Request
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.db import events, leases, resources, revisions, stacks
+from heatlite.db import events, leases, resources, revisions, stack_trees, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import comparison, explanation, replacement, waiting
 from heatlite.planning.comparison import ComparedDefinition
@@ -179,7 +179,7 @@ class ExplainedTree:
     """
 
     def __init__(self, tx: Connection, top: stacks.StoredStack, path: Path = ()) -> None:
-        below = stacks.descendants(tx, top.root_id, top.id)
+        below = stack_trees.descendants(tx, top.root_id, top.id)
         self.paths = paths_of(top, below)
         self.top = top.id
         wanted = [top.id]

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from heatlite.api import finding, views
 from heatlite.api.handlers import explain
 from heatlite.api.wsgi import Request
-from heatlite.db import events, resources, stacks
+from heatlite.db import events, resources, stack_trees, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import progress
 from heatlite.planning.states import Status
@@ -29,7 +29,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
 
 def seen(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
     """The progress of a stack. `timeout`: of its action, if the stack has none of its own."""
-    paths = explain.paths_of(row, stacks.descendants(tx, row.root_id, row.id))
+    paths = explain.paths_of(row, stack_trees.descendants(tx, row.root_id, row.id))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)
                              for count in resources.counts_by_level(tx, list(paths)))
     begun, is_running = row.started_at or row.created_at, row.status == Status.IN_PROGRESS

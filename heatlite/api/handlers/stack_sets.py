@@ -19,7 +19,7 @@ from heatlite.api.wsgi import Created, Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_EVENTS, Limits
-from heatlite.db import events, resources, revisions, stack_sets, stacks, templates
+from heatlite.db import events, resources, revisions, stack_sets, stack_trees, stacks, templates
 from heatlite.db.revisions import StoredRevision
 from heatlite.db.stacks import StoredStack
 from heatlite.language import environment as environments
@@ -77,7 +77,7 @@ def operation(req: Request, stack_set: str, number: str) -> View:
         if shown is None:
             raise exception.EntityNotFound(entity='Operation', name=number)
         following = revisions.show(tx, found.id, wanted + 1)
-        nested = stacks.child(tx, found.id, stack_sets.RESOURCE)
+        nested = stack_trees.child(tx, found.id, stack_sets.RESOURCE)
         read = [] if nested is None else events.since(tx, [nested.id], shown.created_at, MOST_SET_EVENTS)
     until = None if following is None else following.created_at
     last = {each.resource_name: each for each in read if until is None or each.created_at < until}
@@ -214,7 +214,7 @@ def _settings(stored: templates.StoredTemplate) -> StackSetSettings:
 
 def _inside(tx: Connection, found: StoredStack) -> Inside:
     """The rows of the members."""
-    nested = stacks.child(tx, found.id, stack_sets.RESOURCE)
+    nested = stack_trees.child(tx, found.id, stack_sets.RESOURCE)
     if nested is None:
         return Inside.empty()
     rows = resources.light(tx, nested.id)

@@ -14,7 +14,7 @@ from heatlite.api.wsgi import Created, Redirect, Request, StreamedList, TaggedAn
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
-from heatlite.db import stacks, templates
+from heatlite.db import stack_lists, stacks, templates
 from heatlite.planning import definition_tags
 from heatlite.rpc import messages
 
@@ -40,18 +40,18 @@ def detail(req: Request) -> StreamedList:
     return _list(req, found, {})
 
 
-def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stacks.Summary], int | None]:
+def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stack_lists.Summary], int | None]:
     """Stacks of the caller's project; of all projects for an admin, or if the policy allows the caller's request for
     it."""
     project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
     hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
     with req.db.reader() as tx:
-        found = stacks.page(tx, project_id, wanted, hidden)
-        count = stacks.count(tx, project_id, wanted, hidden) if wanted.with_count else None
+        found = stack_lists.page(tx, project_id, wanted, hidden)
+        count = stack_lists.count(tx, project_id, wanted, hidden) if wanted.with_count else None
     return found, count
 
 
-def _list(req: Request, found: list[stacks.Summary], rest: View) -> StreamedList:
+def _list(req: Request, found: list[stack_lists.Summary], rest: View) -> StreamedList:
     shown = (views.listed_stack(req.base, stack, bool(req.context.is_admin)) for stack in found)
     return StreamedList('stacks', shown, len(found), rest)
 

@@ -14,7 +14,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.db import alarms, metrics, resources, stacks
+from heatlite.db import alarms, metrics, resources, stack_trees, stacks
 from heatlite.db.leases import Lease
 from heatlite.db.metrics import moment
 from heatlite.db.resources import ResourceCount
@@ -106,7 +106,7 @@ def measured(tx: Connection, project_id: str, dimensions: Mapping[str, str]) -> 
     """None if the project has no such stack, or the dimensions name none."""
     row = _stack(tx, project_id, dimensions)
     if row is not None and RESOURCE_NAME in dimensions:
-        row = stacks.child(tx, row.id, dimensions[RESOURCE_NAME])
+        row = stack_trees.child(tx, row.id, dimensions[RESOURCE_NAME])
     if row is None:
         return None
     return MeasuredStack(stacks.changed_at(tx, row.id), tuple(resources.counts(tx, row.id)))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.db import resources, stacks, templates
+from heatlite.db import resources, stack_trees, stacks, templates
 from heatlite.language import masking
 from heatlite.planning.states import Action
 from heatlite.planning.steps import current_rows_of
@@ -37,7 +37,7 @@ def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:
     rows = {state.id: state for state in resources.light(tx, row.id)}
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)
-    nested = {child.parent_resource: child for child in stacks.tree(tx, row.root_id) if child.owner_id == row.id}
+    nested = {child.parent_resource: child for child in stack_trees.tree(tx, row.root_id) if child.owner_id == row.id}
     found: dict[str, object] = {}
     for name, number in sorted(current_rows_of(row, rows.values()).items(), key=lambda pair: pair[1]):
         state = rows[number]

@@ -12,7 +12,7 @@ from heatlite.common import crypt
 from heatlite.common.context import RequestContext, hide
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, resources, stacks, templates
+from heatlite.db import credentials, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
@@ -106,7 +106,7 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
             kept = resources.kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
         permissions = planned.permissions(tx, row)
-        path = stacks.whole_path(tx, row)
+        path = stack_trees.whole_path(tx, row)
     held = _held(database, row, wanted)
     leased = LeasedStack(row, lease, wanted, context, traversal(
         runtime, row, target(row, wanted, permissions), rows, retry_limit, held, unread), path)

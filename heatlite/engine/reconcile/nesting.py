@@ -15,7 +15,7 @@ from heatlite.common import exception
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
-from heatlite.db import resources, stacks, templates
+from heatlite.db import resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.facade import Stack
@@ -81,7 +81,7 @@ class Children:
         answer, found, asked = self._answer, self._found, self._asked
         self._answer, self._found, self._asked = None, {}, set()
         try:
-            found.update(self._database.retry_until_available(lambda tx: stacks.children(tx, asked), reading=True))
+            found.update(self._database.retry_until_available(lambda tx: stack_trees.children(tx, asked), reading=True))
         finally:
             if answer is not None:
                 answer.set()
@@ -214,8 +214,8 @@ class Nesting:
         """Return the live nested stack of a resource, by its id or, without one, by parent and names; or None."""
         with self._database.reader() as tx:
             if resource.resource_id is not None:
-                return self._own(stacks.children(tx, [resource.resource_id]).get(resource.resource_id))
-            found = stacks.child(tx, self._parent.id, resource.name)
+                return self._own(stack_trees.children(tx, [resource.resource_id]).get(resource.resource_id))
+            found = stack_trees.child(tx, self._parent.id, resource.name)
         return found if found is not None and found.name == resource.physical_resource_name() else None
 
     def row(self, resource: Resource) -> stacks.StoredStack | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from heatlite.db import guards, resources, stacks
+from heatlite.db import guards, resources, stack_trees
 from heatlite.db.stacks import StoredStack
 from heatlite.planning import protection
 from heatlite.planning.protection import UNGUARDED, Guard, Path
@@ -15,14 +15,14 @@ def guard(tx: Connection, row: StoredStack) -> Guard:
     protections = guards.of(tx, row.root_id).protections
     if not protections:
         return UNGUARDED
-    path = stacks.path(tx, row)
+    path = stack_trees.path(tx, row)
     inside = inner_paths(tx, row, path) if protection.reach_inside(protections, path) else []
     return protection.guard(path, protections, inside)
 
 
 def inner_paths(tx: Connection, row: StoredStack, path: Path) -> list[Path]:
     """Return the paths of all resources in nested stacks below a stack. `path`: its own."""
-    below = stacks.descendants(tx, row.root_id, row.id)
+    below = stack_trees.descendants(tx, row.root_id, row.id)
     names = resources.names(tx, [each.id for each in below])
     paths = {row.id: path}
     found = []

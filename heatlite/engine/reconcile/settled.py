@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from heatlite.common import crypt
-from heatlite.db import stacks
+from heatlite.db import settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.attribute_reader import OWN_TYPES
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -50,7 +50,7 @@ class SettledStacks:
         generation = self._parent.row.generation
         if self._found[0] != generation:
             with self._database.reader() as tx:
-                found = stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.id)
+                found = settled_stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.id)
             self._found = generation, found
         known = self._found[1].get(stack_id)
         return known is not None and known == self._digest(definition)
@@ -126,7 +126,7 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
             return None
         nested += 1
     digest = inputs_of_root(definition, key) if row.owner_id is None else (row.request or {})[INPUTS]
-    return None if digest is None else stacks.settling(row.generation, nested, digest)
+    return None if digest is None else settled_stacks.settling(row.generation, nested, digest)
 
 
 def has_known_inputs(kind: type[Resource]) -> bool:

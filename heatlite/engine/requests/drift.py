@@ -20,7 +20,7 @@ from heatlite.common.context import RequestContext, Subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import drift_reports, guards, leases, resources, stacks
+from heatlite.db import drift_reports, guards, leases, resources, settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.clients import looking
 from heatlite.engine.clients.looking import Look
@@ -165,7 +165,7 @@ class Drift:
         rows = {state.id: state for state in resources.light(tx, stack_id)}
         current = set(current_rows_of(row, rows.values()).values())
         leases.start_over(tx, stack_id)
-        stacks.unsettle(tx, stack_id)
+        settled_stacks.unsettle(tx, stack_id)
         notices = []
         for each in found:
             state = rows.get(_row_of(each))

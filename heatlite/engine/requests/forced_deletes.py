@@ -20,7 +20,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import forced_deletes, leases, resources, stacks, templates
+from heatlite.db import forced_deletes, leases, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.forced_deletes import Left
 from heatlite.engine.durability.periodic import Periodic
@@ -97,7 +97,7 @@ class ForcedDeletes:
             leases.lock(tx, stack_id)               # before the stack, as everywhere
             row = stacks.get(tx, stack_id, for_update=True)
             if row is not None and row.action == Action.DELETE:
-                below = stacks.descendants(tx, row.root_id, row.id)
+                below = stack_trees.descendants(tx, row.root_id, row.id)
                 forced_deletes.remove(tx, [row.id, *(each.id for each in below)], REMOVED, now)
                 LOG.warning('Stack %s [%s] was removed by a forced delete; a call for it has not returned. Its '
                             'credentials and the users inside it are left in Keystone.', row.name, row.id)
@@ -125,7 +125,7 @@ def _check_root(row: stacks.StoredStack) -> None:
 
 def _left(tx: Connection, root: stacks.StoredStack) -> Iterator[Left]:
     """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, three with objects."""
-    below = stacks.descendants(tx, root.root_id, root.id)
+    below = stack_trees.descendants(tx, root.root_id, root.id)
     paths: dict[str, tuple[str, ...]] = {root.id: ()}
     for each in below:
         paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))

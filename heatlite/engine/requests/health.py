@@ -15,7 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
-from heatlite.db import leases, resources, stacks
+from heatlite.db import leases, resources, settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache, stack_events
@@ -74,7 +74,7 @@ class Health:
             resources.set_state(tx, row.id, marked, ReplacementCause(
                 Reason.UNHEALTHY, marked.reason, context.username, isotime(self._runtime.now()))
                 if message.unhealthy else None)
-            stacks.unsettle(tx, row.id)
+            settled_stacks.unsettle(tx, row.id)
             if reset is not None and not resources.set_metadata(tx, row.id, reset.row_id, reset.value, reset.version):
                 raise exception.Conflict(_('The metadata of %s have changed meanwhile.') % marked.name)
             return self._sinks.add(tx, row, stack_events.of_resource(

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
-from heatlite.db import events, stacks, templates
+from heatlite.db import events, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback, stack_events
@@ -77,7 +77,7 @@ class NestedStacks:
         """Return an id for a nested stack: the same that another engine would choose for it."""
         wanted = [identities.of_nested(resource_uuid, attempt) for attempt in range(MOST_ATTEMPTS)]
         with self._database.reader() as tx:
-            taken = stacks.children(tx, wanted)
+            taken = stack_trees.children(tx, wanted)
         return next((each for each in wanted if each not in taken), self._runtime.uuid())
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],

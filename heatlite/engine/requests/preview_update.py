@@ -15,7 +15,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import stacks, templates
+from heatlite.db import stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
@@ -363,7 +363,7 @@ class Preview:
         if found.row.id == NEW:
             return
         with self._database.reader() as tx:
-            below = [stacks.get(tx, each.id) for each in stacks.descendants(tx, found.row.root_id, found.row.id, 1)
+            below = [stacks.get(tx, each.id) for each in stack_trees.descendants(tx, found.row.root_id, found.row.id, 1)
                      if each.parent_resource in unknown]
         for stored in below:
             if stored is not None:

@@ -8,7 +8,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
-from heatlite.db import resources, stacks
+from heatlite.db import resources, stack_lists
 from heatlite.db.connection import Database
 from heatlite.engine.requests import validation
 from heatlite.engine.types import tree_size
@@ -47,7 +47,7 @@ class QuotaChecks:
         if limit == UNLIMITED or context.is_admin:
             return
         with self._database.reader() as tx:
-            count = stacks.count_live_roots(tx, project_id)
+            count = stack_lists.count_live_roots(tx, project_id)
         if count + ahead >= limit:
             raise exception.RequestLimitExceeded(
                 _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.db import stacks
+from heatlite.db import stack_trees, stacks
 from heatlite.planning.plan import Path
 from heatlite.planning.refactoring import Move, ResourcePlace
 
@@ -112,11 +112,11 @@ class _Finder:
             inner = self._found.inner.get(stack_id)
             root_id = stack_id if inner is None else inner.root_id
             self._known[stack_id] = {str(each.parent_resource): each
-                                     for each in stacks.descendants(self._tx, root_id, stack_id, 1)}
+                                     for each in stack_trees.descendants(self._tx, root_id, stack_id, 1)}
         return self._known[stack_id]
 
     def _nested(self, move: Move) -> NestedMove | None:
         child = self._children(move.source.stack).get(move.source.name)
         if child is None:
             return None
-        return NestedMove(child, tuple(stacks.descendants(self._tx, child.root_id, child.id)), move)
+        return NestedMove(child, tuple(stack_trees.descendants(self._tx, child.root_id, child.id)), move)

@@ -19,7 +19,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, leases, refactoring, resources, stacks, templates
+from heatlite.db import credentials, events, leases, refactoring, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
@@ -420,7 +420,7 @@ class Refactors:
         for each in places.nested:
             present = stacks.identity(tx, each.stack.id)
             if present is None or present.deleted_at is not None or {one.id for one in each.below} != {
-                    one.id for one in stacks.descendants(tx, present.root_id, present.id)}:
+                    one.id for one in stack_trees.descendants(tx, present.root_id, present.id)}:
                 raise exception.Conflict(_('The nested stack of %s has changed meanwhile; repeat the request.')
                                          % each.move.source.name)
         for each in sorted(places.nested, key=lambda nested: nested.stack.depth):       # an inner one may go elsewhere

@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, revisions, stacks, templates
+from heatlite.db import credentials, events, revisions, settled_stacks, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import rollback, stack_events
 from heatlite.engine.reconcile.authority import Authority
@@ -131,7 +131,7 @@ class StackUpdates:
             now = self._runtime.now()
             columns = request.store(tx, current, now)
             if current.generation != row.generation or (
-                    definition.as_applied and not stacks.is_settled(tx, row.id)):       # a signal may have been handled
+                    definition.as_applied and not settled_stacks.is_settled(tx, row.id)):       # a signal was handled
                 definition.as_applied = NOTHING_SHARED
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import metrics
 from heatlite.common.runtime import Runtime
-from heatlite.db import events, leases, stacks
+from heatlite.db import events, leases, settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.notifications import Notify
@@ -56,7 +56,7 @@ class UnchangedUpdates:
         """Return which resources an update with `definition` need not compare: they are defined as in `before`, which
         was applied. It holds while the stack has the generation of `row`. One statement."""
         with self._database.reader() as tx:
-            if not stacks.is_settled(tx, row.id):
+            if not settled_stacks.is_settled(tx, row.id):
                 return NOTHING_SHARED
         return definition.shared_with(before)
 
@@ -81,7 +81,7 @@ class UnchangedUpdates:
             ended = stacks.accept(tx, row.id, action=Action.UPDATE, status=Status.COMPLETE,
                                   reason=text.completed(Action.UPDATE), now=now, **requested(tx, current))
             begun = replace(ended, status=Status.IN_PROGRESS, reason=text.started(Action.UPDATE))
-            stacks.keep_settled(tx, row.id, ended.generation)
+            settled_stacks.keep_settled(tx, row.id, ended.generation)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, each) for each in (begun, ended)])
             if self._most_events:
                 events.purge_over(tx, row.id, self._most_events)
@@ -100,4 +100,4 @@ class UnchangedUpdates:
 
     @staticmethod
     def _is_settled(tx: Connection, row: stacks.StoredStack, digest: str) -> bool:
-        return stacks.settled_below(tx, row.id, None).get(row.id) == digest
+        return settled_stacks.settled_below(tx, row.id, None).get(row.id) == digest

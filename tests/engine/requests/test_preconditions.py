@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.db import stacks
+from heatlite.db import stack_trees, stacks
 from heatlite.planning import definition_tags
 from heatlite.rpc import messages
 from tests.simulation import statements
@@ -185,7 +185,7 @@ def test_a_nested_stack_has_a_tag_of_its_own():
         stack_id = cluster.create('s', parent, files={'child.yaml': child})
         done(cluster, stack_id, 'CREATE')
         with cluster.database.reader() as tx:
-            nested = stacks.child(tx, stack_id, 'n').id
+            nested = stack_trees.child(tx, stack_id, 'n').id
         above, before = tag(cluster, stack_id), tag(cluster, nested)
         assert before != above
         assert isinstance(update(cluster, nested, flat('two'), (above,)), REFUSED)
