@@ -16,7 +16,6 @@ from heatlite.db.engines import Engine
 from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
-from heatlite.db.software_deployments import Deployment
 
 View = dict[str, object]
 
@@ -188,27 +187,6 @@ def config_summary(found: Config, with_project: bool) -> View:
     view: View = {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at)}
     if with_project:
         view['project'] = found.project_id
-    return view
-
-
-def config(found: Config) -> View:
-    """A software config."""
-    stored = found.config
-    return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at),
-            'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
-            'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
-
-
-def deployment(found: Deployment) -> View:
-    """A software deployment."""
-    view: View = {
-        'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
-        'input_values': found.input_values or {}, 'output_values': found.output_values,
-        'action': found.action, 'status': found.status, 'status_reason': found.status_reason,
-        'creation_time': when(found.created_at),
-    }
-    if found.updated_at is not None:
-        view['updated_time'] = when(found.updated_at)
     return view
 
 

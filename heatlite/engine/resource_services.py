@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ClassVar, NotRequired, Protocol, Required, TypedDict
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
@@ -14,6 +13,7 @@ from heatlite.db.alarms import Alarm
 from heatlite.engine import clients
 from heatlite.engine.resource_plugins import Plugins
 from heatlite.planning.alarms import AlarmRule
+from heatlite.rpc.software import ShownConfig, ShownDeployment
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.client_plugin import ClientPlugin
@@ -30,46 +30,6 @@ class ErrorFilter(Protocol):
                  trace: TracebackType | None) -> bool: ...
 
     def __call__(self, error: BaseException) -> None: ...
-
-
-class ConfigEntry(TypedDict, total=False):
-    """An input or an output of a config. `value`: of an input of a derived config."""
-
-    name: Required[str]
-    type: str
-    default: object
-    description: str
-    value: object
-    replace_on_change: bool
-    error_output: bool
-
-
-class ShownConfig(TypedDict):
-    """A config as clients see it; one that was not stored has neither id nor time."""
-
-    id: NotRequired[str]
-    name: str | None
-    group: str | None
-    config: object                           # a text, or for some groups a map
-    inputs: list[ConfigEntry]
-    outputs: list[ConfigEntry]
-    options: dict[str, object]
-    creation_time: NotRequired[str]
-
-
-class ShownDeployment(TypedDict):
-    """A deployment as clients see it."""
-
-    id: str
-    server_id: str
-    config_id: str
-    input_values: dict[str, object]
-    output_values: Mapping[str, object] | None
-    action: str | None
-    status: str | None
-    status_reason: str | None
-    creation_time: str
-    updated_time: NotRequired[str]
 
 
 class SoftwareConfigs(Protocol):

@@ -11,6 +11,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import software_configs
 from heatlite.rpc import messages
+from heatlite.rpc.software import shown_config
 
 View = dict[str, object]
 
@@ -29,7 +30,7 @@ def index(req: Request) -> View:
 
 def show(req: Request, config_id: str) -> View:
     with req.db.reader() as tx:
-        return {'software_config': views.config(_config(req, tx, config_id))}
+        return {'software_config': shown_config(_config(req, tx, config_id))}
 
 
 def create(req: Request) -> View:

@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding, views
+from heatlite.api import finding
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.wsgi import PIECE_TEXT, Request, StreamedList
@@ -16,6 +16,7 @@ from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments
 from heatlite.db.software_deployments import Deployment
 from heatlite.rpc import messages
+from heatlite.rpc.software import shown_config, shown_deployment
 
 View = dict[str, object]
 
@@ -34,7 +35,7 @@ def index(req: Request) -> StreamedList:
     def shown(found: list[Deployment]) -> Iterator[JsonText]:
         while found:
             for each in found:
-                yield JsonText(write(views.deployment(each)))
+                yield JsonText(write(shown_deployment(each)))
             last, is_whole = found[-1], len(found) < BLOCK
             found = [] if is_whole else req.handled(partial(block, last))
 
@@ -51,13 +52,13 @@ def metadata(req: Request, server_id: str) -> StreamedList:
     with req.db.reader() as tx:
         found = software_deployments.configs_of_server(tx, project_id, server_id)
     size = sum(len(text) for each in found if isinstance(text := each.config.get('config'), str))
-    return StreamedList('metadata', (JsonText(write(views.config(each))) for each in found), len(found),
+    return StreamedList('metadata', (JsonText(write(shown_config(each))) for each in found), len(found),
                         is_large=size > PIECE_TEXT)
 
 
 def show(req: Request, deployment_id: str) -> View:
     with req.db.reader() as tx:
-        return {'software_deployment': views.deployment(_deployment(req, tx, deployment_id))}
+        return {'software_deployment': shown_deployment(_deployment(req, tx, deployment_id))}
 
 
 def create(req: Request) -> View:

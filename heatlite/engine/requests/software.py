@@ -20,14 +20,13 @@ from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.common.timeutils import isotime
 from heatlite.db import codec, presence, resources, software_configs, software_deployments, stacks
 from heatlite.db.connection import Database
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.engine.resource_keeping import too_much_metadata
-from heatlite.engine.resource_services import ShownConfig, ShownDeployment
 from heatlite.rpc import messages
+from heatlite.rpc.software import ShownConfig, ShownDeployment, shown_config, shown_deployment
 
 LOG = logging.getLogger(__name__)
 
@@ -361,23 +360,6 @@ def _growing(tx: Connection, project_id: str, server_id: str) -> Iterator[None]:
             % {'server': server_id, 'size': now, 'limit': limits.MOST_METADATA})
 
 
-def shown_config(found: Config) -> ShownConfig:
-    stored = found.config
-    return {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': isotime(found.created_at),
-            'config': stored.get('config'), 'inputs': stored.get('inputs') or [],
-            'outputs': stored.get('outputs') or [], 'options': stored.get('options') or {}}
-
-
 def _is_alike(stored: Config | None, new: Config) -> bool:
     return stored is not None and (stored.name, stored.group, stored.config) == (
         new.name, new.group, codec.decode(codec.encode(new.config)))
-
-
-def shown_deployment(found: Deployment) -> ShownDeployment:
-    shown: ShownDeployment = {'id': found.id, 'server_id': found.server_id, 'config_id': found.config_id,
-             'input_values': dict(found.input_values or {}), 'output_values': found.output_values,
-             'action': found.action, 'status': found.status, 'status_reason': found.status_reason,
-             'creation_time': isotime(found.created_at)}
-    if found.updated_at is not None:
-        shown['updated_time'] = isotime(found.updated_at)
-    return shown

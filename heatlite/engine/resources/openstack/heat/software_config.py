@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from heatlite.common.context import RequestContext
 from heatlite.engine import resource
-from heatlite.engine.resource_services import ConfigEntry, ShownConfig
 from heatlite.engine.resources import catalogue
+from heatlite.rpc.software import ConfigEntry, ShownConfig
 
 NAME = 'OS::Heat::SoftwareConfig'
 EMPTY = {'String': '', 'Number': 0, 'CommaDelimitedList': [], 'Json': {}, 'Boolean': False}

@@ -17,11 +17,11 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine import attributes, resource
 from heatlite.engine.properties import Properties, Values
-from heatlite.engine.resource_services import ConfigEntry, ShownConfig, ShownDeployment
 from heatlite.engine.resources import catalogue, signal_responder
 from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.engine.resources.openstack.heat.software_component import COMPONENT
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.rpc.software import ConfigEntry, ShownConfig, ShownDeployment
 
 if TYPE_CHECKING:
     from heatlite.language.facts import Nested

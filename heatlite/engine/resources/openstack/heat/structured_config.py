@@ -10,9 +10,9 @@ from collections.abc import Mapping
 
 from heatlite.common import exception
 from heatlite.engine import resource
-from heatlite.engine.resource_services import ConfigEntry, ShownConfig
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config, software_deployment
+from heatlite.rpc.software import ConfigEntry, ShownConfig
 
 CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
     'OS::Heat::StructuredConfig', 'OS::Heat::StructuredDeployment', 'OS::Heat::StructuredDeploymentGroup',
