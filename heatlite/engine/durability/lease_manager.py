@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypedDict
 from weakref import WeakKeyDictionary
 
@@ -32,6 +32,16 @@ MOST_NAMED = 10                                     # stacks of one takeover tha
 
 class ClockWasSet(Exception):
     """The database's clock was set during a sweep."""
+
+
+@dataclass(frozen=True)
+class Standing:
+    """An engine's own row. `left`, `expected`: seconds until its deadline, by the clock of the database and by that of
+    the engine; `doubts`: how often `engines.doubt` was called."""
+
+    left: float
+    expected: float
+    doubts: int
 
 
 class EngineDescription(TypedDict):
@@ -97,7 +107,7 @@ class LeaseManager:
         self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
         self._beating = self._stopping = False
         self._hindered = True                       # by the database: the last renewal has failed, or does not end
-        self._doubts = 0                            # of `engines.doubt`, as they were last read
+        self._doubts = 0                            # of `engines.doubt`, as the last renewal read them
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
         self._skipping = 0                          # sweeps that are left out yet, see FULL_TURNS
@@ -180,7 +190,7 @@ class LeaseManager:
             with self._database.writer() as tx:
                 in_grace = self._is_in_grace(tx)
                 claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace, except_depths=full)
-                if claimed and not in_grace and self._clock_was_set(tx):
+                if claimed and not in_grace and self._clock_was_set(self._standing(tx)):
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:
             return 0
@@ -205,7 +215,7 @@ class LeaseManager:
 
     def _is_in_grace(self, tx: Connection) -> bool:
         """Whether silent engines keep their stacks: what delayed this engine's renewal may delay theirs, too."""
-        if self._clock_was_set(tx):
+        if self._clock_was_set(self._standing(tx)):
             return True
         now = self._runtime.monotonic()
         return now < self._grace_until or now > self._deadline
@@ -241,7 +251,9 @@ class LeaseManager:
         """Store a new deadline. False if the commit took longer than the new lease lasts."""
         began = self._runtime.monotonic()
         with pulse.writer() as tx:
-            was_set = self._clock_was_set(tx)
+            standing = self._standing(tx)
+            was_set = self._clock_was_set(standing)
+            self._note_doubts(standing)             # before the commit, which another process waits for
             known = engines.renew(tx, self.engine_id, self._ttl, self._runtime.now())
             if was_set:
                 self._grace_until = began + self._ttl
@@ -257,20 +269,24 @@ class LeaseManager:
         self._deadline = began + self._ttl
         return ended <= self._deadline
 
-    def _clock_was_set(self, tx: Connection) -> bool:
-        """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
-        until they have renewed. Also notices doubts about the leases: a project has left the database with its stacks.
-        """
+    def _standing(self, tx: Connection) -> Standing | None:
+        """Read this engine's own row; None: it has none."""
         deadline = self._deadline                   # read first: the heartbeat may change both meanwhile
-        standing = engines.standing(tx, self.engine_id)
-        if standing is None:
-            return False
-        left, doubts = standing
-        if doubts > self._doubts:
-            self._doubts = doubts
-            self._lapses += 1                       # before the renewal is committed, which another process waits for
-        expected = deadline - self._runtime.monotonic()
-        return left < expected - self._ttl / 4 or left > expected + self.CLOCK_TOLERANCE
+        found = engines.standing(tx, self.engine_id)
+        return None if found is None else Standing(found[0], deadline - self._runtime.monotonic(), found[1])
+
+    def _clock_was_set(self, standing: Standing | None) -> bool:
+        """Whether the database's clock was set since the last renewal: by that clock live engines may seem expired
+        until they have renewed."""
+        return standing is not None and (standing.left < standing.expected - self._ttl / 4
+                                         or standing.left > standing.expected + self.CLOCK_TOLERANCE)
+
+    def _note_doubts(self, standing: Standing | None) -> None:
+        """Have leases read again before the next call if there are new doubts: a project has left the database with
+        its stacks. Only in the thread of the heartbeat."""
+        if standing is not None and standing.doubts > self._doubts:
+            self._doubts = standing.doubts
+            self._lapses += 1
 
     def _register(self, database: Database) -> None:
         began = self._runtime.monotonic()
