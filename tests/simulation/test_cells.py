@@ -4,7 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from heatlite.db import engines, leases, presence
+from heatlite.db import engines, leases, presence, tables
 from tests.simulation import cloud as clouds
 from tests.simulation.cluster import PROJECT, Cluster
 from tests.simulation.test_crashes import template, thing
@@ -45,3 +45,18 @@ def test_an_engine_without_its_lease_sends_no_request(seed):
             assert engines.unsure(tx, cluster.cloud.deadlines) == 0
         with cluster.database.writer() as tx:
             assert not leases.locked(tx, stack_id)
+
+
+def test_an_engine_whose_row_was_lost_notices_the_next_project_that_leaves():
+    """Its new row begins without the doubts that the engine has read."""
+    with Cluster(1) as cluster:
+        cluster.universe.run(lambda: False, limit=2.0)
+        for change in (engines.doubt, engines.doubt, lambda tx: tx.execute(tables.engine.delete())):
+            cluster.database.retry(change)
+            cluster.universe.run(lambda: False, limit=4.0)
+        cluster.cloud = Leaving(cluster.chaos, cluster.database, 2.0)
+        clouds.use(cluster.cloud)
+        cluster.create('s', template({'r': thing(user=True)}))
+        cluster.universe.run(lambda: False, limit=30.0)
+        assert cluster.cloud.deadlines
+        assert cluster.cloud.objects == {}

@@ -282,9 +282,9 @@ class LeaseManager:
                                          or standing.left > standing.expected + self.CLOCK_TOLERANCE)
 
     def _note_doubts(self, standing: Standing | None) -> None:
-        """Have leases read again before the next call if there are new doubts: a project has left the database with
-        its stacks. Only in the thread of the heartbeat."""
-        if standing is not None and standing.doubts > self._doubts:
+        """Have leases read again before the next call if there are other doubts: a project has left the database with
+        its stacks. Only in the thread of the heartbeat. A row that was inserted again begins with no doubts."""
+        if standing is not None and standing.doubts != self._doubts:
             self._doubts = standing.doubts
             self._lapses += 1
 
