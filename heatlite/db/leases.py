@@ -99,8 +99,9 @@ def is_good(tx: sa.Connection, known: Lease) -> bool:
     return is_held(tx, known)
 
 
-def hold(tx: sa.Connection, known: Lease) -> bool:
-    """As `is_good`, and it remains so until the end of `tx`: for what the owner of a stack writes to other stacks."""
+def lock_shared(tx: sa.Connection, known: Lease) -> bool:
+    """Locks the lease until the end of `tx`, as others may at the same time: for what the owner of a stack writes to
+    other stacks. False, as `is_good`, if it has another owner or epoch by now."""
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': known.stack_id})
     return _is_of(tx.execute(_SHARED, {'wanted_stack': known.stack_id}).first(), known)

@@ -236,14 +236,14 @@ def test_an_old_lease_is_refused(db):
     name = shards.lease_id(3)
     with db.writer() as tx:
         shards.want(tx, name)
-        assert not shards.hold(tx, Lease(name, 'e1', 1))
+        assert not shards.lock_exclusive(tx, Lease(name, 'e1', 1))
         tx.execute(lease.update().values(engine_id='e1', epoch=4))
         writes = tx.execute(sa.select(lease.c.writes)).scalar()
-        assert shards.hold(tx, Lease(name, 'e1', 4))
-        assert not shards.hold(tx, Lease(name, 'e1', 3))
-        assert not shards.hold(tx, Lease(name, 'e2', 4))
-        assert not shards.hold(tx, Lease(shards.lease_id(4), 'e1', 1))
+        assert shards.lock_exclusive(tx, Lease(name, 'e1', 4))
+        assert not shards.lock_exclusive(tx, Lease(name, 'e1', 3))
+        assert not shards.lock_exclusive(tx, Lease(name, 'e2', 4))
+        assert not shards.lock_exclusive(tx, Lease(shards.lease_id(4), 'e1', 1))
         assert tx.execute(sa.select(lease.c.writes)).scalar() == writes + bool(tx.info.get(CERTIFIES))
         tx.info[CERTIFIES] = True
-        assert shards.hold(tx, Lease(name, 'e1', 4))
+        assert shards.lock_exclusive(tx, Lease(name, 'e1', 4))
         assert tx.execute(sa.select(lease.c.writes)).scalar() > writes

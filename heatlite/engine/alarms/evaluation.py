@@ -77,7 +77,7 @@ def held(tx: Connection, lease: Lease) -> int:
     """Locks the lease, and returns its shard. Raises LeaseLost if another engine has it now."""
     shard = shards.number(lease.stack_id)
     assert shard is not None
-    if not shards.hold(tx, lease):
+    if not shards.lock_exclusive(tx, lease):
         raise LeaseLost(lease.stack_id)
     return shard
 

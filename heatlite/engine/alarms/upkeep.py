@@ -44,7 +44,7 @@ class Upkeep:
         return None if self._database.retry(self._release) else INTERVAL
 
     def _fenced(self, tx: Connection) -> int:
-        if not shards.hold(tx, self.lease):
+        if not shards.lock_exclusive(tx, self.lease):
             raise LeaseLost(self.lease.stack_id)
         return 0
 

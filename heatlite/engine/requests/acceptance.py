@@ -69,7 +69,7 @@ class Acceptance:
     def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None,
               by: LeasedStack | None = None) -> StackOwner:
         """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate.
-        `by`: see `hold`."""
+        `by`: see `check_owner`."""
         lease = None
         if self._controller.owns(stack_id) or self._controller.has_room(by):
             lease = self._controller.claim(tx, stack_id)
@@ -78,13 +78,13 @@ class Acceptance:
         return lease if lease is not None else leases.owner(tx, stack_id)
 
     @staticmethod
-    def hold(tx: Connection, by: LeasedStack | None) -> None:
+    def check_owner(tx: Connection, by: LeasedStack | None) -> None:
         """Raise LeaseLost if `by`, the stack that makes the request, has another owner; it gets none before the end of
         `tx`. None: a user makes it.
 
         An engine may stand still between its decision and this transaction. Its successor decides anew. A stack that is
         only read, as when a snapshot is deleted, has no owner."""
-        if by is not None and by.lease.engine_id and not leases.hold(tx, by.lease):
+        if by is not None and by.lease.engine_id and not leases.lock_shared(tx, by.lease):
             raise LeaseLost(by.id)
 
     def hand_over(self, stack_id: str, owner: StackOwner, row: stacks.StoredStack | None = None) -> None:
@@ -120,13 +120,13 @@ class Acceptance:
                    rows: list[ResourceState], now: datetime, authority: credentials.Credentials | None = None,
                    plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None) -> None:
         """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
-        `LeasedStack`; `by`: see `hold`."""
+        `LeasedStack`; `by`: see `check_owner`."""
         permissions = EVERYTHING
         content = Content.of(definition)
 
         def store(tx: Connection) -> Lease | None:
             nonlocal permissions
-            self.hold(tx, by)
+            self.check_owner(tx, by)
             if row.owner_id is None:
                 presence.enter(tx, row.project_id)
             if plan is not None:

@@ -99,7 +99,7 @@ class NestedStacks:
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
-            self._acceptance.hold(tx, parent)
+            self._acceptance.check_owner(tx, parent)
             owner = self._acceptance.claim(tx, row.id, by=parent)
             current = self._stored.current(tx, row.id, None)
             if is_signalled:

@@ -132,14 +132,14 @@ class StackActions:
         step.
 
         `generation`: of the request whose action is meant; None: of any. Raises OtherRequest for another one.
-        `by`: see `Acceptance.hold`."""
+        `by`: see `Acceptance.check_owner`."""
         now = self._runtime.now()
         if message.rollback:
             self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
                               if row.previous_template_id is not None else None)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
-            self._acceptance.hold(tx, by)
+            self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, message.stack_id, context, by)
             row = self._stored.current(tx, message.stack_id, context)
             if generation not in (None, row.generation):
@@ -195,7 +195,7 @@ class StackActions:
         """Accept an action that the engine requests itself: neither rights nor locks and protections are checked.
 
         `on_behalf_of`: the context of the stack that the action follows from; `plan`: the plan that holds for the
-        action; `by`: see `Acceptance.hold`. Raises EntityNotFound also for a stack of another project."""
+        action; `by`: see `Acceptance.check_owner`. Raises EntityNotFound also for a stack of another project."""
         return self._accept(stack_id, action, store, on_behalf_of, plan, by)
 
     def _accept(self, stack_id: str, action: Action, store: Store, caller: RequestContext | None,
@@ -203,7 +203,7 @@ class StackActions:
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
-            self._acceptance.hold(tx, by)
+            self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, stack_id, caller, by)
             row = self._stored.current(tx, stack_id, caller)
             requested: stacks.Requested = {**store(tx, row)}
