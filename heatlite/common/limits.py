@@ -5,6 +5,7 @@ Values only: the code that does the work enforces them. An error names the limit
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -13,6 +14,9 @@ from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
     from oslo_config import cfg
+
+
+UNLIMITED: Final = -1                   # of an option of this service, or a quota of another one: no limit
 
 
 class Bounds(Protocol):
@@ -30,14 +34,14 @@ class Bounds(Protocol):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one template and of its evaluation. The engine sets them from its options; -1 means no limit."""
+    """Limits of one template and of its evaluation. The engine sets them from its options."""
 
     max_size: int = 524288              # characters of a template, option max_template_size
     max_depth: int = 3500               # nesting of maps and lists, option max_template_depth
     max_expansion: int = 1_000_000      # values (of 16 characters) with aliases expanded, option max_template_expansion
     max_functions: int = 200_000        # function calls in one template, option max_template_functions
     max_result: int = 2_097_152         # characters or items one function call may give, option max_function_result
-    max_resources: int = -1             # resources of one stack, option max_resources_per_stack
+    max_resources: int = UNLIMITED      # resources of one stack, option max_resources_per_stack
     max_members: int = 100_000          # resources of one nested stack, option max_members_per_group
     max_nested_depth: int = 5           # templates within templates, option max_nested_stack_depth
     yaql_iterators: int = 200           # elements of an iterated sequence, option [yaql] limit_iterators
@@ -88,6 +92,9 @@ MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
 PROTECTION_PATH: Final = 1_024          # characters of the path of a protection
 
 USUAL: Final = Limits()                 # when no options are available
+_ANY: Final = 1 << 62
+ACCEPTED: Final = Limits(               # of what was accepted before, maybe with other options
+    max_size=_ANY, max_depth=_ANY, max_expansion=_ANY, max_functions=_ANY, max_result=_ANY)
 
 # --- HTTP requests to all APIs ---------------------------------------------------------------------------
 
@@ -107,6 +114,12 @@ _TOO_LONG: Final = 10 ** MOST_DIGITS
 def is_too_long(number: int) -> bool:
     """Whether an integer has more than `MOST_DIGITS` digits."""
     return not -_TOO_LONG < number < _TOO_LONG
+
+
+def has_room(most: int, count: Callable[[], int], added: int = 1) -> bool:
+    """Whether there may be `added` more things beside the `count()` of now, at `most` so many, or UNLIMITED: then
+    nothing is counted."""
+    return most == UNLIMITED or count() + added <= most
 
 
 def exceeded(what: str, limit: int | float, option: str) -> exception.RequestLimitExceeded:

@@ -13,8 +13,9 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
+from heatlite.common.limits import UNLIMITED
 from heatlite.common.runtime import EPOCH
 from heatlite.db import bulk, codec, shards
 from heatlite.db.connection import Contention
@@ -65,8 +66,8 @@ def moment(seconds: float) -> datetime:
 # --- writing -----------------------------------------------------------------------------------------------
 
 def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: float,
-          most: int = -1) -> dict[str, MetricPlace]:
-    """Stores datapoints; those without a time get `now`. `most`: metrics that the project may have, -1: no limit.
+          most: int = UNLIMITED) -> dict[str, MetricPlace]:
+    """Stores datapoints; those without a time get `now`. `most`: metrics that the project may have, or UNLIMITED.
 
     Returns where the data of each metric go, by its digest. Raises LimitExceeded, with nothing written.
     """
@@ -76,7 +77,7 @@ def store(tx: sa.Connection, project_id: str, points: Sequence[Datapoint], now: 
 
 
 def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], now: float,
-             most: int = -1) -> dict[str, MetricPlace]:
+             most: int = UNLIMITED) -> dict[str, MetricPlace]:
     """The places of metrics, which are created if they are new. `wanted`: by digest.
 
     Raises LimitExceeded before anything is written. One statement for known metrics. Index: (project_id, digest).
@@ -84,7 +85,7 @@ def identify(tx: sa.Connection, project_id: str, wanted: Mapping[str, Metric], n
     found, late = _known(tx, project_id, wanted, now - SEEN)
     new = {digest: each for digest, each in wanted.items() if digest not in found}
     if new:
-        if 0 <= most < len(new) + count(tx, project_id):
+        if not limits.has_room(most, lambda: count(tx, project_id), len(new)):
             raise exception.LimitExceeded(message=_(
                 'The project has as many metrics as it may have, %d: data of new ones are not taken.') % most)
         shards.want(tx, shards.METRICS)     # before the rows: the upkeep stops when it finds none
@@ -113,7 +114,7 @@ def _known(tx: sa.Connection, project_id: str, digests: Iterable[str],
     return found, sorted(late)
 
 
-def refine(tx: sa.Connection, project_id: str, wanted: Metric, now: float, most: int = -1) -> None:
+def refine(tx: sa.Connection, project_id: str, wanted: Metric, now: float, most: int = UNLIMITED) -> None:
     """From now on, data of this metric go into the shortest periods: an alarm evaluates them."""
     identify(tx, project_id, {wanted.digest: wanted}, now, most)
     tx.execute(metric.update().where(metric.c.project_id == project_id, metric.c.digest == wanted.digest)

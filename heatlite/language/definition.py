@@ -16,7 +16,7 @@ from typing import Any, Final
 from heatlite.common import exception, identifier, turns
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import USUAL, Limits
 from heatlite.language import masking, versions
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language.budget import Ledger
@@ -41,8 +41,6 @@ from heatlite.language.unknown import is_known
 
 __all__ = ['DELETE', 'DELETION_POLICIES', 'RETAIN', 'SNAPSHOT', 'DefinedResource', 'Facade', 'StackDefinition',
            'StackIdentity', 'build', 'property_error']
-
-DEFAULT_LIMITS: Final = Limits()
 
 
 @dataclass(frozen=True)
@@ -416,7 +414,7 @@ def _types(snippets: Mapping[str, Mapping[str, object]], key: str, condition: st
 
 
 def build(template: Template, environment: Environment, files: Mapping[str, str], identity: StackIdentity, *,
-          facade: Facade | None = None, limits: Limits = DEFAULT_LIMITS,
+          facade: Facade | None = None, limits: Limits = USUAL,
           assume_unknown: bool = False) -> StackDefinition:
     """Makes the definition without checking anything.
 

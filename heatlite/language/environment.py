@@ -7,7 +7,7 @@ from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits, too_large
+from heatlite.common.limits import USUAL, Limits, too_large
 from heatlite.language import document as documents
 from heatlite.language import masking
 from heatlite.language import registry as registries
@@ -17,7 +17,6 @@ from heatlite.language.registry import FoundType, Registry
 PARAMETERS, DEFAULTS, REGISTRY, ENCRYPTED, SINKS, STRATEGIES = SECTIONS = (
     'parameters', 'parameter_defaults', 'resource_registry', 'encrypted_param_names', 'event_sinks',
     'parameter_merge_strategies')
-NO_LIMITS = Limits()
 EMPTY_REGISTRY = Registry({})
 
 
@@ -33,7 +32,7 @@ class EnvironmentError_(ValueError):
         super().__init__(text)
 
 
-def read(source: object, limits: Limits = NO_LIMITS) -> dict[str, Any]:
+def read(source: object, limits: Limits = USUAL) -> dict[str, Any]:
     """The sections of an environment as given, validated. Raises ValueError, RequestLimitExceeded."""
     if source is None or source == '':
         return {}
@@ -67,7 +66,7 @@ def read(source: object, limits: Limits = NO_LIMITS) -> dict[str, Any]:
 
 
 def parse(source: str | Mapping[str, object] | None, parameters: Mapping[str, object] | None = None,
-          limits: Limits = NO_LIMITS) -> dict[str, object]:
+          limits: Limits = USUAL) -> dict[str, object]:
     """All sections, with the request's `parameters` merged over those of the environment.
 
     Raises HTTPBadRequest with the text that clients expect.

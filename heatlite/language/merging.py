@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits, exceeded
+from heatlite.common.limits import USUAL, Limits, exceeded
 from heatlite.common.template_format import loads
 from heatlite.language import document as documents
 from heatlite.language import environment as environments
@@ -28,7 +28,7 @@ def merge_files(names: Sequence[str], files: Mapping[str, str], parameters: Mapp
     RequestLimitExceeded if the files together, each counted as often as it is named, have more values than one may
     have, which limits the work, or if the result has.
     """
-    bounds = limits or Limits()
+    bounds = limits or USUAL
     merged = environments.with_parameters({}, parameters)
     remembered: dict[str, str] = {}
     contents: dict[str, tuple[Sections, int]] = {}      # file -> sections, their size

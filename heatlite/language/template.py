@@ -10,17 +10,15 @@ from typing import Any
 
 from heatlite.common import exception, json_bounds, template_format
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import USUAL, Limits
 from heatlite.common.template_format import ROOT
 from heatlite.language import document as documents
 from heatlite.language import versions
 from heatlite.language.document import DocumentError
 from heatlite.language.positions import Positions
 
-NO_LIMITS = Limits()
 
-
-def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str, object]:
+def parse(text: str, source: str = ROOT, limits: Limits = USUAL) -> dict[str, object]:
     """Parses a document. Raises ValueError (DocumentError) with the text that clients expect, RequestLimitExceeded.
 
     The document must have a version key, with any value.
@@ -28,7 +26,7 @@ def parse(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> dict[str
     return template_format.parse(text, source, limits)
 
 
-def load(text: str, source: str = ROOT, limits: Limits = NO_LIMITS) -> Template:
+def load(text: str, source: str = ROOT, limits: Limits = USUAL) -> Template:
     """Loads a template from text. Raises HTTPBadRequest, InvalidTemplateVersion, RequestLimitExceeded."""
     try:
         document = parse(text, source, limits)
@@ -41,7 +39,7 @@ def not_in_valid_format(error: Exception) -> exception.HTTPBadRequest:
     return exception.HTTPBadRequest(_('Template not in valid format: %s') % error)
 
 
-def from_mapping(document: Mapping[str, object], limits: Limits | None = NO_LIMITS, source: str = ROOT,
+def from_mapping(document: Mapping[str, object], limits: Limits | None = USUAL, source: str = ROOT,
                  text: str | None = None, encoded: str | None = None) -> Template:
     """Makes a template from data; `text`, if given, serves to look up positions. `limits`: None if the document was
     found within them before. `encoded`: the document as JSON, if the caller has it."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from heatlite.common.limits import UNLIMITED
 from heatlite.planning.consumption import FACTS, Flavors, Meter, Totals, consumed
 from heatlite.planning.findings import FindingLevel, PlanFinding, of_change
 from heatlite.planning.plan import MOST_NAMED, Plan, PlanAction, PlannedChange
 
 MADE = frozenset({PlanAction.CREATE, PlanAction.REPLACE})
-UNLIMITED = -1
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,7 @@ LISTS: Mapping[str, ValueList] = {          # name of the constraint -> the list
     'octavia.loadbalancer': ValueList('octavia', '/lbaas/loadbalancers', 'loadbalancers'),
     'octavia.pool': ValueList('octavia', '/lbaas/pools', 'pools'),
 }
-UNLIMITED = frozenset({'nova.keypair', 'cinder.qos_specs'})         # lists that take no limit, in some versions
+WITHOUT_LIMIT = frozenset({'nova.keypair', 'cinder.qos_specs'})         # lists that take no limit, in some versions
 
 
 def read(clients: OpenStackClients, name: str) -> list[dict[str, str]]:
@@ -64,7 +64,7 @@ def read(clients: OpenStackClients, name: str) -> list[dict[str, str]]:
 
     Raises KeyError for a constraint without a list, and the errors of the clients."""
     wanted = LISTS[name]
-    params = {} if name in UNLIMITED else {'limit': MOST_VALUES + 1}
+    params = {} if name in WITHOUT_LIMIT else {'limit': MOST_VALUES + 1}
     found = clients.client(wanted.plugin).http.get(wanted.path, params=params, **inventory.ONCE).json()[wanted.many]
     entries = [each[wanted.one] if wanted.one else each for each in found[:MOST_VALUES + 1]]
     return sorted(({'id': str(each[wanted.id]), 'name': str(each.get('name') or '')} for each in entries),

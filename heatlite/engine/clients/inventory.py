@@ -10,8 +10,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heatlite.common.context import RequestContext
+from heatlite.common.limits import UNLIMITED
 from heatlite.engine.clients.os import generic_client
-from heatlite.planning.checks import UNLIMITED, Hold, Image, Limit
+from heatlite.planning.checks import Hold, Image, Limit
 from heatlite.planning.consumption import (
     COMPUTE,
     IMAGE,

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import crypt
 from heatlite.common.context import RequestContext, hide
-from heatlite.common.limits import Limits
+from heatlite.common.limits import ACCEPTED
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
@@ -34,16 +34,13 @@ from heatlite.planning.steps import avoided_template
 from heatlite.planning.target import Target
 from heatlite.planning.traversal import Traversal
 
-ANY = 1 << 62
-NO_LIMITS = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
-
 
 def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operator: Registry) -> StackDefinition:
     """Build the definition of a stack from a stored template. It was accepted before, so no limits apply. Log lines of
     this thread have no hidden values of it from now on."""
     made = definitions.build(language_template.Template(dict(stored.document)),
                              Environment(stored.environment, operator),
-                             stored.files, StackIdentity(row.name, row.id, row.project_id), limits=NO_LIMITS,
+                             stored.files, StackIdentity(row.name, row.id, row.project_id), limits=ACCEPTED,
                              facade=facade(row))
     hide(made.masked)
     return made

@@ -13,7 +13,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, turns
+from heatlite.common import exception, limits, turns
 from heatlite.common.context import RequestContext
 from heatlite.common.expiring import ExpiringCache
 from heatlite.common.i18n import _
@@ -231,7 +231,7 @@ class Alarms:
     def _new(self, tx: Connection, project_id: str, name: str, rule: AlarmRule, stack_id: str | None,
              resource_name: str | None, actions_enabled: bool | None, now: float) -> Alarm:
         most = self._settings.max_alarms
-        if 0 <= most <= alarms.count(tx, project_id):
+        if not limits.has_room(most, lambda: alarms.count(tx, project_id)):
             raise exception.LimitExceeded(message=_(
                 'The project has as many alarms as it may have, %d.') % most)
         shards.want(tx, shards.METRICS)             # its history has to be removed one day

@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from sqlalchemy import Connection
 
-from heatlite.common import exception, metrics
+from heatlite.common import exception, limits, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -34,14 +34,13 @@ from heatlite.planning.ruling import Ruling, denials
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
-UNLIMITED = -1
 MOST_DIFFERENCES = 20                   # that a refusal names
 MADE, APPROVED, APPLIED, DELETED, EXPIRED = 'made', 'approved', 'applied', 'deleted', 'expired'         # in metrics
 
 
 @dataclass(frozen=True)
 class PlanBounds:
-    """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied; -1: no limit.
+    """`lifetime`: seconds in which a plan can be applied. `per_project`: plans that can be applied, or UNLIMITED.
 
     `refuse_errors`: plans are checked again when they are applied, and refused if that finds errors."""
 
@@ -94,8 +93,7 @@ class Plans:
             context.check_in_time(now)          # reading from services may have taken long
             presence.enter(tx, project_id)
             removed[0] = plans.remove_expired(tx, now)
-            if self._bounds.per_project != UNLIMITED and (
-                    plans.count_applicable(tx, project_id, now) >= self._bounds.per_project):
+            if not limits.has_room(self._bounds.per_project, lambda: plans.count_applicable(tx, project_id, now)):
                 raise exception.RequestLimitExceeded(
                     _('The project has %d plans that were not applied; delete some.') % self._bounds.per_project)
             plans.insert(tx, stored, made.permissions)

@@ -6,11 +6,11 @@ import logging
 from collections import deque
 
 from heatlite.common import exception
+from heatlite.common.limits import UNLIMITED
 from heatlite.engine.requests import presenters
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.catalog import Catalog
-from heatlite.engine.types.tree_size import UNLIMITED
 from heatlite.language import lint, nested
 from heatlite.language.definition import DefinedResource, StackDefinition
 from heatlite.language.expression import PLACEHOLDERS

@@ -14,6 +14,7 @@ from typing import NoReturn
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.limits import UNLIMITED
 from heatlite.common.runtime import Runtime
 from heatlite.db import stack_trees, stacks, templates
 from heatlite.db.connection import Database
@@ -145,7 +146,7 @@ class Preview:
         self._nest = nest
         self._software = software
         self._alarms = alarms
-        self._left = most if quota == tree_size.UNLIMITED else quota
+        self._left = most if quota == UNLIMITED else quota
 
     def of_create(self, row: StoredStack, wanted: StackDefinition) -> Previewed:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.limits import Limits
+from heatlite.common.limits import UNLIMITED, Limits, has_room
 from heatlite.db import resources, stack_lists
 from heatlite.db.connection import Database
 from heatlite.engine.requests import validation
 from heatlite.engine.types import tree_size
 from heatlite.engine.types.registry import TypeRegistry
-from heatlite.engine.types.tree_size import UNLIMITED
 from heatlite.language.definition import StackDefinition
 
 
 @dataclass(frozen=True)
 class Quotas:
-    """Quotas of stacks (-1: no limit), and optional features."""
+    """Quotas of stacks, or UNLIMITED, and optional features."""
 
     resources_per_stack: int = 1000
     stacks_per_project: int = 512
@@ -44,11 +43,12 @@ class QuotaChecks:
         """Raise RequestLimitExceeded if the project may have no further stack. `ahead`: new ones that are not stored.
         """
         limit = self.quotas.stacks_per_project
-        if limit == UNLIMITED or context.is_admin:
-            return
-        with self._database.reader() as tx:
-            count = stack_lists.count_live_roots(tx, project_id)
-        if count + ahead >= limit:
+
+        def count() -> int:
+            with self._database.reader() as tx:
+                return stack_lists.count_live_roots(tx, project_id)
+
+        if not context.is_admin and not has_room(limit, count, ahead + 1):
             raise exception.RequestLimitExceeded(
                 _('You have reached the maximum stacks per tenant, %d. Please delete some stacks.') % limit)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception
+from heatlite.common import defects, exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
@@ -28,7 +28,6 @@ from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
-UNLIMITED = -1
 MOST_NAMED = 20                         # resources that a refusal names
 
 
@@ -49,7 +48,7 @@ class Snapshots:
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_idle(row)
-            if self._limit != UNLIMITED and not context.is_admin and snapshots.count(tx, row.id) >= self._limit:
+            if not context.is_admin and not limits.has_room(self._limit, lambda: snapshots.count(tx, row.id)):
                 raise exception.RequestLimitExceeded(
                     _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')
                     % self._limit)

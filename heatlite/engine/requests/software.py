@@ -32,7 +32,6 @@ LOG = logging.getLogger(__name__)
 
 TRIES = 11                              # to replace the deployments in a server's metadata despite concurrent writes
 KINDS_OF_PUSH = ('metadata_put_url', 'metadata_queue_id')       # data keys of servers that do not poll heatlite
-UNLIMITED = -1
 
 
 class IgnoredError:
@@ -123,7 +122,8 @@ class Software:
                 return known
             presence.enter(tx, new.project_id)
             limit = self._max_configs
-            if limit != UNLIMITED and not context.is_admin and software_configs.count(tx, new.project_id) >= limit:
+            if not context.is_admin and not limits.has_room(
+                    limit, lambda: software_configs.count(tx, new.project_id)):
                 raise exception.RequestLimitExceeded(_(
                     'You have reached the maximum software configs per tenant, %d. Please delete some of them.')
                     % limit)
@@ -176,7 +176,7 @@ class Software:
                 fields: Mapping[str, Any]) -> None:
         project_id, limit = context.owning_project(), self._max_deployments
         presence.enter(tx, project_id)
-        if limit != UNLIMITED and not context.is_admin and software_deployments.count(tx, project_id) >= limit:
+        if not context.is_admin and not limits.has_room(limit, lambda: software_deployments.count(tx, project_id)):
             raise exception.RequestLimitExceeded(_(
                 'You have reached the maximum software deployments per tenant, %d. Please delete some of them.')
                 % limit)

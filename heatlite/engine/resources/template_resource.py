@@ -6,7 +6,7 @@ import functools
 from collections.abc import Mapping
 
 from heatlite.common import exception, urlfetch
-from heatlite.common.limits import Limits
+from heatlite.common.limits import ACCEPTED
 from heatlite.engine import attributes
 from heatlite.engine.resource_update import Comparison
 from heatlite.engine.resources import stack_resource
@@ -31,7 +31,7 @@ class TemplateResource(stack_resource.StackResource):
 
     def _child_of(self, found: FoundType) -> Template:
         name = str(found.target)
-        among = nested.template_among(name, self.stack.defn.files, UNLIMITED)
+        among = nested.template_among(name, self.stack.defn.files, ACCEPTED)
         if among is not None:
             return among
         text = self._fetched(name, found.is_user or not found.path)
@@ -124,8 +124,4 @@ def shown(name: str) -> type[TemplateResource]:
 @functools.lru_cache(KEPT)
 def parsed(text: str, name: str) -> Template:
     """It was accepted with its stack, so no limits apply."""
-    return nested.parse_child(text, name, UNLIMITED)
-
-
-ANY = 1 << 62
-UNLIMITED = Limits(max_size=ANY, max_depth=ANY, max_expansion=ANY, max_functions=ANY, max_result=ANY)
+    return nested.parse_child(text, name, ACCEPTED)

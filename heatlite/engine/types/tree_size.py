@@ -10,12 +10,10 @@ from collections.abc import Callable
 
 from heatlite.common import exception, limits
 
-UNLIMITED = -1
-
 
 def check(count: int, quota: int) -> None:
     """Raise StackResourceLimitExceeded if `count`, the resources of a whole tree, exceeds `quota` (or UNLIMITED)."""
-    if quota != UNLIMITED and count > quota:
+    if quota != limits.UNLIMITED and count > quota:
         raise exception.StackResourceLimitExceeded()
 
 

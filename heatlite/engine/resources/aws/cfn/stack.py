@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.files import Files
+from heatlite.common.limits import ACCEPTED
 from heatlite.engine.resources import catalogue, stack_resource
-from heatlite.engine.resources.template_resource import UNLIMITED, parsed
+from heatlite.engine.resources.template_resource import parsed
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language import nested
 from heatlite.language import template as templates
@@ -45,7 +46,7 @@ class NestedStack(stack_resource.StackResource):
     def child_template(self) -> Template:
         """From the files that came with the stack, else from its address, else what was stored last."""
         url = self.template_url
-        among = nested.template_among(url, Files.of(self.child_template_files()), UNLIMITED)
+        among = nested.template_among(url, Files.of(self.child_template_files()), ACCEPTED)
         if among is not None:
             return among
         try:
