@@ -9,7 +9,7 @@ from oslo_policy import opts as policy_options
 
 from heatlite.api import cells
 from heatlite.api.cfn import deploy as cfn
-from heatlite.common import exception, health
+from heatlite.common import exception, health, runtime
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import project_cells, sync
 from heatlite.db.connection import Database
@@ -112,18 +112,39 @@ def test_while_a_project_is_moved_changes_wait_and_are_refused_then_and_reads_ar
     assert ask(world.api, 'POST', f'/v1/{OTHER}/stacks', body, project=OTHER).status_int != 503
 
 
-def test_a_change_that_waits_is_carried_out_in_the_new_cell(world):
+class Pauses(GreenRuntime):
+    """Counts the pauses of all threads."""
+
+    def __init__(self):
+        self.count = 0
+
+    def sleep(self, seconds):
+        self.count += 1
+        super().sleep(seconds)
+
+
+@pytest.fixture
+def pauses():
+    before = runtime.current()
+    made = Pauses()
+    runtime.use(made)
+    yield made
+    runtime.use(before)
+
+
+def test_a_change_that_waits_is_carried_out_in_the_new_cell(world, pauses):
     """A signal is often sent only once."""
     world.put(ProjectPlace(HOME, 'east'))
-    runtime, answers = GreenRuntime(), []
+    own, answers = GreenRuntime(), []
     api = world.api
     for url in (WEB, f'/v1/{PROJECT}/stacks/batch/{rows.BATCH}'):
-        runtime.spawn(lambda url=url: answers.append(ask(api, 'DELETE', url).status_int))
-    runtime.sleep(0.01)
+        own.spawn(lambda url=url: answers.append(ask(api, 'DELETE', url).status_int))
+    while pauses.count < 2:                 # both were refused and wait
+        own.sleep(0)
     assert not answers
-    CellMove({HOME: world.home, 'east': world.east}, PROJECT, 'east', runtime, MoveDelays(0.0, 0.0)).run()
+    CellMove({HOME: world.home, 'east': world.east}, PROJECT, 'east', own, MoveDelays(0.0, 0.0)).run()
     while len(answers) < 2:
-        runtime.sleep(0.05)
+        own.sleep(0)
     assert answers == [204, 204]
     assert [len(each.asked) for each in world.engines.values()] == [0, 2]
 

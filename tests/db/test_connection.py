@@ -364,7 +364,8 @@ threads = [eventlet.spawn(write, name) for name in 'abc']
 for thread in threads:
     thread.wait()
 killed = eventlet.spawn(write, 'd')
-eventlet.sleep(0.01)
+while 'd' not in order:
+    eventlet.sleep(0)
 killed.kill()
 eventlet.spawn(write, 'e').wait()
 print(''.join(order))
