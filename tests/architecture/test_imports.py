@@ -13,7 +13,6 @@ FORBIDDEN = [
     ('heatlite/planning/walk.py', 'import heatlite.db.stacks', 'heatlite.planning.walk -> heatlite.db.stacks'),
     ('heatlite/engine/durability/journal.py', 'from heatlite.engine.requests import stacks',
      'heatlite.engine.durability.journal -> heatlite.engine.requests.stacks'),
-    ('heatlite/language/lint.py', 'import random', 'heatlite.language.lint -> random'),
     ('cloudsim/store.py', 'from heatlite.engine import service', 'cloudsim.store -> heatlite.engine.service'),
     ('heatlite/db/stacks.py', 'import greenlet', 'heatlite.db.stacks -> greenlet'),
 ]

@@ -1,0 +1,81 @@
+"""The language and planning are pure: they import nothing with a clock, randomness, threads, input or output.
+
+What they may import is listed, so that a module which nobody has thought of is refused.
+"""
+
+import ast
+
+import pytest
+
+from tests.architecture import source
+
+PACKAGES = ('language', 'planning')
+ALLOWED = {
+    '__future__', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal', 'difflib',
+    'enum', 'fnmatch', 'functools', 'hashlib', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
+    'urllib.parse',
+    'regex', 'yaml', 'yaql',
+    'heatlite.common.documents', 'heatlite.common.exception', 'heatlite.common.files', 'heatlite.common.i18n',
+    'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
+    'heatlite.common.service_answers', 'heatlite.common.template_format', 'heatlite.common.turns',
+    'heatlite.language', 'heatlite.planning',
+}
+CLOCKS = {'now', 'utcnow', 'today'}         # of datetime and date
+BUILTINS = {'open', 'input', 'print', '__import__', 'exec', 'eval', 'compile'}
+
+
+def is_allowed(imported):
+    """Whether a module, or what a module contains, is in the list."""
+    parts = imported.split('.')
+    return any('.'.join(parts[:length]) in ALLOWED for length in range(1, len(parts) + 1))
+
+
+def impure_calls(tree):
+    """Calls of built-in functions with effects, and of a clock."""
+    found = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Name(id=name)) if name in BUILTINS:
+                found.append(name)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id='datetime' | 'date'), attr=name)) if name in CLOCKS:
+                found.append(name)
+    return found
+
+
+@pytest.mark.parametrize('imported, allowed', [
+    ('random', False), ('random.Random', False), ('os.path', False), ('urllib.request', False), ('urllib.parse', True),
+    ('urllib.parse.quote', True), ('collections.abc.Mapping', True), ('heatlite.common.turns', True),
+    ('heatlite.common.turns.spend', True), ('heatlite.common.runtime', False), ('heatlite.db.stacks', False),
+    ('remote', False), ('heatlite.languages', False),
+])
+def test_which_imports_are_allowed(imported, allowed):
+    assert is_allowed(imported) is allowed
+
+
+@pytest.mark.parametrize('text, found', [
+    ('datetime.now()', ['now']), ('date.today()', ['today']), ('open("x")', ['open']), ('budget.open("x")', []),
+    ('datetime(2026, 1, 1)', []), ('now()', []),
+])
+def test_which_calls_are_found(text, found):
+    assert impure_calls(ast.parse(text)) == found
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_pure_packages_import_only_what_is_pure(package):
+    found = [str(each) for name, path in source.modules(f'heatlite/{package}').items()
+             for each in source.imports(name, path) if not is_allowed(each.imported)]
+    assert found == []
+
+
+@pytest.mark.parametrize('package', PACKAGES)
+def test_pure_packages_call_no_clock_and_no_file(package):
+    found = {name: calls for name, path in source.modules(f'heatlite/{package}').items()
+             if (calls := impure_calls(ast.parse(path.read_text())))}
+    assert found == {}
+
+
+def test_the_list_has_only_what_is_imported():
+    imported = [each.imported for package in PACKAGES for name, path in source.modules(f'heatlite/{package}').items()
+                for each in source.imports(name, path)]
+    unused = {each for each in ALLOWED if not any(f'{name}.'.startswith(f'{each}.') for name in imported)}
+    assert unused == set()
