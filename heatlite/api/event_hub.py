@@ -43,12 +43,12 @@ Clock = Callable[[], float]
 class EventStreamBounds:
     """Options of [event_streams]. Seconds."""
 
-    poll: float = 0.5
-    heartbeat: float = 15.0
-    longest: float = 3600.0
-    listeners: int = 4000
-    listeners_in_threads: int = 2
-    listeners_of_project: int = 1000
+    poll: float
+    heartbeat: float
+    longest: float
+    listeners: int
+    listeners_in_threads: int
+    listeners_of_project: int
 
     @classmethod
     def of(cls, conf: cfg.ConfigOpts) -> EventStreamBounds:

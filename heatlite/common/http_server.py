@@ -30,7 +30,7 @@ from eventlet import greenio, wsgi
 from eventlet import timeout as green_timeout
 
 from heatlite.common import addresses, green_workers, health, http_head, metrics
-from heatlite.common.limits import RATE, Connections
+from heatlite.common.limits import RATE, USUAL_PEERS, Connections
 
 if TYPE_CHECKING:
     import ssl
@@ -324,7 +324,7 @@ class _Server(wsgi.Server):         # type: ignore[misc]
 class HttpServer:
     """Serves a WSGI application on a listening socket."""
 
-    def __init__(self, listening: socket.socket, application: WSGIApplication, bounds: Connections | None = None, *,
+    def __init__(self, listening: socket.socket, application: WSGIApplication, bounds: Connections = USUAL_PEERS, *,
                  tls: ssl.SSLContext | None = None, refusal: Refusal = plain_refusal) -> None:
         """`tls`: an ssl.SSLContext.
 
@@ -332,7 +332,7 @@ class HttpServer:
         """
         self._listening = listening
         self._tls = tls
-        self._bounds = bounds or Connections()
+        self._bounds = bounds
         self._refusal = refusal
         self._peers: dict[str, dict[int, HttpConnection]] = {}          # by address, oldest first
         self._count = 0

@@ -143,9 +143,9 @@ class Connections:
     connections: int = 1024                 # option max_connections
     connections_per_peer: int = 256         # of one address, option max_connections_per_peer
     trusted_peers: tuple[str, ...] = ()     # networks without a limit of their own: proxies, option trusted_proxies
-    header_seconds: float | None = 10.0     # from the first byte, TLS included, option header_timeout
-    body_seconds: float | None = 30.0       # for a body, and for reading an answer, option body_timeout
-    idle_seconds: float | None = 75.0       # between two requests, option client_socket_timeout
+    header_seconds: float | None = 10       # from the first byte, TLS included, option header_timeout
+    body_seconds: float | None = 30         # for a body, and for reading an answer, option body_timeout
+    idle_seconds: float | None = 75         # between two requests, option client_socket_timeout
     header_line: int = 16_384               # bytes, option max_header_line
     body_bytes: int = BODY_BYTES            # a longer body ends the connection; option max_json_body_size
 
@@ -155,3 +155,6 @@ class Connections:
         return cls(options.max_connections, options.max_connections_per_peer, tuple(options.trusted_proxies),
                    options.header_timeout or None, options.body_timeout or None,
                    options.client_socket_timeout or None, options.max_header_line, body_bytes)
+
+
+USUAL_PEERS: Final = Connections()

@@ -11,6 +11,8 @@ import socket
 
 from oslo_config.cfg import BoolOpt, FloatOpt, HostAddressOpt, IntOpt, ListOpt, MultiStrOpt, Opt, PortOpt, StrOpt
 
+from heatlite.common.limits import BODY_BYTES, USUAL, USUAL_PEERS
+
 MAX_POOL_SIZE = 20                              # [database]: so many connections are kept, further ones are closed
 _CPUS = len(os.sched_getaffinity(0))             # those that this process may use
 _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr/local/lib64/heat']
@@ -22,22 +24,25 @@ FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/1
 # --- [DEFAULT] ---------------------------------------------------------------------------------------------
 
 LIMITS: list[Opt] = [
-    IntOpt('max_json_body_size', default=1048576, min=1, help='Longest request body in bytes.'),
-    IntOpt('max_template_size', default=524288, min=1, help='Longest template in bytes, fetched and nested ones too.'),
-    IntOpt('max_template_depth', default=3500, min=1, help='How deep the maps and lists of a template may nest.'),
-    IntOpt('max_template_expansion', default=1000000, min=1,
+    IntOpt('max_json_body_size', default=BODY_BYTES, min=1, help='Longest request body in bytes.'),
+    IntOpt('max_template_size', default=USUAL.max_size, min=1,
+           help='Longest template in bytes, fetched and nested ones too.'),
+    IntOpt('max_template_depth', default=USUAL.max_depth, min=1,
+           help='How deep the maps and lists of a template may nest.'),
+    IntOpt('max_template_expansion', default=USUAL.max_expansion, min=1,
            help='Most values of a template with its aliases expanded; a text or key counts one for each 16 '
                 'characters.'),
-    IntOpt('max_template_functions', default=200000, min=1, help='Most function calls in one template.'),
-    IntOpt('max_function_result', default=2097152, min=1, help='Most characters or items one function may give.'),
-    IntOpt('max_evaluation_result', default=8388608, min=1,
+    IntOpt('max_template_functions', default=USUAL.max_functions, min=1, help='Most function calls in one template.'),
+    IntOpt('max_function_result', default=USUAL.max_result, min=1,
+           help='Most characters or items one function may give.'),
+    IntOpt('max_evaluation_result', default=USUAL.max_evaluation_result, min=1,
            help='Most characters that all functions of one evaluation (the properties of a resource, all outputs of a '
                 'stack, a check) may make together; an item of a list or map counts 16, a character beyond ASCII 4.'),
-    IntOpt('max_result_per_resource', default=65536, min=0,
+    IntOpt('max_result_per_resource', default=USUAL.max_result_per_resource, min=0,
            help='How many characters each resource adds to what the properties of a whole stack may be.'),
-    IntOpt('max_evaluation_steps', default=2000000, min=1,
+    IntOpt('max_evaluation_steps', default=USUAL.max_evaluation_steps, min=1,
            help='Most steps (of about a microsecond) of one evaluation.'),
-    IntOpt('max_matching_time', default=1000, min=1,
+    IntOpt('max_matching_time', default=USUAL.max_matching_time, min=1,
            help='Most milliseconds that regular expressions which are not proved cheap may take in one evaluation.'),
     IntOpt('template_fetch_timeout', default=60, min=1,
            help='Seconds in which a template that is given as a URL must have arrived, redirects included.'),
@@ -48,10 +53,11 @@ LIMITS: list[Opt] = [
                  'there, either.'),
     ListOpt('template_fetch_allow', default=[],
             help='Exceptions from template_fetch_deny, of the same form.'),
-    IntOpt('max_nested_stack_depth', default=5, min=0, max=900, help='How deep stacks may be nested in stacks.'),
+    IntOpt('max_nested_stack_depth', default=USUAL.max_nested_depth, min=0, max=900,
+           help='How deep stacks may be nested in stacks.'),
     IntOpt('max_resources_per_stack', default=1000, min=-1,
            help='Most resources in a stack and all stacks nested in it; -1: no limit.'),
-    IntOpt('max_members_per_group', default=100000, min=1,
+    IntOpt('max_members_per_group', default=USUAL.max_members, min=1,
            help='Most resources in one nested stack, such as the members of a group, whatever max_resources_per_stack '
                 'allows.'),
     IntOpt('max_stacks_per_tenant', default=512, min=-1, help='Most stacks of one project; -1: no limit.'),
@@ -339,9 +345,9 @@ AUDIT: list[Opt] = [
 ]
 
 YAQL: list[Opt] = [
-    IntOpt('limit_iterators', default=200, help='Most elements an expression may walk through.'),
-    IntOpt('call_limit', default=50000, min=1, help='Most function calls of one evaluation.'),
-    IntOpt('memory_quota', default=10000, help='Most bytes the data of an expression may take.'),
+    IntOpt('limit_iterators', default=USUAL.yaql_iterators, help='Most elements an expression may walk through.'),
+    IntOpt('call_limit', default=USUAL.yaql_calls, min=1, help='Most function calls of one evaluation.'),
+    IntOpt('memory_quota', default=USUAL.yaql_memory, help='Most bytes the data of an expression may take.'),
 ]
 
 # --- the API -----------------------------------------------------------------------------------------------
@@ -355,19 +361,19 @@ def _listener(port: int) -> list[Opt]:
         IntOpt('workers', default=0, min=0, help='Processes; 0 or 1: one, without a watching parent.'),
         StrOpt('cert_file', help='Certificate; set it together with key_file to serve HTTPS.'),
         StrOpt('key_file', help='Private key of the certificate.'),
-        IntOpt('max_header_line', default=16384, min=1, help='Longest header line in bytes.'),
+        IntOpt('max_header_line', default=USUAL_PEERS.header_line, min=1, help='Longest header line in bytes.'),
         IntOpt('tcp_keepidle', default=600, min=1, help='Seconds of silence before a connection is probed.'),
-        IntOpt('client_socket_timeout', default=75, min=0,
+        IntOpt('client_socket_timeout', default=USUAL_PEERS.idle_seconds, min=0,
                help='Seconds after which an idle connection is closed; 0: never.'),
-        IntOpt('header_timeout', default=10, min=0,
+        IntOpt('header_timeout', default=USUAL_PEERS.header_seconds, min=0,
                help='Seconds in which the line and the headers of a request must arrive, the handshake of TLS '
                     'included; 0: any time.'),
-        IntOpt('body_timeout', default=30, min=0,
+        IntOpt('body_timeout', default=USUAL_PEERS.body_seconds, min=0,
                help='Seconds in which the body of a request must arrive, and an answer be taken, and one more for '
                     'each 64 KiB; 0: any time.'),
-        IntOpt('max_connections', default=1024, min=1,
+        IntOpt('max_connections', default=USUAL_PEERS.connections, min=1,
                help='Connections a process has at once. Beyond, the oldest one without a complete request is closed.'),
-        IntOpt('max_connections_per_peer', default=256, min=1,
+        IntOpt('max_connections_per_peer', default=USUAL_PEERS.connections_per_peer, min=1,
                help='How many of them one address may have.'),
         ListOpt('trusted_proxies', default=[],
                 help='Addresses and networks (10.0.0.0/24) of proxies, which may have as many as there are.'),

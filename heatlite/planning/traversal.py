@@ -66,7 +66,7 @@ class Traversal:
     """The state machine of one stack. Not thread-safe: the runner's thread calls it, but for `record`."""
 
     def __init__(self, target: Target, rows: Iterable[ResourceState], *, next_row: int, random: Callable[[], float],
-                 retry_limit: int = 5, held: Mapping[int, str] | None = None, is_restored: bool = False,
+                 retry_limit: int, held: Mapping[int, str] | None = None, is_restored: bool = False,
                  read_all: Callable[[], Iterable[ResourceState]] | None = None) -> None:
         """`is_restored`: the rows come from a backup, so that resources may have objects which their rows do not know;
         `held`: row number -> breakpoint at which the row was held when the previous owner was interrupted;

@@ -39,7 +39,7 @@ def api(database):
 @pytest.fixture
 def hub(database):
     """A hub that looks when the test says so, in the test's time."""
-    made = Hub(database, EventStreamBounds(), Clock())
+    made = Hub(database, EventStreamBounds.of(in_process.options()), Clock())
     made._is_running = True
     return made
 
@@ -216,7 +216,8 @@ def test_a_position_of_another_database_is_ignored(hub, database):
 
 
 def test_the_number_of_listeners_is_bounded(database):
-    hub = Hub(database, EventStreamBounds(listeners=2, listeners_of_project=1), Clock())
+    hub = Hub(database, EventStreamBounds.of(in_process.options(
+        event_streams__listeners=2, event_streams__listeners_per_project=1)), Clock())
     hub._is_running = True
     first, before = listen(hub, StreamScope('a', project_id='a'), render), ended('refused')
     with pytest.raises(exception.HTTPServiceUnavailable):

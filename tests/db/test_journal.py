@@ -34,7 +34,7 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
         engine(tx, 'e1')
         leased(tx, stack('s1'), stack('s2'))
     given_up = []
-    journal = Journal(Threads(), db, refused=lambda stack_id, error: given_up.append(stack_id))
+    journal = Journal(Threads(), db, largest=100, refused=lambda stack_id, error: given_up.append(stack_id))
     with pytest.raises(NotStored, match='s1 cannot be stored'):
         for number in range(company):
             journal.submit(change('s2', row=state(number + 1, action=Action.CREATE, status=Status.COMPLETE)))
@@ -92,7 +92,7 @@ def test_a_change_of_another_tree_waits_for_few_of_a_large_one(db):
     with db.writer() as tx:
         engine(tx, 'e1')
         leased(tx, stack('large'), stack('small'))
-    journal = Journal(Starting(), db, owners=lambda stack_id: ('project', stack_id))
+    journal = Journal(Starting(), db, largest=100, owners=lambda stack_id: ('project', stack_id))
     for number in range(1, 5 * EACH + 1):
         journal.submit(change('large', row=state(number, action=Action.CREATE, status=Status.COMPLETE)))
     left = []

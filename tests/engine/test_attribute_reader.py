@@ -23,7 +23,7 @@ ERROR = ValueError('not yet')
 @pytest.fixture
 def leased() -> LeasedStack:
     return LeasedStack(NOTHING, NOTHING, NOTHING, NOTHING, Traversal(
-        Target(Action.CREATE, {}, 'template', NOTHING), (), next_row=9, random=NOTHING))
+        Target(Action.CREATE, {}, 'template', NOTHING), (), next_row=9, random=NOTHING, retry_limit=5))
 
 
 def reader_of(leased: LeasedStack) -> AttributeReader:

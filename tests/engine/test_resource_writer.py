@@ -38,7 +38,7 @@ class Kept:
 def test_secrets_are_known_and_the_state_of_an_event_is_the_one_given(is_signal: bool) -> None:
     row = state(action=Action.CREATE, status=Status.COMPLETE, physical_id='ph1')
     leased = LeasedStack(stack(), Lease('s1', 'e1', 1), NOTHING, NOTHING, Traversal(
-        Target(Action.CREATE, {}, 'template', NOTHING), [row], next_row=9, random=NOTHING))
+        Target(Action.CREATE, {}, 'template', NOTHING), [row], next_row=9, random=NOTHING, retry_limit=5))
     journal, work = Kept(), StepContext()
     writer = SignalWriter(leased, GreenRuntime()) if is_signal else JournalWriter(
         journal, leased, GreenRuntime(), work, cast('StoredResourceCache', NOTHING))

@@ -27,7 +27,7 @@ def test_what_the_database_refuses_is_logged_without_hidden_values(caplog: pytes
     definition = SimpleNamespace(masked=lambda text: text.replace('s3cret', '******'))
     leased = LeasedStack(stack(), Lease('s1', 'e1', 1), cast('StackDefinition', definition),
                          RequestContext(project_id='p1', overwrite=False), Traversal(
-        Target(Action.CREATE, {}, 'template', NOTHING), [], next_row=9, random=NOTHING))
+        Target(Action.CREATE, {}, 'template', NOTHING), [], next_row=9, random=NOTHING, retry_limit=5))
     stopped: list[Exception | None] = []
     runners = Runners()
     runners.add(cast('Runner', SimpleNamespace(leased=leased, stop=stopped.append)))

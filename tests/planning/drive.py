@@ -49,7 +49,7 @@ class Driver:
 
     def traversal(self, action, wanted, rows=(), template='t1', **options):
         self.stored.update({row.id: row for row in rows})
-        self.arguments = action, wanted, rows, template, {'next_row': 1, **options}
+        self.arguments = action, wanted, rows, template, {'next_row': 1, 'retry_limit': 5, **options}
         self.traverse = self.new()
         self.tell('start', self.now)
         return self

@@ -19,14 +19,14 @@ DAY: Final = 86_400
 class AlarmSettings:
     """Seconds, unless a field says otherwise."""
 
-    tick: float = 1.0                       # between two looks of a shard, at most
-    delay: float = 5.0                      # that data may be late
-    batch: int = 100                        # alarms in one transaction
-    max_metrics: int = 100_000              # of a project
-    max_alarms: int = 5_000                 # of a project
-    kept: tuple[int, ...] = (3 * HOUR, 15 * DAY, 63 * DAY, 455 * DAY)   # data in periods of each of metrics.LENGTHS
-    history: timedelta = timedelta(days=14)
-    webhook_timeout: float = 10.0
+    tick: float                             # between two looks of a shard, at most
+    delay: float                            # that data may be late
+    batch: int                              # alarms in one transaction
+    max_metrics: int                        # of a project, or UNLIMITED
+    max_alarms: int                         # of a project, or UNLIMITED
+    kept: tuple[int, ...]                   # data in periods of each of metrics.LENGTHS
+    history: timedelta
+    webhook_timeout: float
 
     @classmethod
     def of(cls, conf: ConfigOpts) -> AlarmSettings:

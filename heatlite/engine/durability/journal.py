@@ -52,7 +52,7 @@ class Journal:
     LINGER = 0.05                                   # seconds that a change without a waiter may be delayed
     TRIES = 5                                       # of a batch that ends its connection while the database answers
 
-    def __init__(self, runtime: Runtime, database: Database, largest: int = 2000,
+    def __init__(self, runtime: Runtime, database: Database, largest: int,
                  refused: Callable[[str, Exception], None] = lambda stack_id, error: None,
                  noted: Callable[[str], None] = lambda stack_id: None,
                  owners: Callable[[str], tuple[str, str]] = lambda stack_id: NO_OWNERS) -> None:

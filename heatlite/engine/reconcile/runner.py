@@ -64,8 +64,7 @@ class Host(Protocol):
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
                  room: Room, timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
-                 dispatcher: Callable[[Runner], SignalDispatcher], interval: float = 1.0,
-                 patience: float = 240.0) -> None:
+                 dispatcher: Callable[[Runner], SignalDispatcher], interval: float, patience: float) -> None:
         """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
         `dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
         unless the type sets its own; `patience`: seconds that an aborted call has to return."""

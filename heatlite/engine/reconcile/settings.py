@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class ReconcileSettings:
     """`action_timeout`: seconds, for stacks without a timeout."""
 
-    action_timeout: int = 3600
-    retry_limit: int = 5
-    interval: float = 1.0               # seconds between two polls
-    patience: float = 240.0             # seconds that an aborted call has to return
-    events: int = 0                     # the most events in the history of one stack; 0: no limit
-    observe: bool = False               # every update compares with the state that the services report
+    action_timeout: int
+    retry_limit: int
+    interval: float                     # seconds between two polls
+    patience: float                     # seconds that an aborted call has to return
+    events: int                         # the most events in the history of one stack; 0: no limit
+    observe: bool                       # every update compares with the state that the services report

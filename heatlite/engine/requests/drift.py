@@ -50,8 +50,8 @@ class DriftSettings:
     """`repair_interval`: least seconds between two repairs of one stack. `plans_required`: there are no updates without
     a plan, and so no repairs."""
 
-    repair_interval: float = 3600.0
-    plans_required: bool = False
+    repair_interval: float
+    plans_required: bool
 
 
 class Drift:

@@ -37,9 +37,9 @@ class DriftWatchSettings:
     """`interval`: seconds between two looks at one stack; 0: none. `requests_per_minute`: to each service, of one
     engine. `repairs_per_hour`: updates that this engine begins."""
 
-    interval: float = 0.0
-    requests_per_minute: float = 60.0
-    repairs_per_hour: float = 60.0
+    interval: float
+    requests_per_minute: float
+    repairs_per_hour: float
 
     @classmethod
     def of(cls, conf: ConfigOpts) -> DriftWatchSettings:

@@ -20,11 +20,11 @@ from heatlite.language.definition import StackDefinition
 class Quotas:
     """Quotas of stacks, or UNLIMITED, and optional features."""
 
-    resources_per_stack: int = 1000
-    stacks_per_project: int = 512
-    stack_adopt: bool = False
-    stack_abandon: bool = False
-    plan_required: bool = False         # creates, updates, restores and deletes without a plan are refused
+    resources_per_stack: int
+    stacks_per_project: int
+    stack_adopt: bool
+    stack_abandon: bool
+    plan_required: bool                 # creates, updates, restores and deletes without a plan are refused
 
 
 class QuotaChecks:
