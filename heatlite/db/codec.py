@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 
 from heatlite.common import crypt
+from heatlite.planning.states import Action, Status
 
 T = TypeVar('T')
 K = TypeVar('K', bound='KeptRow')
@@ -27,6 +28,9 @@ EMPTY: Mapping[str, Callable[[], object]] = {'{}': dict, '[]': list}
 KEPT = 2_000                    # objects that `kept_reader` keeps of each class,
 KEPT_OF_A_LIST = 200            # of a list the first ones,
 SMALL = 600                     # and only of rows with no more characters: three times as many as usual
+ACTIONS = {member.value: member for member in Action}
+STATUSES = {member.value: member for member in Status}
+NO_MEMBERS: Mapping[str, Mapping[str, object]] = {}
 HIDES_NOTHING = frozenset({*EMPTY, 'null'})
 # The definition of a resource that has no more than properties, which have a column of their own.
 USUAL = re.compile(r'\{"type":"[^"\\]*","deletion_policy":"Delete"\}')
@@ -158,20 +162,25 @@ def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
     return [table.c[field.name] for field in dataclasses.fields(cls)]
 
 
-def reader(cls: type[T], *json_columns: str) -> Callable[[Iterable[Any]], T]:
+def reader(cls: type[T], *json_columns: str,
+           members: Mapping[str, Mapping[str, object]] = NO_MEMBERS) -> Callable[[Iterable[Any]], T]:
     """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
+    `members`: column -> what each of its texts stands for.
 
     `cls`: a dataclass that sets nothing but its fields. If it is frozen, its constructor makes a call for each field,
     which takes as long as reading the row: so the fields are set all at once.
     """
     names = [field.name for field in dataclasses.fields(cls)]       # type: ignore[arg-type]
     places = [number for number, name in enumerate(names) if name in json_columns]
+    named = [(names.index(column), of_text) for column, of_text in members.items()]
 
     def read(row: Iterable[Any]) -> T:
         values = list(row)
         for place in places:
             if values[place] is not None:
                 values[place] = decode(values[place])
+        for place, of_text in named:
+            values[place] = of_text[values[place]]
         found = object.__new__(cls)
         found.__dict__.update(zip(names, values, strict=True))
         return found

@@ -13,6 +13,7 @@ from heatlite.common import crypt, exception
 from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.bulk import AT_ONCE, chunks
+from heatlite.db.codec import ACTIONS, STATUSES
 from heatlite.db.stack_trees import IN_TREE, ITSELF, OWNED, Selected, family
 from heatlite.db.stacks import IDENTITY, Identity
 from heatlite.db.tables import resource, resource_data, stack
@@ -29,8 +30,6 @@ HELD = 'True'                                       # value stored under the nam
 UNKNOWN_TIME = datetime(1970, 1, 1)                 # time of creation where it is unknown
 
 WORDS = {member: member.value for kind in (Action, Status) for member in kind}
-_ACTIONS = {action.value: action for action in Action}
-_STATUSES = {status.value: status for status in Status}
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +171,7 @@ def _state(row: sa.Row[tuple[object, ...]]) -> ResourceState:
     (number, name, uuid, kind, action, status, reason, physical_id, requires, replaces, replaced_by, template_id,
      fingerprint, handle, created_at, updated_at) = row
     return ResourceState(
-        number, name, uuid, kind, _ACTIONS[action], _STATUSES[status], reason, physical_id,
+        number, name, uuid, kind, ACTIONS[action], STATUSES[status], reason, physical_id,
         {} if requires == '{}' else codec.decode(requires), replaces, replaced_by, template_id, fingerprint,
         NO_HANDLE if handle is None else codec.decode(handle), created_at, updated_at)
 

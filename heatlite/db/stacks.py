@@ -17,7 +17,7 @@ from heatlite.common import exception
 from heatlite.db import bulk, codec, leases, presence
 from heatlite.db.tables import SEALED, stack, stack_tag
 from heatlite.planning import revisions
-from heatlite.planning.states import Status
+from heatlite.planning.states import Action, Status
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class StoredStack:
     root_id: str
     parent_resource: str | None
     depth: int
-    action: str
-    status: str
+    action: Action
+    status: Status
     reason: str
     description: str
     template_id: str
@@ -64,7 +64,9 @@ class StoredStack:
 
 @dataclass(frozen=True)
 class Identity:
-    """Ids, project, place in the tree and state of a stack: enough for links, access and waiting."""
+    """Ids, project, place in the tree and state of a stack: enough for links, access and waiting.
+
+    Made of a row as it is: action and status are the texts of planning.states.Action and Status."""
 
     id: str
     name: str
@@ -100,7 +102,7 @@ _IDENTITY_WITHIN = _IDENTITY_BY_ID.where(_PROJECTS)
 _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
     stack.c.name == sa.bindparam('stack_name'), stack.c.live == 1, _PROJECTS).order_by(
     stack.c.created_at, stack.c.id).limit(1)
-_stack = codec.reader(StoredStack, *JSON)
+_stack = codec.reader(StoredStack, *JSON, members={'action': codec.ACTIONS, 'status': codec.STATUSES})
 
 
 class TemplateColumns(TypedDict, total=False):
@@ -240,8 +242,8 @@ def _within(project_id: str | None) -> list[sa.ColumnElement[bool]]:
 
 # --- changes -----------------------------------------------------------------------------------------------
 
-def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: datetime,
-           status: str = Status.IN_PROGRESS, keeps_revision: bool = False,
+def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now: datetime,
+           status: Status = Status.IN_PROGRESS, keeps_revision: bool = False,
            **requested: Unpack[Requested]) -> StoredStack:
     """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
@@ -257,7 +259,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: str, reason: str, now: d
     before = get(tx, stack_id, for_update=True)
     if before is None:
         raise exception.StackNotFound(stack_name=stack_id)
-    accepted = replace(before, action=str(action), status=str(status), reason=codec.clean(reason), updated_at=now,
+    accepted = replace(before, action=action, status=status, reason=codec.clean(reason), updated_at=now,
                        started_at=now, generation=before.generation + 1, **requested,
                        **_revised(before, 'template_id' in requested, keeps_revision))
     values = {name: getattr(accepted, name) for name in ACCEPTED + tuple(requested)}

@@ -54,7 +54,7 @@ def facade(row: stacks.StoredStack) -> StoredFacade | None:
 
 def target(row: stacks.StoredStack, definition: StackDefinition, permissions: Permissions = EVERYTHING) -> Target:
     """Return the target that the stack's row requests. `permissions`: what the applied plan and protections allow."""
-    return Target(Action(row.action), desired(definition, row.action), row.template_id,
+    return Target(row.action, desired(definition, row.action), row.template_id,
                   uuid=partial(identities.of_row, row.id, row.generation), rollback=not row.disable_rollback,
                   avoid_template_id=avoided_template(row.action, row.previous_template_id), hooks=_hooks(definition),
                   permissions=permissions, tolerance=tolerance(row))

@@ -318,7 +318,7 @@ class Refactors:
             if lease is not None:
                 leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
         announcements: list[Callable[[], None]] = []
-        begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(Action(row.action)))
+        begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(row.action))
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
             stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
