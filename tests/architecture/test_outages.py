@@ -1,0 +1,90 @@
+"""An outage of the database is no error of a resource, a template or a plug-in: what catches any error lets it through.
+
+`except Exception` stands behind a handler of DatabaseUnavailable, raises the error again, or belongs to a function that
+is listed here with the reason.
+"""
+
+import ast
+
+import pytest
+
+from tests.architecture import source
+
+OUTAGE = 'DatabaseUnavailable'
+# Package -> function -> why an outage may end there like any other error.
+LISTED = {
+    'engine.alarms': {
+        '_write': 'each request that waits for the batch gets the error'},
+    'engine.observe': {},
+    'engine.reconcile': {
+        'give_up': 'calls the identity service only',
+        'give_up_project': 'calls the identity service only',
+        '_readable': 'converts a value by its schema',
+        'is_plainly_unchanged': 'the inspection meets the error again',
+        'complete': 'works on a draft without a database',
+        '_refusal': 'an error of a lifecycle plug-in refuses the action, whatever it is',
+        '_reads': 'parses an expression',
+        'resolve': 'the executor raises the stored error when it needs the definition',
+        '_may_retry': 'classifies an error',
+        'find': 'asks a type about values'},
+    'engine.requests': {
+        '_refers_by_id': 'what a preview cannot read is unknown',
+        '_refused': 'works on a draft without a database',
+        '_inside': 'what a preview cannot read is unknown',
+        '_foresee': 'what a preview cannot read is unknown',
+        'ask': 'what a service is asked has no answer then',
+        'forget': 'deletes what it can, and the log has the rest',
+        '_or_null': 'an attribute that cannot be read is null',
+        '_telling': 'the next change pushes the metadata again'},
+    'takeover': {
+        '_asked': 'asks types about rows in memory',
+        '_referring': 'evaluates functions about rows in memory',
+        '_static': 'evaluates functions without rows'},
+}
+
+
+def names(handler):
+    """The classes that a handler catches, without their modules; of one without a class, BaseException."""
+    match handler.type:
+        case None:
+            return {'BaseException'}
+        case ast.Tuple(elts=kinds):
+            return {ast.unparse(each).rpartition('.')[2] for each in kinds}
+        case kind:
+            return {ast.unparse(kind).rpartition('.')[2]}
+
+
+def ending(node, function=''):
+    """Names of the functions in which a handler of any error ends an outage."""
+    if isinstance(node, ast.FunctionDef):
+        function = node.name
+    if isinstance(node, ast.Try):
+        caught = set()
+        for handler in node.handlers:
+            if (names(handler) & {'Exception', 'BaseException'} and OUTAGE not in caught
+                    and not any(isinstance(each, ast.Raise) for each in ast.walk(handler))):
+                yield function
+            caught |= names(handler)
+    for child in ast.iter_child_nodes(node):
+        yield from ending(child, function)
+
+
+@pytest.mark.parametrize('handlers, found', [
+    ('except Exception:\n  pass', ['f']),
+    ('except:\n  pass', ['f']),
+    ('except (KeyError, Exception):\n  pass', ['f']),
+    ('except KeyError:\n  pass', []),
+    ('except exception.DatabaseUnavailable:\n  raise\n except Exception:\n  pass', []),
+    ('except (LeaseLost, exception.DatabaseUnavailable):\n  raise\n except Exception:\n  pass', []),
+    ('except Exception:\n  pass\n except exception.DatabaseUnavailable:\n  raise', ['f']),
+    ('except Exception as error:\n  if x(error):\n   raise', []),
+])
+def test_which_handlers_end_an_outage(handlers, found):
+    assert list(ending(ast.parse(f'def f():\n try:\n  g()\n {handlers}'))) == found
+
+
+@pytest.mark.parametrize('package', LISTED)
+def test_outages_pass_handlers_of_any_error(package):
+    found = {function for path in source.modules(f'heatlite/{package.replace(".", "/")}').values()
+             for function in ending(ast.parse(path.read_text()))}
+    assert found == set(LISTED[package])
