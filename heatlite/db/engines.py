@@ -71,11 +71,13 @@ def left(tx: sa.Connection, engine_id: str) -> float | None:
     return None if found is None else float(found)
 
 
-def standing(tx: sa.Connection, engine_id: str) -> tuple[float, int] | None:
-    """As `left`, and the number of its doubts (`doubt`). Primary key."""
+def standing(tx: sa.Connection, engine_id: str, lock: bool = False) -> tuple[float, int] | None:
+    """As `left`, and the number of its doubts (`doubt`). `lock`: there are no more of them before the end of `tx`.
+    Primary key."""
     statements, (time, moment) = bulk.texts(tx.dialect.name), clock_text(tx)
+    locking = ' FOR UPDATE' if lock and statements.dialect != 'sqlite' else ''
     found = statements.run(tx, f'SELECT expires_at - {time}, doubts FROM engine WHERE id = {statements.mark} '
-                               f'AND deleted_at IS NULL', (*moment, engine_id)).first()
+                               f'AND deleted_at IS NULL{locking}', (*moment, engine_id)).first()
     return None if found is None else (float(found[0]), int(found[1]))
 
 

@@ -47,13 +47,21 @@ def test_an_engine_without_its_lease_sends_no_request(seed):
             assert not leases.locked(tx, stack_id)
 
 
-def test_an_engine_whose_row_was_lost_notices_the_next_project_that_leaves():
-    """Its new row begins without the doubts that the engine has read."""
-    with Cluster(1) as cluster:
+@pytest.mark.parametrize('doubts', [1, 2])
+@pytest.mark.parametrize('seed', [3, 4])
+def test_an_engine_whose_row_was_lost_notices_the_next_project_that_leaves(seed, doubts):
+    """Its new row begins without the doubts that the engine has read, and may have as many when it is read first."""
+    with Cluster(seed) as cluster:
+        def is_back():
+            with cluster.database.reader() as tx:
+                return len(engines.page(tx)) == 1
+
         cluster.universe.run(lambda: False, limit=2.0)
-        for change in (engines.doubt, engines.doubt, lambda tx: tx.execute(tables.engine.delete())):
-            cluster.database.retry(change)
+        for _ in range(doubts):
+            cluster.database.retry(engines.doubt)
             cluster.universe.run(lambda: False, limit=4.0)
+        cluster.database.retry(lambda tx: tx.execute(tables.engine.delete()))
+        cluster.universe.run(is_back, limit=10.0)
         cluster.cloud = Leaving(cluster.chaos, cluster.database, 2.0)
         clouds.use(cluster.cloud)
         cluster.create('s', template({'r': thing(user=True)}))

@@ -251,9 +251,10 @@ class LeaseManager:
         """Store a new deadline. False if the commit took longer than the new lease lasts."""
         began = self._runtime.monotonic()
         with pulse.writer() as tx:
-            standing = self._standing(tx)
+            # Locked: another process takes this commit as proof that the doubts counted before were noted.
+            standing = self._standing(tx, lock=True)
             was_set = self._clock_was_set(standing)
-            self._note_doubts(standing)             # before the commit, which another process waits for
+            self._note_doubts(standing)
             known = engines.renew(tx, self.engine_id, self._ttl, self._runtime.now())
             if was_set:
                 self._grace_until = began + self._ttl
@@ -269,10 +270,10 @@ class LeaseManager:
         self._deadline = began + self._ttl
         return ended <= self._deadline
 
-    def _standing(self, tx: Connection) -> Standing | None:
+    def _standing(self, tx: Connection, lock: bool = False) -> Standing | None:
         """Read this engine's own row; None: it has none."""
         deadline = self._deadline                   # read first: the heartbeat may change both meanwhile
-        found = engines.standing(tx, self.engine_id)
+        found = engines.standing(tx, self.engine_id, lock)
         return None if found is None else Standing(found[0], deadline - self._runtime.monotonic(), found[1])
 
     def _clock_was_set(self, standing: Standing | None) -> bool:
@@ -283,7 +284,7 @@ class LeaseManager:
 
     def _note_doubts(self, standing: Standing | None) -> None:
         """Have leases read again before the next call if there are other doubts: a project has left the database with
-        its stacks. Only in the thread of the heartbeat. A row that was inserted again begins with no doubts."""
+        its stacks. Only in the thread of the heartbeat."""
         if standing is not None and standing.doubts != self._doubts:
             self._doubts = standing.doubts
             self._lapses += 1
@@ -293,6 +294,7 @@ class LeaseManager:
         with database.writer() as tx:
             engines.register(tx, engine_id=self.engine_id, now=self._runtime.now(), ttl=self._ttl, **self._describe())
         self._deadline = began + self._ttl
+        self._doubts = 0                            # those of a new row
 
     def _sweep(self) -> None:
         while True:
