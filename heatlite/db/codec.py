@@ -165,7 +165,7 @@ def columns(table: sa.Table, cls: type) -> list[sa.Column[object]]:
 def reader(cls: type[T], *json_columns: str,
            members: Mapping[str, Mapping[str, object]] = NO_MEMBERS) -> Callable[[Iterable[Any]], T]:
     """Returns a function from a row (columns in the order of the fields) to `cls`, with these columns decoded.
-    `members`: column -> what each of its texts stands for.
+    `members`: column -> what each of its texts stands for; others stay texts, such as those of a newer release.
 
     `cls`: a dataclass that sets nothing but its fields. If it is frozen, its constructor makes a call for each field,
     which takes as long as reading the row: so the fields are set all at once.
@@ -180,7 +180,7 @@ def reader(cls: type[T], *json_columns: str,
             if values[place] is not None:
                 values[place] = decode(values[place])
         for place, of_text in named:
-            values[place] = of_text[values[place]]
+            values[place] = of_text.get(values[place], values[place])
         found = object.__new__(cls)
         found.__dict__.update(zip(names, values, strict=True))
         return found

@@ -1,8 +1,9 @@
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import leases, stack_lists, stack_trees, stacks
-from tests.db.rows import Wanted, ids, later, leased, stack
+from heatlite.db import leases, stack_lists, stack_trees, stacks, tables
+from heatlite.planning.states import Action
+from tests.db.rows import NOW, Wanted, ids, later, leased, stack
 
 
 def test_a_row_comes_back_as_it_was(db):
@@ -139,3 +140,14 @@ def test_single_values(db):
         row = stacks.get(tx, 's1')
     assert (row.outputs, row.parameters, row.user_project_id, row.credentials_id) == (
         [{'output_key': 'k'}], {'a': 'b'}, 'up', 'c1')
+
+
+def test_what_a_newer_release_has_stored_can_be_read_and_deleted(db):
+    with db.writer() as tx:
+        leased(tx, stack())
+        tx.execute(tables.stack.update().values(action='FREEZE', status='FROZEN'))
+    with db.writer() as tx:
+        row = stacks.get(tx, 's1', for_update=True)
+        assert (row.action, row.status) == ('FREEZE', 'FROZEN')
+        stacks.accept(tx, 's1', action=Action.DELETE, reason='', now=NOW)
+        assert stacks.get(tx, 's1').action is Action.DELETE
