@@ -75,6 +75,8 @@ class StackLifecycle:
         leased = runner.leased
         try:
             self._plugins.before(leased.context, runner.executor.facade, None, leased.row.action)
+        except exception.DatabaseUnavailable:
+            raise                                   # the action begins once the database is there again
         except Exception as error:
             defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', leased.row.action, leased.id)
             return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'

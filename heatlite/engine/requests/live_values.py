@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db import codec
 from heatlite.engine import attributes
@@ -46,6 +47,8 @@ class LiveValues:
 def _or_null(resource: Resource, attribute: str) -> object:
     try:
         return resource.live_attribute(attribute)
+    except exception.DatabaseUnavailable:
+        raise
     except Exception as error:
         LOG.info('Attribute %s of %s cannot be read: %s', attribute, resource.name, error)
         return None

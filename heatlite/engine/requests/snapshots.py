@@ -102,7 +102,7 @@ class Snapshots:
         self._database.retry(lambda tx: snapshots.delete(tx, found.id))
 
     def forget(self, stack_id: str, found: snapshots.Snapshot) -> None:
-        """Make the types delete the objects that they saved for this snapshot."""
+        """Make the types delete the objects that they saved for this snapshot. Raises DatabaseUnavailable."""
         saved = (found.data or {}).get('resources') or {}
         if not saved:
             return
@@ -118,6 +118,8 @@ class Snapshots:
                 handler = getattr(resource, 'handle_delete_snapshot', None)
                 if callable(handler):
                     handler(entry)
+            except exception.DatabaseUnavailable:
+                raise                               # the snapshot is deleted later, with what belongs to it
             except Exception as error:
                 defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
                             found.id)
