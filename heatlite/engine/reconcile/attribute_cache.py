@@ -20,6 +20,11 @@ def key(attribute: str, path: tuple[object, ...] = ()) -> str:
     return json.dumps([attribute, *path]) if path else attribute
 
 
+def storable(values: Mapping[str, object]) -> dict[str, object]:
+    """Return the cached values without errors, which are not stored: those values are read again after a restart."""
+    return {name: value for name, value in values.items() if not isinstance(value, Exception)}
+
+
 def attribute_of(name: str) -> str:
     """Return the attribute's name in a key."""
     return str(json.loads(name)[0]) if name.startswith('[') else name

@@ -46,7 +46,7 @@ class AttributeReader:
         if len(values) == 1 and values[attribute_cache.REFERENCE] == physical_id:
             return {} if self._leased.kept.pop(row_id, None) else None
         self._leased.kept[row_id] = values
-        return {name: value for name, value in values.items() if not isinstance(value, Exception)}
+        return attribute_cache.storable(values)
 
     def is_live(self, name: str, attribute: str) -> bool:
         """Whether the attribute comes from a service and must be read anew each time, not from the cache."""

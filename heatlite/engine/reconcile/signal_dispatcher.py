@@ -24,6 +24,7 @@ from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -274,7 +275,7 @@ class SignalDispatcher:
         if values == before:
             return
         stored = executor.attributes.keep(row.id, row.physical_id, values)
-        if stored is not None:
+        if stored is not None and stored != attribute_cache.storable(before or {}):
             self._journal.submit(self._leased.make_change(row=row, columns={'attributes': stored}))
 
 
