@@ -115,7 +115,8 @@ def test_no_pattern_is_given_long(written, way):
 @pytest.mark.parametrize('way', WAYS)
 @pytest.mark.parametrize('written', BOMBS, ids=lambda written: written[:24])
 def test_no_pattern_takes_long(written, way):
-    """What `regex` makes of its time-outs can only be measured. CPU time with a factor for the machine: the bound of
+    """What `regex` makes of its time-outs, and whether a pattern that is given to `re` as cheap is so, can only be
+    measured. CPU time with a factor for the machine: the bound of
     one match is 45 ms. Without the collector of garbage, whose time depends on the tests before."""
     for text in (BOMBS[written], BOMBS[written][:patterns.LONGEST], BOMBS[written][:patterns.LONGEST_LAZY]):
         gc.disable()
