@@ -39,10 +39,15 @@ class Diagnostic:
         return str(self.error), self.path
 
     def __str__(self) -> str:
+        return f'{self.place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
+
+    @property
+    def place(self) -> str:
+        """The place as all lines of an error show it: `root stack:12:9`, with `, resources.a` where that is needed."""
         place = self.file if self.line is None else f'{self.file}:{self.line}:{self.column}'
         if (self.line is None and self.path) or self.names_path:        # sent as an object, there are no lines
             place += f', {exception.path_text(self.path)}'
-        return f'{place}: {self.error}' + (f' ({self.hint})' if self.hint else '')
+        return place
 
     @property
     def names_path(self) -> bool:
@@ -97,11 +102,10 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 
 
 def _first_detail(diagnostic: Diagnostic) -> str:
-    place = '' if diagnostic.line is None else _('%(file)s, line %(line)d, column %(column)d') % {
-        'file': diagnostic.file, 'line': diagnostic.line, 'column': diagnostic.column}
-    if diagnostic.names_path and (place or diagnostic.hint):    # without both, the message is that of Heat, as a whole
-        place = f'{place or diagnostic.file}, {exception.path_text(diagnostic.path)}'
-    return f'{place}: {diagnostic.hint}' if place and diagnostic.hint else place or diagnostic.hint or ''
+    """The line that follows the text of the first error, which is Heat's as a whole. Empty if that names its place, the
+    template has no lines and there is no hint."""
+    place = diagnostic.place if diagnostic.line is not None or (diagnostic.names_path and diagnostic.hint) else ''
+    return ': '.join(part for part in (place, diagnostic.hint) if part)
 
 
 def did_you_mean(found: object, known: Iterable[str]) -> str | None:

@@ -71,7 +71,7 @@ def test_the_first_line_is_the_one_clients_know():
         lint.raise_first(diagnostics(WRONG))
     first, place, *rest = str(caught.value).split('\n')
     assert first == 'Invalid type (nummer)'
-    assert place == 'root stack, line 3, column 3, parameters.size: did you mean "number"?'
+    assert place == 'root stack:3:3, parameters.size: did you mean "number"?'
     assert len(rest) == 8
     mended = WRONG.replace('nummer', 'number, default: 1').replace('typ: string', 'type: string, default: a')
     mended = mended.replace('property:', 'properties:')
@@ -432,7 +432,7 @@ def test_an_error_that_names_nothing_is_followed_by_its_path_and_what_is_allowed
         lint.raise_first(diagnostics(text))
     first, second = str(caught.value).splitlines()
     assert first == 'Invalid type (integral)'
-    place = 'root stack, line 3, column 3, ' if text.count('\n') > 1 else 'root stack, '
+    place = 'root stack:3:3, ' if text.count('\n') > 1 else 'root stack, '
     assert second == (f'{place}parameters.count: types of parameters are string, number, comma_delimited_list, json, '
                       'boolean')
 

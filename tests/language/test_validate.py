@@ -69,7 +69,7 @@ def test_the_same_mistake_at_two_places_is_two_errors():
     with pytest.raises(exception.HTTPBadRequest) as refused:
         answer('heat_template_version: 2018-08-31\nresources:\n  a: {}\n  b: {properties: {}}\n', {})
     assert str(refused.value).split('\n') == [
-        'Each resource must contain a type key.', 'root stack, line 3, column 3, resources.a',
+        'Each resource must contain a type key.', 'root stack:3:3, resources.a',
         'root stack:4:3, resources.b: Each resource must contain a type key.']
 
 

@@ -53,18 +53,19 @@ interface Parameter {
   CustomConstraint?: string
 }
 
-/** The complaints in an error of the service: places are "root stack:5:18: text", or "line 4, column 5" after the text. */
+/** The complaints in an error of the service: places are "root stack:5:18, path: text". That of the first is in the line
+    after its text, with a hint or without; so is "line 4, column 5" of a text that cannot be parsed. */
 export function complaintsOf(message: string): Complaint[] {
   const found: Complaint[] = []
   let words = ''
   for (const line of message.split('\n')) {
-    const first = /^(?:root stack|template):(\d+):(\d+): (.*)$/.exec(line)
-    const after = /line (\d+), column (\d+)(?::\s*(.*))?$/.exec(line)
-    if (first) {
-      found.push({ line: Number(first[1]), column: Number(first[2]), message: first[3] ?? '' })
-      words = ''
-    } else if (after) {
-      found.push({ line: Number(after[1]), column: Number(after[2]), message: [words, after[3]].filter(Boolean).join(' – ') || line })
+    const place = /^(?:root stack|template):(\d+):(\d+)(?:, (.+?))?(?:: (.*))?$/.exec(line)
+      ?? /line (\d+), column (\d+)()(?::\s*(.*))?$/.exec(line)
+    if (place) {
+      found.push({
+        line: Number(place[1]), column: Number(place[2]),
+        message: [words, place[3], place[4]].filter(Boolean).join(' – ') || line,
+      })
       words = ''
     } else words = [words, line.trim()].filter(Boolean).join(' ')
   }
