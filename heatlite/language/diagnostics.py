@@ -104,7 +104,7 @@ def raise_first(diagnostics: Iterable[Diagnostic]) -> None:
 def _first_detail(diagnostic: Diagnostic) -> str:
     """The line that follows the text of the first error, which is Heat's as a whole. Empty if that names its place, the
     template has no lines and there is no hint."""
-    place = diagnostic.place if diagnostic.line is not None or (diagnostic.names_path and diagnostic.hint) else ''
+    place = diagnostic.place if diagnostic.line is not None or diagnostic.names_path else ''
     return ': '.join(part for part in (place, diagnostic.hint) if part)
 
 

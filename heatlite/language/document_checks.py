@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypedDict
 
 from heatlite.common import exception, turns
+from heatlite.common.i18n import _
 from heatlite.common.template_format import ROOT, VERSION_KEYS
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import rules, undeclared, versions, wrong_parameters
@@ -182,6 +183,10 @@ class DocumentChecks:
                 unknown = [key for key in snippet if key not in self.keys.of_resources] \
                     if isinstance(snippet, Mapping) else []
                 wrong.add(name)
+                if self._is_part(name, snippet):            # what is in it is not of a resource
+                    yield replace(self._wrong_shape(error, name, unknown[0] if unknown else None), hint=_(
+                        'was "%s" meant to be indented one level deeper, inside a resource?') % name)
+                    continue
                 yield self._wrong_shape(error, name, unknown[0] if unknown else None)
                 for key in unknown[1:] if self.definition.edition.is_hot else ():
                     try:
@@ -193,6 +198,12 @@ class DocumentChecks:
         limit = definition.limits.max_resources
         if 0 <= limit < len(snippets):
             yield Diagnostic(exception.StackResourceLimitExceeded(), (self.keys.resources,), rule=rules.LIMIT)
+
+    def _is_part(self, name: str, snippet: object) -> bool:
+        """Whether a wrong resource looks like a part of one: by its name, and because it has no type, not even a
+        misspelt one."""
+        return name in self.keys.of_resources and not (isinstance(snippet, Mapping) and any(
+            key == self.keys.type or did_you_mean(key, [self.keys.type]) for key in snippet))
 
     def _wrong_shape(self, error: exception.HeatException, name: str, key: str | None) -> Diagnostic:
         """`key`: the unknown one that the error is about."""

@@ -1,5 +1,6 @@
 """Complaints: all of them, in order, with places and hints; and the command that shows them."""
 
+import dataclasses
 import json
 
 import pytest
@@ -300,6 +301,48 @@ def test_further_errors_of_an_object_have_the_path_of_their_place():
         lint.raise_first(lint.check(made, TYPES))
     assert str(caught.value).split('\n')[-1] == (
         'root stack, resources.b.depends_on: The specified reference "c" (in b) is incorrect.')
+
+
+def sent_as_object(resources):
+    """The lines of the error of a template that was sent as an object, as the command line client does."""
+    document = {'heat_template_version': '2021-04-16', 'resources': resources}
+    made = definitions.build(template.from_mapping(document), Environment(None, OPERATOR), {},
+                             StackIdentity('s', None, 'p'))
+    with pytest.raises(exception.HeatException) as caught:
+        lint.raise_first(lint.check(made, TYPES))
+    return str(caught.value).split('\n')
+
+
+def test_the_first_error_of_an_object_is_followed_by_its_path_unless_it_names_its_place():
+    assert sent_as_object({'a': {}}) == ['Each resource must contain a type key.', 'root stack, resources.a']
+    assert sent_as_object({'a': {'type': 'OS::Heat::None', 'depends_on': 'c'}}) == [
+        'The specified reference "c" (in a) is incorrect.']
+
+
+def test_an_unavailable_service_is_followed_by_the_path_of_the_resource(monkeypatch):
+    def absent():
+        raise exception.ResourceTypeUnavailable(service_name='x', resource_type='OS::Heat::Value', reason='none')
+
+    facts = type(TYPES).facts
+    monkeypatch.setattr(type(TYPES), 'facts', lambda *given: dataclasses.replace(facts(*given), available=absent))
+    first, second = sent_as_object({'a': {'type': 'OS::Heat::Value', 'properties': {'value': 1}}})
+    assert first.startswith('HEAT-E99001') and second == 'root stack, resources.a.type'
+
+
+@pytest.mark.parametrize('part, value, first, path', [
+    ('properties', {'name': 'x', 'size': 3}, '"name" is not a valid keyword inside a resource definition', '.name'),
+    ('metadata', {}, 'Each resource must contain a type key.', ''),
+    ('depends_on', ['net'], '"resources" must contain a map of resource maps. Found a list instead', ''),
+    ('type', 'OS::Heat::None', '"resources" must contain a map of resource maps. Found a string instead', '')])
+def test_a_part_of_a_resource_beside_it_is_one_error_with_a_hint(part, value, first, path):
+    assert sent_as_object({'net': {'type': 'OS::Heat::None'}, part: value}) == [
+        first, f'root stack, resources.{part}{path}: was "{part}" meant to be indented one level deeper, '
+        'inside a resource?']
+
+
+def test_a_resource_may_be_named_as_a_part_of_one():
+    assert sent_as_object({'properties': {'type': 'OS::Heat::None', 'propertys': {}}})[1] == (
+        'root stack, resources.properties.propertys: did you mean "properties"?')
 
 
 def reported(text):
