@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -88,6 +88,7 @@ class StackDefinition:
         self.assume_unknown = assume_unknown
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
+        self.imports: Collection[str] = ()      # paths of resources, of the imports that a request has by itself
         self.as_applied = NOTHING_SHARED        # with the definition that was applied, if it is known
         self._compared: tuple[StackDefinition, SharedText] | None = None
         self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)

@@ -217,7 +217,7 @@ def check_entries(entries: object, *, top: bool = True, names: bool = False) -> 
         elif key == IMPORT and not names and not top:
             _check_import(value)
         elif isinstance(value, Mapping):
-            if names and IMPORT in value and any(sign in key for sign in PATTERN_SIGNS):
+            if names and IMPORT in value and is_pattern(key):
                 raise exception.StackValidationFailed(message=_(
                     'The entry "%s" of the resource registry imports one object into many resources') % key)
             check_entries(value, top=False, names=top and key == RESOURCES)
@@ -255,6 +255,11 @@ def _check_words(value: object, known: tuple[str, ...], error: exception.HeatExc
     words = value if isinstance(value, list) else [value]
     if not all(isinstance(word, str) and word in known for word in words):
         raise error
+
+
+def is_pattern(name: str) -> bool:
+    """Whether the key of an entry for single resources names many."""
+    return any(sign in name for sign in PATTERN_SIGNS)
 
 
 def entries_of(entries: Mapping[str, object], resource_name: str) -> Iterator[Mapping[str, object]]:

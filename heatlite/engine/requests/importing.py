@@ -6,30 +6,73 @@ from collections.abc import Iterator
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.types.registry import TypeRegistry
+from heatlite.language.diagnostics import did_you_mean
+from heatlite.language.registry import is_pattern
 from heatlite.planning.plan import Path
+from heatlite.planning.states import Action
 
 RULE = 'stacks:import'
 MOST_SHOWN = 50                     # resources that a refusal names
+INSIDE_IS_SEEN = ('added', 'replaced', 'updated')      # kinds of changes with which a nested stack is previewed
 
 
 def check(found: Previewed, context: RequestContext, registry: TypeRegistry) -> None:
     """Raise StackValidationFailed, with all imports of a previewed tree that are not possible; Forbidden if the caller
-    may not import at all."""
-    if not _has_imports(found):
+    may not import at all.
+
+    Each line of the error is `resources.<path>: <text>`. The path is a part of the text: Heat has no such error, and
+    after a path of its own the wire format has two colons."""
+    wanted = found.definition.imports
+    if not wanted and not _has_imports(found):
         return
     registry.enforce(context, RULE)
-    errors = list(_errors(found, ()))[:MOST_SHOWN]
+    errors = [*_absent(found), *((path, str(error)) for path, error in _errors(found, ()))][:MOST_SHOWN]
     if errors:
-        first, *others = [found.mask.text(str(error)) for _path, error in errors]
-        raise exception.StackValidationFailed(path=['resources', '/'.join(errors[0][0])], message=first,
-                                              details=others, elsewhere=True)
+        first, *others = [found.mask.text(f"resources.{'/'.join(path)}: {text}") for path, text in errors]
+        raise exception.StackValidationFailed(message=first, details=others, elsewhere=True)
 
 
 def _has_imports(found: Previewed) -> bool:
     return bool(found.not_imported) or any(change.imported for change in found.changes.values()) or any(
         map(_has_imports, found.inside))
+
+
+def _absent(found: Previewed) -> Iterator[tuple[Path, str]]:
+    """Yield the imports of the request into resources that the tree will not have. Entries of an environment may name
+    such resources: one environment may serve many templates."""
+    for path in found.definition.imports:
+        names = tuple(path.split('/'))
+        why = _why_absent(found, names)
+        if why:
+            yield names, why
+
+
+def _why_absent(found: Previewed, names: Path) -> str:
+    """Return why there will be no resource at a path below a stack; empty if there will be, or if that is unknown."""
+    name, *rest = names
+    definition = found.definition
+    if is_pattern(name):
+        return ''
+    if name not in definition.snippets:
+        hint = did_you_mean(name, definition.snippets)
+        text = _('There is no resource "%s" in the template') % name
+        return f'{text} ({hint})' if hint else text
+    if name not in definition.resources:
+        return '' if definition.has_unknown_parameters else _('The condition of the resource "%s" is false') % name
+    if not rest:
+        return ''
+    change = found.changes.get(name)
+    if change is not None and (change.kind not in INSIDE_IS_SEEN or change.inside):
+        return ''                                   # what is stored of it may not be what there will be
+    inside = [each for each in found.inside if each.row.parent_resource == name and each.row.action != Action.DELETE]
+    if inside:
+        return _why_absent(inside[0], tuple(rest))
+    if change is not None:
+        return _('The resource "%s" has no nested stack') % name
+    return ''
 
 
 def _errors(found: Previewed, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:

@@ -44,6 +44,7 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
     if message.imports:
         sections = {**sections, REGISTRY: with_imports(sections.get(REGISTRY) or {}, message.imports)}
     made = definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
+    made.imports = tuple(message.imports)
     hide(made.masked)
     return made
 
