@@ -14,6 +14,7 @@ from heatlite.authoring import suppression
 from heatlite.authoring.findings import LintFinding
 from heatlite.authoring.reading import FAILURES, LIMITS, FileReader
 from heatlite.common import exception
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.template_format import VERSION_KEYS
 from heatlite.engine.requests import offline_types
@@ -75,7 +76,9 @@ def _checked(template_file: str, environment_files: Sequence[str], parameters: M
         return [reading.failed(error)]
 
     def built() -> StackDefinition:
-        return definitions.build(template, environment, reading.files, definitions.StackIdentity(
+        files = Files(reading.files)
+        files.unknown = frozenset(reading.unread | reading.remote)
+        return definitions.build(template, environment, files, definitions.StackIdentity(
             Path(template_file).stem, None, 'project'), limits=LIMITS, assume_unknown=True)
 
     definition = built()

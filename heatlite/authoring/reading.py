@@ -51,6 +51,7 @@ class FileReader:
         self.names: dict[str, str] = {}             # URL -> name of the file in findings
         self.texts: dict[str, str] = {}             # the same name -> text
         self.unread: set[str] = set()               # URLs of files of which `problems` tell
+        self.remote: set[str] = set()               # URLs of files that are not read, because they are not local
         self.problems: list[LintFinding] = []
         self.last = ''
 
@@ -101,7 +102,10 @@ class FileReader:
 
     def _use(self, url: str, path: tuple[str | int, ...], *, is_template: bool) -> str:
         """Reads a file that the last one names at `path`. Returns its URL."""
-        if url in self.files or urlparse(url).scheme in REMOTE:
+        if urlparse(url).scheme in REMOTE:
+            self.remote.add(url)
+            return url
+        if url in self.files:
             return url
         self.files[url] = ''                        # a template may use itself; the check reports that
         asking = self.last

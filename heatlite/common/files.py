@@ -11,13 +11,15 @@ from collections.abc import Mapping
 class Files(dict[str, str]):
     """Maps names to texts; never changed. All stacks of a tree share one object.
 
-    `id`: the id of its row, None before it is stored. Caches by name: `templates`, parsed ones among the files;
+    `id`: the id of its row, None before it is stored. `unknown`: names of further files, whose texts are not at hand;
+    the linter has such. Caches by name: `templates`, parsed ones among the files;
     `readings` and `digests`, see `language.influence`.
     """
 
     def __init__(self, content: Mapping[str, str] | None = None) -> None:
         super().__init__(content or {})
         self.id: str | None = None
+        self.unknown: frozenset[str] = frozenset()
         self.templates: dict[str, object] = {}
         self.readings: dict[str, tuple[frozenset[str] | None, frozenset[str]]] = {}
         self.digests: dict[str, str] = {}

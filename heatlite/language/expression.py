@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from heatlite.common import exception, turns
+from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
 from heatlite.language import budget as budgets
@@ -95,7 +96,7 @@ class EvaluationContext(Protocol):
     def parameters(self) -> Mapping[str, object]: ...
 
     @property
-    def files(self) -> Mapping[str, str]: ...
+    def files(self) -> Files: ...
 
     @property
     def mappings(self) -> object: ...

@@ -116,6 +116,26 @@ def test_a_file_that_cannot_be_read_is_one_finding_where_it_is_used(lint):
         (['env.yaml', '2', '3'], "none.yaml' [HL004]")]
 
 
+def test_a_file_that_cannot_be_read_is_no_second_finding_where_its_text_is_used(lint):
+    code, lines = lint(
+        'a.yaml', '--format', 'short',
+        nested=HEAD + 'resources:\n  s: {type: OS::Heat::Value, properties: {value: {get_file: gone.txt}}}\n',
+        a=HEAD + 'resources:\n  r: {type: OS::Heat::RandomString, properties: {salt: {get_file: lost.txt}}}\n'
+                 '  s: {type: nested.yaml}\n'
+                 '  t:\n    type: OS::Heat::SoftwareConfig\n    properties:\n'
+                 '      config: {str_replace: {template: {get_file: lost.txt}, params: {a: b}}}\n')
+    assert code == 1
+    assert [(line.split(':')[:3], line.rpartition('/')[2]) for line in lines] == [
+        (['a.yaml', '3', '57'], "lost.txt' [HL004]"),
+        (['nested.yaml', '3', '51'], "gone.txt' [HL004]"),
+        (['a.yaml', '8', '41'], "lost.txt' [HL004]")]
+
+
+def test_the_text_of_a_file_elsewhere_is_no_error(lint):
+    text = 'resources:\n  s: {type: OS::Heat::Value, properties: {value: {get_file: "https://example.org/x"}}}\n'
+    assert lint('a.yaml', '--format', 'short', a=HEAD + text)[0] == 0
+
+
 def test_what_the_service_fetches_is_no_error(lint):
     text = HEAD + 'resources:\n  there: {type: "https://example.org/there.yaml"}\n' \
         '  stack: {type: AWS::CloudFormation::Stack, properties: {TemplateURL: "https://example.org/there.yaml"}}\n' \

@@ -201,10 +201,15 @@ class GetFile(Call):
 
     __slots__ = ()
 
-    def result(self, args: object, scope: Scope) -> str:
+    def check(self) -> None:
+        self.refers = self.refers or bool(self.home.files.unknown)
+
+    def result(self, args: object, scope: Scope) -> object:
         if not isinstance(args, str):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         content = self.home.files.get(args)
+        if content is None and args in self.home.files.unknown:
+            return UNKNOWN
         if content is None:
             raise ValueError(_('No content found in the "files" section for %(function)s path: %(path)s')
                              % {'function': self.name, 'path': args})
