@@ -89,6 +89,7 @@ class StackDefinition:
         self.left_out: frozenset[str] = frozenset()
         self.is_complete = False                # whether `requires` includes the dependencies that types add
         self.imports: Collection[str] = ()      # paths of resources, of the imports that a request has by itself
+        self.ignored_parameters: Collection[str] = ()       # given by a request, not declared, and ignored as by Heat
         self.as_applied = NOTHING_SHARED        # with the definition that was applied, if it is known
         self._compared: tuple[StackDefinition, SharedText] | None = None
         self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)

@@ -67,9 +67,11 @@ def uncertain(totals: Totals) -> Iterator[PlanFinding]:
 
 
 def dry_run(plan: Plan) -> Iterator[PlanFinding]:
-    """Why the action would fail, and which objects are gone in the cloud."""
+    """Why the action would fail, what of the request it ignores, and which objects are gone in the cloud."""
     if plan.fails:
         yield PlanFinding(FindingLevel.ERROR, plan.fails)
+    for text in plan.ignored:
+        yield PlanFinding(FindingLevel.WARNING, text)
     for change in plan.changes:
         if change.is_gone:
             remade = change.action in (PlanAction.REPLACE, PlanAction.CREATE)

@@ -249,6 +249,7 @@ class Plan:
     permissions: Mapping[Path, Permissions]
     fails: str = ''                     # why the action would fail
     blockers: tuple[DeniedAction, ...] = ()  # what protections deny of it
+    ignored: tuple[str, ...] = ()       # what the request asks for and the action ignores, one sentence for each
 
     @property
     def summary(self) -> dict[str, int]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from heatlite.common.i18n import _
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes, of_replacement
 from heatlite.engine.requests.dry_run import PreviewedChange
 from heatlite.engine.requests.preview_update import Previewed
+from heatlite.language.definition import StackDefinition
+from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.language.masking import Mask
 from heatlite.language.unknown import UNKNOWN, is_known
@@ -40,7 +43,15 @@ def made(action: str, found: Previewed, protections: Sequence[Protection] = ()) 
     """Return the plan of an action on the tree whose root was previewed as `found`. `protections`: of the tree."""
     permissions: dict[Path, Permissions] = {}
     changes = tuple(_changes(found, (), permissions))
-    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails, blockers(protections, changes))
+    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails, blockers(protections, changes),
+                tuple(_ignored(found.definition)))
+
+
+def _ignored(definition: StackDefinition) -> Iterator[str]:
+    for name in definition.ignored_parameters:
+        hint = did_you_mean(name, definition.parameters.declared)
+        text = _('The template does not declare the parameter "%s", which is ignored') % name
+        yield f'{text} ({hint}).' if hint else f'{text}.'
 
 
 def whole_mask(found: Previewed) -> Mask:

@@ -98,6 +98,13 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
     return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
 
 
+def ignored_by_existing(message: messages.Source, document: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the parameters of the request of a PATCH that `over_existing` leaves out, since its template, or else
+    `document`, does not declare them."""
+    known = _names(document if message.template is None else message.template)
+    return tuple(name for name in mapping(message.environment.get('parameters')) if name not in known)
+
+
 def _over(kept: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
     """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
     return {**{section: {**mapping(kept.get(section)), **mapping(given.get(section))}

@@ -199,12 +199,16 @@ class StackUpdates:
     def redefine(self, row: stacks.StoredStack, stored: templates.StoredTemplate,
                  message: messages.UpdateStack, is_planned: bool = False) -> StackDefinition:
         """Build the definition that an update brings, without checks. `is_planned`: see `sources.define`."""
+        ignored: tuple[str, ...] = ()
         if message.existing:
+            ignored = sources.ignored_by_existing(message, stored.document)
             message = sources.over_existing(message, stored)
         if message.files == stored.files:           # unchanged files need no second row
             message = replace(message, files=stored.files)
-        return sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
+        made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits, is_planned)
+        made.ignored_parameters = ignored
+        return made
 
     def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                           now: datetime) -> credentials.Credentials | None:
