@@ -127,7 +127,7 @@ def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     if not url:
         yield ConfigFinding(WARNING, _('[database] connection is not set: only heatlite-all starts without it '
                                        '(allowed: %s).') % ', '.join(settings.DATABASES),
-                            _('Set [database] connection = mysql+pymysql://USER:PASSWORD@HOST/NAME.'))
+                            _('Set [database] connection = %s.') % settings.EXAMPLE_DATABASE)
     elif url.partition('://')[0] in settings.DATABASES:         # of another one, its value is an error already
         yield from _driver(conf, url)
     if url and not url.startswith('sqlite') and (conf.transport_url or '') in NO_BROKER:

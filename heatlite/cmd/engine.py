@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import WorkerParameters, log_file, supervise
+from heatlite.cmd.workers import InvalidOptions, WorkerParameters, log_file, refused, supervise
 from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
-        return work(load(arguments), worker)
+        conf = load(arguments)
+        return refused(worker, lambda: work(conf, worker))
+    from heatlite.cmd import parts
     conf = load(arguments)
+    parts.check_database(conf)
     count = conf.num_engine_workers if conf.workers is None else conf.workers
     return supervise(MODULE, arguments, max(count, 1), conf.engine.stop_timeout + GRACE,
                      stall=conf.engine.stall_timeout, log_file=log_file(conf), logs_json=conf.use_json)
@@ -69,13 +72,16 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     try:
         tracing.start(conf, 'engine')
     except exception.Error as error:        # the extra is not installed, or a header is wrong
-        raise SystemExit(str(error)) from None
+        raise InvalidOptions(str(error)) from None
     parts.be_watched(runtime, worker)
     transport = messaging.transport(conf, f'{PROGRAM}-{worker.number}')
     database = parts.database(conf)
-    service = EngineService(conf, runtime, database, engine_id=worker.identity,
-                            wake=BrokerClient(conf, transport).wake, notify=audited.recorded(
-                                notifications.sender(conf, runtime), audit.of(conf, 'engine')))
+    try:
+        service = EngineService(conf, runtime, database, engine_id=worker.identity,
+                                wake=BrokerClient(conf, transport).wake, notify=audited.recorded(
+                                    notifications.sender(conf, runtime), audit.of(conf, 'engine')))
+    except exception.Error as error:        # about the contents of a file, such as that of rules for plans
+        raise InvalidOptions(str(error)) from None
     server = MessageServer(transport, worker.identity, service.endpoint, service.lease_manager.check)
     parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
         database, runtime, [identity], stack_id))

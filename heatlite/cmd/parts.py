@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.cmd import keys
-from heatlite.cmd.workers import SHOW_STACKS, WorkerParameters
+from heatlite.cmd.workers import SHOW_STACKS, InvalidOptions, WorkerParameters
 from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -41,6 +41,17 @@ def database(conf: ConfigOpts) -> Database:
     keys.load(conf)
     try:
         return Database.from_options(conf)
+    except exception.HeatException as error:
+        raise InvalidOptions(str(error)) from None
+
+
+def check_database(conf: ConfigOpts) -> None:
+    """Raises SystemExit with one line if no worker could use [database] connection: for the start of a program that
+    starts a new worker for each one that ends. Connects to nothing."""
+    from heatlite.common import exception
+    from heatlite.db import connection
+    try:
+        connection.check_url(conf)
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
 
@@ -163,8 +174,9 @@ def tls(certificate: str | None, key: str | None) -> ssl.SSLContext | None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as error:
-        raise SystemExit(f'cert_file {certificate}, key_file {key}: {error}') from None
+    except OSError as error:                # a file may come a moment later, its contents are not going to change
+        kind = InvalidOptions if isinstance(error, ssl.SSLError) else SystemExit
+        raise kind(f'cert_file {certificate}, key_file {key}: {error}') from None
     return context
 
 

@@ -12,7 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import WorkerParameters, become, log_file, supervise
+from heatlite.cmd.workers import InvalidOptions, WorkerParameters, become, log_file, refused, supervise
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -31,10 +31,12 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
         runtime.patch()                       # before anything that has a lock or a socket
     conf = load(program, arguments, description)
     if worker is not None:
-        return work(conf, conf[group], worker, deploy, program)
+        return refused(worker, lambda: work(conf, conf[group], worker, deploy, program))
     count = conf[group].workers if conf.workers is None else conf.workers
     if count <= 1:
         become(module, arguments)
+    from heatlite.cmd import parts
+    parts.check_database(conf)
     with _listen(conf[group]) as listening:
         return supervise(module, arguments, count, GRACE + 5.0, listening.fileno(), log_file=log_file(conf),
                          logs_json=conf.use_json)
@@ -81,12 +83,12 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParamete
             runtime.spawn(keys.watch, conf, each.database, runtime)
         application = door.build(conf, database, BrokerClient(conf, transport), others=others)
     except exception.Error as error:        # about the contents of a file
-        raise SystemExit(str(error)) from None
+        raise InvalidOptions(str(error)) from None
     try:
         server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
                             tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
     except ValueError as error:
-        raise SystemExit(f'trusted_proxies: {error}') from None
+        raise InvalidOptions(f'trusted_proxies: {error}') from None
     parts.settle(runtime)
     server.start()
     LOG.info('Listening on %s port %d', options.bind_host, options.bind_port)

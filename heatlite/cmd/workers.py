@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,6 +42,10 @@ LONGEST_DELAY = 10.0    # seconds
 SHOW_STACKS = signal.SIGUSR2        # makes a worker write its threads' stacks to standard error
 SHOWING = 0.5           # seconds for that
 LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- - - -] %(message)s'
+
+
+class InvalidOptions(SystemExit):
+    """No worker can work with the options. The argument is a text of one line for operators."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,22 @@ class _Place:
     returncode: int | None = None       # of the last process that ended
     watch: Watch | None = None
     stack_id: str | None = None         # executed by the last process in this slot when it died
+
+
+def refused(worker: WorkerParameters, work: Callable[[], int]) -> int:
+    """Returns the exit code of `work`.
+
+    If it raises InvalidOptions, the first worker of a slot prints the text and returns EX_CONFIG: the parent ends too,
+    since another worker would fail alike. One that follows another worker ends alone: siblings that still work must not
+    end because a file was changed meanwhile.
+    """
+    try:
+        return work()
+    except InvalidOptions as error:
+        if not worker.has_parent or worker.predecessor is not None:
+            raise
+        print(error.code, file=sys.stderr)
+        return os.EX_CONFIG
 
 
 def become(module: str, arguments: Sequence[str]) -> None:

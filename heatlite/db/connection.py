@@ -27,7 +27,7 @@ from oslo_db.sqlalchemy import engines as oslo_engines
 from oslo_db.sqlalchemy import exc_filters
 from sqlalchemy import exc, pool
 
-from heatlite.common import commits, config, crypt, exception, outages, retries, turns
+from heatlite.common import commits, config, crypt, exception, outages, retries, settings, turns
 from heatlite.common.i18n import _
 from heatlite.common.options import MAX_POOL_SIZE
 from heatlite.db.pooling import with_pooling
@@ -69,6 +69,9 @@ WAIT_FOR_OTHERS = 3
 # Seconds between two statements of a transaction, on servers that can limit it. A machine that is frozen must not
 # retain its locks: other engines take its stacks over meanwhile.
 IDLE = 5
+
+UNSET = _('The option [database] connection is not set; an example of its value is %s.')
+NEEDS_A_FILE = _('SQLite needs a file: readers and writers have a connection each.')
 
 # Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
 # connected us to a replica, there are too many connections, an administrator ends it. Work waits for it as for one that
@@ -141,7 +144,7 @@ class Database:
         config.register_database(conf)
         url = connection or conf.database.connection
         if not url:
-            raise exception.Error(_('The option [database] connection is not set.'))
+            raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
         given = {name: conf.database[name] for name in OPTIONS}
         return cls(url, now, seal=partial(crypt.seal, encryption_key=conf.auth_encryption_key),
                    seal_sources=conf.encrypt_parameters_and_properties, **given)
@@ -265,6 +268,23 @@ def _clock(dialect: str, now: Callable[[], float] | None) -> sa.ColumnElement[fl
     return sa.literal_column(CLOCKS['mysql' if dialect == 'mariadb' else dialect], sa.Double())
 
 
+def check_url(conf: ConfigOpts) -> None:
+    """Raises Error, naming the option, unless [database] connection is a URL with which a program can connect: of a
+    kind that is supported, with a driver that can be imported. Connects to nothing."""
+    config.register_database(conf)
+    url = conf.database.connection
+    if not url:
+        raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
+    option = f'{settings.place(conf, "database", "connection")}[database] connection'
+    try:
+        made = _normal(url)
+        made.get_dialect().import_dbapi()
+    except (ImportError, exc.ArgumentError, exception.HeatException) as error:
+        raise exception.Error(f'{option}: {error}') from None
+    if made.get_backend_name() == 'sqlite' and made.database in (None, '', ':memory:'):
+        raise exception.Error(f'{option}: {NEEDS_A_FILE}')
+
+
 # --- how each kind is reached ------------------------------------------------------------------------------
 
 def _normal(url: str) -> sa.URL:
@@ -272,8 +292,8 @@ def _normal(url: str) -> sa.URL:
     try:
         made = sa.make_url(url)
     except (exc.ArgumentError, ValueError):
-        raise exception.Error(_('This is not the URL of a database; one looks like '
-                                'mysql+pymysql://USER:PASSWORD@HOST/NAME.')) from None
+        raise exception.Error(_('This is not the URL of a database; one looks like %s.')
+                              % settings.EXAMPLE_DATABASE) from None
     made = made.set(drivername=DRIVERS.get(made.drivername, made.drivername))
     if made.get_backend_name() not in CLOCKS:
         raise exception.Error(_('Databases of the kind "%s" are not supported.') % made.get_backend_name())
@@ -285,7 +305,7 @@ def _normal(url: str) -> sa.URL:
 def _sqlite(url: sa.URL, reading: bool, options: Mapping[str, object]) -> sa.Engine:
     """Connects without oslo.db, which opens the file anew for each transaction; its names for errors remain."""
     if not url.database or url.database == ':memory:':
-        raise exception.Error(_('SQLite needs a file: readers and writers have a connection each.'))
+        raise exception.Error(NEEDS_A_FILE)
     engine = sa.create_engine(url, poolclass=pool.QueuePool, pool_size=options['max_pool_size'],
                               max_overflow=options['max_overflow'],
                               connect_args={'check_same_thread': False, 'timeout': LOCK_TIMEOUT})

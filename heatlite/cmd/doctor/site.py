@@ -31,10 +31,10 @@ class Site:
     @functools.cached_property
     def database(self) -> Database:
         """Raises Error for an unset or wrong URL. Connects at first use."""
-        from heatlite.common import exception
-        from heatlite.db.connection import OPTIONS, Database
+        from heatlite.common import exception, settings
+        from heatlite.db.connection import OPTIONS, UNSET, Database
         if not self.conf.database.connection:
-            raise exception.Error(_('The option [database] connection is not set.'))
+            raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
         options = {name: self.conf.database[name] for name in OPTIONS}
         return Database(with_timeouts(self.conf.database.connection, self.timeout), **options)
 

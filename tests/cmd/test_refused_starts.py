@@ -1,0 +1,55 @@
+"""A program whose options no worker could use ends at once, with one line: it starts no workers again and again."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.system.options import write
+from tests.system.processes import ROOT, free_port
+
+PROGRAMS = {'engine': 'engine', 'heat_api': 'api', 'heat_api_cfn': 'api_cfn', 'heat_api_cloudwatch': 'api_cloudwatch'}
+KEY = {'DEFAULT': {'auth_encryption_key': 'k' * 32}, 'paste_deploy': {'flavor': 'noauth'}}
+EXAMPLE = 'mysql+pymysql://USER:PASSWORD@HOST/NAME'
+OWN = 1                                 # exit code of a program that starts no workers
+
+
+def run(program, folder, *parts):
+    """(exit code, lines of standard error) of a program with two workers, which must end by itself."""
+    file = folder / 'heatlite.conf'
+    listener = {} if program == 'engine' else {program: {'bind_host': '127.0.0.1', 'bind_port': free_port()}}
+    write(file, KEY, listener, *parts)
+    done = subprocess.run([sys.executable, '-m', f'heatlite.cmd.{PROGRAMS[program]}', '--config-file', str(file),
+                           '--workers', '2'], cwd=ROOT, capture_output=True, text=True, timeout=45, check=False,
+                          env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(folder)})
+    return done.returncode, done.stderr.splitlines()
+
+
+@pytest.mark.parametrize('program', PROGRAMS)
+@pytest.mark.parametrize('url, words', [
+    (None, ['[database] connection', 'is not set', EXAMPLE]),
+    ('sqlite://', ['heatlite.conf:', '[database] connection', 'SQLite needs a file']),
+    ('mysql+pymysql://u:secret@h:port/d', ['heatlite.conf:', '[database] connection', EXAMPLE]),
+], ids=['unset', 'memory', 'malformed'])
+def test_the_database_is_checked_before_workers_start(program, url, words, tmp_path):
+    code, lines = run(program, tmp_path, {} if url is None else {'database': {'connection': url}})
+    assert code == OWN and len(lines) == 1, lines
+    assert all(word in lines[0] for word in words), lines
+    assert 'secret' not in lines[0]
+
+
+@pytest.mark.parametrize('program, part, words', [
+    ('engine', {'plan_policies': {'rules_file': '/none'}}, ['/none']),
+    ('heat_api', {'heat_api': {'trusted_proxies': 'nowhere/99'}}, ['trusted_proxies']),
+    ('heat_api', {'paste_deploy': {'flavor': 'magic'}}, ['[paste_deploy] flavor magic']),
+    ('heat_api', {'heat_api': {'cert_file': __file__}}, [__file__]),
+    ('heat_api_cfn', {'DEFAULT': {'template_fetch_deny': 'a/b/c'}}, ['template_fetch_deny']),
+])
+def test_what_only_workers_find_ends_the_parent_too(program, part, words, tmp_path):
+    if program != 'engine' and 'paste_deploy' not in part:
+        part = {**part, 'paste_deploy': {'flavor': 'noauth'}}
+    code, lines = run(program, tmp_path, {'database': {'connection': f'sqlite:///{tmp_path}/x'}}, part)
+    assert code == os.EX_CONFIG, lines
+    said = [line for line in lines if all(word in line for word in words)]
+    assert said and not [line for line in lines if 'Traceback' in line], lines
