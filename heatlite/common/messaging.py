@@ -6,10 +6,10 @@ one (heatlite-all) does not import it.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import socket
-from contextlib import closing
 from typing import TYPE_CHECKING
 
 from heatlite.common import exception, settings
@@ -30,6 +30,8 @@ HEARTBEAT_SECONDS = 5           # a connection silent for three times as long is
 FAILOVER = 'shuffle'
 RABBIT = 'oslo_messaging_rabbit'
 NOTIFICATIONS = 'oslo_messaging_notifications'
+BASIC_CANCEL = (60, 30)         # the method of AMQP that tells of a cancelled consumer
+CLOSING = 'during closing channel'      # in a line of the library `amqp`
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
 
 
@@ -44,6 +46,7 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
     """
     import oslo_messaging
     from oslo_messaging import opts
+    logging.getLogger('amqp').addFilter(_WHILE_CLOSING)
     oslo_messaging.set_transport_defaults(EXCHANGE)
     for group, found in opts.list_opts():       # the driver reads some while it is made
         if str(group) == RABBIT:
@@ -103,7 +106,7 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
     reason = 'no host in transport_url'
     for host in hosts:
         try:
-            with closing(socket.create_connection((host.hostname, host.port), timeout=PROBE_SECONDS)):
+            with contextlib.closing(socket.create_connection((host.hostname, host.port), timeout=PROBE_SECONDS)):
                 return
         except OSError as error:
             reason = f'{host.hostname}:{host.port}: {error.strerror or error}'
@@ -133,11 +136,24 @@ def describe_refusal(conf: ConfigOpts, error: Exception, broker: str | None = No
 def remove_queue(carrier: oslo_messaging.RPCTransport, engine_id: str) -> None:
     """Deletes the queue of an engine that has ended; a failure leaves an empty queue until the broker restarts.
 
-    Uses a connection of the driver, which handles TLS and failover; the library has no public method for it.
+    Uses a connection of the driver, which handles TLS and failover; the library has no public method for it. Takes its
+    lock, as the driver does: the thread for heartbeats sets a time-out of a millisecond on the same socket.
     """
     name = f'{carrier.conf.engine.topic}.{engine_id}'
     try:
-        with carrier._driver._get_connection(retry=0) as connection:
+        with carrier._driver._get_connection(retry=0) as connection, connection._connection_lock:
             connection.channel.queue_delete(name, if_unused=True)
     except Exception as error:
         LOG.info('The queue %s was not removed: %s', name, error)
+
+
+class _WhileClosing(logging.Filter):
+    """Leaves out that the broker cancels a consumer of a channel that is being closed, as at each stop of a server: the
+    queue goes with its last consumer. In channels that are in use a cancellation is no line but an error."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        is_cancelled = isinstance(record.args, tuple) and record.args[:1] == (BASIC_CANCEL,)
+        return not (is_cancelled and CLOSING in str(record.msg))
+
+
+_WHILE_CLOSING = _WhileClosing()

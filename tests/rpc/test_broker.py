@@ -102,6 +102,11 @@ def test_an_engine_leaves_a_host_that_has_gone_silent():
     assert found_by('silent_host', 200) == {'before': 'answer', 'meanwhile': 'answer'}
 
 
+@pytest.mark.service
+def test_an_engine_that_stops_removes_its_queue_and_logs_nothing_else():
+    assert found_by('stopped_server', 60) == {'left': [], 'lines': []}
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     with closing(socket.socket()) as unused:
         unused.bind(('127.0.0.1', 0))
