@@ -122,7 +122,12 @@ def _keystone(app: WSGIApplication, conf: cfg.ConfigOpts) -> WSGIApplication:
         found: WSGIApplication = made
         return token_cache.provided(found, token_cache.TokenCache(options.token_cache_time)) if is_ours else found
 
-    return KnownCallers(app, keystone) if options.token_cache_time > 0 else keystone(app)
+    from heatlite.api.middleware.identity_outages import IdentityOutages  # loads the same libraries
+
+    def guarded(inner: WSGIApplication) -> WSGIApplication:
+        return IdentityOutages(inner, keystone)
+
+    return KnownCallers(app, guarded) if options.token_cache_time > 0 else guarded(app)
 
 
 def identity_url(conf: cfg.ConfigOpts) -> str | None:

@@ -184,6 +184,15 @@ class DatabaseUnavailable(HeatException):
     msg_fmt = _('The database cannot be reached: %(reason)s')
 
 
+class KeystoneUnavailable(HTTPServiceUnavailable):
+    """Keystone does not validate tokens. `reason`: the library's text, for the log only; it names hosts."""
+
+    public = _('The identity service cannot validate tokens.')
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(_('The identity service cannot validate tokens: %s') % reason)
+
+
 class BrokerUnavailable(HeatException):
     """The broker is unavailable. `reason`: the library's text, for the log only; it names hosts and users."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
+import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +27,18 @@ BROKERS = ('rabbit', 'amqp', 'kombu', 'fake', 'kafka')
 TRUE = ('true', '1', 'on', 'yes')       # as oslo.config reads them
 URLS = {('database', 'connection'): DATABASES, ('database', 'slave_connection'): DATABASES,
         (DEFAULT, 'transport_url'): BROKERS, ('oslo_messaging_notifications', 'transport_url'): BROKERS}
+# Options with the URL of a service, or with several, and an example of one.
+_KEYSTONE, _SERVER = 'http://HOST:5000/v3', 'http://HOST:8000'
+HTTP_URLS = {
+    ('keystone_authtoken', 'auth_url'): _KEYSTONE, ('trustee', 'auth_url'): _KEYSTONE,
+    ('keystone_authtoken', 'www_authenticate_uri'): _KEYSTONE, ('keystone_authtoken', 'auth_uri'): _KEYSTONE,
+    ('clients_keystone', 'auth_uri'): _KEYSTONE, ('ec2authtoken', 'auth_uri'): _KEYSTONE,
+    ('ec2authtoken', 'allowed_auth_uris'): _KEYSTONE, ('auth_password', 'allowed_auth_uris'): _KEYSTONE,
+    (DEFAULT, 'heat_metadata_server_url'): _SERVER, (DEFAULT, 'heat_watch_server_url'): 'http://HOST:8003',
+    (DEFAULT, 'heat_waitcondition_server_url'): f'{_SERVER}/v1/waitcondition',
+    ('clients_heat', 'url'): 'http://HOST:8004/v1/%(tenant_id)s', ('traces', 'endpoint'): 'http://HOST:4318/v1/traces',
+    ('vault', 'vault_url'): 'http://HOST:8200', ('barbican', 'barbican_endpoint'): 'http://HOST:9311',
+    ('barbican', 'auth_endpoint'): _KEYSTONE}
 # Switches of libraries -> what they need, and for what.
 NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
     ('oslo_concurrency', 'lock_path'), 'a folder in which the processes of a host lock the numbers of their queues')}
@@ -151,10 +164,39 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
             if (whole if schemes is DATABASES else scheme[0]) not in schemes:
                 yield (f'{place.where}: [{place.group}] {place.name}: no driver for "{whole[:40]}://"'
                        f'{meant(whole, schemes)} (allowed: {", ".join(schemes)})')
+    yield from _wrong_urls(said)
     for key, (needed, purpose) in NEEDED.items():
         if key in said and said[key].value.lower() in TRUE and needed not in said:
             place = said[key]
             yield f'{place.where}: [{place.group}] {place.name} needs [{needed[0]}] {needed[1]}: {purpose}'
+
+
+def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
+    """A line for each URL of a service that no client of HTTP can use. Not of those that the environment replaces."""
+    for key, place in said.items():
+        example, variable = HTTP_URLS.get(key), f'OS_{place.group}__{place.name}'.upper()
+        if example is None or '$' in place.value or variable in os.environ:     # `$`: refers to other options
+            continue
+        for url in _unquoted(place.value).split(',') if place.name.endswith('s') else [_unquoted(place.value)]:
+            if (url := url.strip()) and not is_http_url(url):
+                shown = url if '@' not in url else '***'        # it may have a password
+                yield (f'{place.where}: [{place.group}] {place.name} = {shown}: not a URL that begins with http:// or '
+                       f'https:// and a host (allowed: a URL such as {example})')
+
+
+def _unquoted(value: str) -> str:
+    """A value without the blanks and the quotes that oslo.config leaves out."""
+    value = value.strip()
+    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in '"\'' else value
+
+
+def is_http_url(text: str) -> bool:
+    """Whether a client of HTTP can use the URL: it has the scheme http or https, a host, and no port that is wrong."""
+    try:
+        found = urllib.parse.urlsplit(text)
+        return found.scheme in ('http', 'https') and bool(found.hostname) and found.port != 0
+    except ValueError:                      # the port is no number, or the address is malformed
+        return False
 
 
 def allowed(opt: cfg.Opt) -> str:

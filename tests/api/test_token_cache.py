@@ -31,7 +31,7 @@ def test_the_store_of_the_middleware(more, is_ours, database, tmp_path, caplog):
     with caplog.at_level(logging.WARNING, 'keystonemiddleware'):
         answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None)
     assert answer.status_code == 401
-    layer = deploy._keystone(lambda environ, start: [], conf)._identity
+    layer = deploy._keystone(lambda environ, start: [], conf)._identity._identity
     assert (layer.__module__ == token_cache.__name__) is is_ours
     if is_ours:
         assert [line for line in caplog.messages if 'cache' in line] == []

@@ -15,7 +15,7 @@ from heatlite.cmd import check_config
 from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.database import clocks_differ, not_sqlite, outside
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import config
+from heatlite.common import config, settings
 from heatlite.common.i18n import _
 
 # Options with the URL of a Keystone; each is used for something else.
@@ -54,6 +54,10 @@ def reachable(site: Site) -> Iterator[DoctorFinding]:
     for url, names in urls(site).items():
         expected = _('Keystone answers at the URL of %s, with version 3.') % ', '.join(names)
         fix = _('Start Keystone there, or correct %s.') % ', '.join(names)
+        if not settings.is_http_url(url):
+            yield DoctorFinding(expected, _('%s does not begin with http:// or https:// and a host.') % url, _(
+                'Correct %s, such as http://HOST:5000/v3.') % ', '.join(names))
+            continue
         place = _VERSION.sub('', url.rstrip('/')) + '/v3'
         try:
             answer = asking.get(place, authenticated=False, raise_exc=False, connect_retries=0)
