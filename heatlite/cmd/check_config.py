@@ -136,7 +136,7 @@ def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:
                        'only heatlite-all works without it (allowed: %(allowed)s).') % {
                            'option': _named(conf, settings.DEFAULT, 'transport_url'),
                            'allowed': ', '.join(settings.BROKERS)},
-            _('Set [DEFAULT] transport_url = rabbit://USER:PASSWORD@HOST:5672/, the same on all hosts.'))
+            _('Set [DEFAULT] transport_url = %s, the same on all hosts.') % settings.EXAMPLE_BROKER)
     for name in conf.cells.names:
         group = options.cell_group(name)
         for option, allowed in (('connection', settings.DATABASES), ('transport_url', settings.BROKERS)):

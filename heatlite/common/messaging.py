@@ -110,7 +110,12 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
                 return
         except OSError as error:
             reason = f'{host.hostname}:{host.port}: {error.strerror or error}'
-    raise exception.BrokerUnavailable(reason=reason)
+    raise exception.BrokerUnavailable(reason=reason if url.hosts else (
+        f'{reason}; {_option(broker)} names no host: set one, such as {settings.EXAMPLE_BROKER}'))
+
+
+def _option(broker: str | None) -> str:
+    return '[DEFAULT] transport_url is not set or' if broker is None else 'transport_url of a cell'
 
 
 def refusals() -> tuple[type[Exception], ...]:

@@ -23,6 +23,7 @@ DEFAULT = 'DEFAULT'
 DATABASES = ('mysql', 'mysql+pymysql', 'mariadb', 'mariadb+pymysql', 'postgresql', 'postgresql+psycopg2', 'postgres',
              'sqlite')
 EXAMPLE_DATABASE = 'mysql+pymysql://USER:PASSWORD@HOST/NAME'
+EXAMPLE_BROKER = 'rabbit://USER:PASSWORD@HOST:5672/'
 BROKERS = ('rabbit', 'amqp', 'kombu', 'fake', 'kafka')
 TRUE = ('true', '1', 'on', 'yes')       # as oslo.config reads them
 URLS = {('database', 'connection'): DATABASES, ('database', 'slave_connection'): DATABASES,

@@ -12,7 +12,7 @@ import oslo_messaging
 import pytest
 from oslo_config import cfg
 
-from heatlite.common import config, exception
+from heatlite.common import config, exception, messaging
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages
 from tests.rpc import burst as program_module
@@ -120,3 +120,22 @@ def test_without_a_broker_callers_hear_so_at_once():
     with pytest.raises(exception.BrokerUnavailable, match=str(port)):
         ends.call(RequestContext(overwrite=False), messages.DeleteStack('s'))
     ends.wake('s')
+
+
+@pytest.mark.parametrize('url, is_named', [
+    (None, True), ('rabbit://', True), ('rabbit://u:p@127.0.0.1:{port}/', False)])
+def test_an_unset_url_of_the_broker_is_named(url, is_named, monkeypatch):
+    with closing(socket.socket()) as unused:
+        unused.bind(('127.0.0.1', 0))
+        port = unused.getsockname()[1]
+    monkeypatch.setattr(messaging, 'PORT', port)
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], project='heatlite', default_config_files=[])
+    oslo_messaging.TransportURL.parse(conf)             # declares the option
+    if url is not None:
+        conf.set_override('transport_url', url.format(port=port))
+    with pytest.raises(exception.BrokerUnavailable, match=str(port)) as found:
+        messaging.probe(conf)
+    assert ('[DEFAULT] transport_url is not set' in str(found.value)) == is_named
+    assert ('rabbit://USER:PASSWORD@HOST:5672/' in str(found.value)) == is_named
