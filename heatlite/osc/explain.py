@@ -123,11 +123,16 @@ def _why_replaced(found: ShownReplaced) -> str:
 
 def _causes(found: Explanation) -> Iterator[str]:
     for each in found['causes'][:SHOWN]:
-        yield f"  failed: {'/'.join(each['path'])} ({each['type']}) {each['action']} at {each['time']}:"
+        yield (f"  failed: {'/'.join(each['path'])} ({each['type']}) {each['action']} at {each['time']}"
+               f"{_attempts(each.get('attempts', 1))}:")
         yield f"    {each['reason']}"
         yield f"    written at {written(each['place'])}"
         if each['advice']:
             yield f"    {each['advice']}"
+
+
+def _attempts(number: int) -> str:
+    return f', the last of {number} attempts' if number > 1 else ''
 
 
 def _waiting_for(found: Explanation) -> Iterator[str]:

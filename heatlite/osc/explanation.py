@@ -22,6 +22,7 @@ class ShownCause(TypedDict):
     reason: str
     place: ShownPlace
     advice: str | None
+    attempts: NotRequired[int]                  # a service of the previous release tells none
 
 
 class ShownAnswer(TypedDict):

@@ -48,6 +48,7 @@ class Happened:
     reason: str
     physical_id: str | None
     at: datetime
+    attempts: int = 1           # of a failure: how many of the action there were, up to and with this one
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +120,24 @@ def blocked(rows: Sequence[Row]) -> list[Blocked]:
 
 
 def first_causes(events: Sequence[Happened]) -> list[Happened]:
-    """Return the failures that others follow from, the earliest first.
+    """Return the failures that others follow from, in the order in which they began.
 
     The failure of a resource with a nested stack follows from what failed inside, and an abort from the failure
-    before it. `events`: the failed ones of one action, in their order.
+    before it. A creation that was tried again is one failure, that of its last attempt, with their number; what fails
+    again in a rollback is not. `events`: the failed ones of one action of the stack, in their order.
     """
     failed = {event.path for event in events}
     inner = [event for event in events if not any(
         path != event.path and is_within(path, event.path) for path in failed)]
     first = [event for event in inner if not ABORTED.search(event.reason)]
-    seen: set[Path] = set()
-    found = []
+    found: dict[Path, Happened] = {}
     for event in first or inner:
-        if event.path not in seen:
-            seen.add(event.path)
-            found.append(event)
-    return found
+        before = found.get(event.path)
+        if before is None:
+            found[event.path] = event
+        elif before.action == event.action == Action.CREATE:        # no other action tells of each attempt
+            found[event.path] = replace(event, attempts=before.attempts + 1)
+    return list(found.values())
 
 
 def waited_for(cause: Happened, rows: Iterable[Row]) -> list[Happened]:

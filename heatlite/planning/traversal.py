@@ -646,7 +646,8 @@ class Traversal:
         is_wanted = self._is_wanted(step)
         if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
-        state.error = state.error or (f'{event.reason}: {state.away}' if state.away else event.reason)
+        reason = f'{event.reason}: {state.away}' if state.away else event.reason
+        state.error = state.error or reason
         if event.replace and state.action is Action.UPDATE and is_wanted and not self._ending.is_stopped:
             row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
@@ -659,8 +660,9 @@ class Traversal:
             state.recreating = True
             failed = self._rows.set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
             return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
+        # The resource has the text of its last attempt, and the stack that of the first one.
         action, error = state.action, state.error
-        row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=error, handle=NO_HANDLE))
+        row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=reason, handle=NO_HANDLE))
         commands: list[Command] = [Persist(step, row)]
         if is_wanted and not self._ending.is_stopped and self._tolerance.take(row.name):
             return commands + self._passed_over(step, row, action, error)

@@ -46,6 +46,7 @@ class Driver:
         self.refers = {}                # row -> rows that its object may refer to
         self.torn = []                  # (row, row deleted while the first one may refer to it)
         self.now = START
+        self.why = 'Boom: resources.{}: no'.format
 
     def traversal(self, action, wanted, rows=(), template='t1', **options):
         self.stored.update({row.id: row for row in rows})
@@ -127,7 +128,7 @@ class Driver:
                         needed = self.traverse.requirements(row.name).values()
                         self.refers.setdefault(row.id, set()).update(needed)    # until it ends, to the old ones, too
                     if self.fails(row.name, action):
-                        self.inbox.append(c.Failed(step, f'Boom: resources.{row.name}: no', retry=self.retry))
+                        self.inbox.append(c.Failed(step, self.why(row.name), retry=self.retry))
                     else:
                         if action in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'

@@ -96,6 +96,15 @@ def test_a_creation_is_tried_again_after_its_attempt_was_deleted():
     assert spent.actions('CREATE') == ['a'] * 6 and spent.state() == {'a': ('CREATE', 'FAILED')}
 
 
+def test_after_several_attempts_the_resource_has_the_last_text_and_the_stack_the_first():
+    driver = Driver(fails=busy(9, Action.CREATE), retry=True)
+    texts = iter(range(1, 10))
+    driver.why = lambda name: f'Boom: resources.{name}: {next(texts)}'
+    spent = driver.traversal(Action.CREATE, {'a': []}).run()
+    assert [row.reason for row in spent.rows] == ['Boom: resources.a: 6']
+    assert 'resources.a: 1' in spent.unwound[0][0]
+
+
 @pytest.mark.parametrize('slow', [(), ('a',)])
 def test_a_deletion_is_tried_again_in_silence(slow):
     rows = created({'a': []}).rows

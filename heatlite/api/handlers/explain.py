@@ -60,7 +60,7 @@ class NextCall(TypedDict):
 
 
 class CauseView(TypedDict):
-    """A resource that an action failed because of."""
+    """A resource that an action failed because of: its last attempt, and how many there were."""
 
     path: list[str]
     type: str
@@ -68,6 +68,7 @@ class CauseView(TypedDict):
     reason: str
     time: str | None
     physical_resource_id: str | None
+    attempts: int
     advice: str | None
     place: object
 
@@ -266,10 +267,17 @@ def _causes(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, b
     found: list[CauseView] = [
         {'path': list(each.path), 'type': each.type, 'action': each.action, 'reason': each.reason,
          'time': views.when(each.at), 'physical_resource_id': each.physical_id,
-         'advice': explanation.advice(each.reason), 'place': tree.places.of(each.path, each.reason)}
-        for cause in explanation.first_causes(tree.happened(failed))
+         'attempts': each.attempts, 'advice': explanation.advice(each.reason),
+         'place': tree.places.of(each.path, each.reason)}
+        for cause in explanation.first_causes(tree.happened(failed)) if not _succeeded(tree, cause)
         for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)]
     return found[:MOST]
+
+
+def _succeeded(tree: ExplainedTree, cause: Happened) -> bool:
+    """Whether the action has succeeded since, at another attempt."""
+    row = tree.row(cause.path)
+    return row is not None and (row.action, row.status) == (cause.action, Status.COMPLETE)
 
 
 def _chain(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, happened: Sequence[Happened],
