@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ModuleNotFoundError as error:
         if error.name not in (LIBRARY, 'lsprotocol'):
             raise
-        print(_('%(program)s: %(library)s is missing: pip install "heatlite[language-server]"') % {
+        print(_('%(program)s: %(library)s is missing: pip install ".[language-server]" in a checkout of heatlite') % {
             'program': PROGRAM, 'library': error.name}, file=sys.stderr)
         return 2
     made = server.make()
