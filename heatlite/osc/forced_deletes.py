@@ -7,9 +7,8 @@ import time
 from collections.abc import Iterable, Sequence
 
 from osc_lib import exceptions
-from osc_lib.command import command
 
-from heatlite.osc.output import STOPPED, add_yes, is_wanted
+from heatlite.osc.output import STOPPED, QuietLister, add_yes, is_wanted
 from heatlite.osc.plans import Api
 
 INTERVAL = 1.0                          # seconds between two questions
@@ -17,7 +16,7 @@ LEFT = 2                                # exit code if something was left in the
 COLUMNS = ('resource', 'type', 'physical_resource_id', 'reason')
 
 
-class _Leaves(command.Lister):
+class _Leaves(QuietLister):
     """A command that ends a stack, waits for that, and lists what stays in the cloud."""
 
     way = ''                            # the end of the path

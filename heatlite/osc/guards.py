@@ -8,7 +8,7 @@ from typing import TypedDict
 
 from osc_lib.command import command
 
-from heatlite.osc.output import Joined, Table
+from heatlite.osc.output import Joined, QuietLister, Table
 from heatlite.osc.plans import Api
 
 DENIALS = ('update', 'replace', 'delete')
@@ -27,7 +27,7 @@ class _OfStack(command.Command):
         return f'{api.stack(chosen.stack)}/{of}'
 
 
-class _OfProtections(_OfStack, command.Lister):
+class _OfProtections(_OfStack, QuietLister):
     """A command that prints the protections of a stack."""
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:

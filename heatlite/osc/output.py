@@ -30,6 +30,17 @@ class Joined(FormattableColumn[Iterable[str]]):
         return ', '.join(self._value)
 
 
+class QuietLister(command.Lister):
+    """A command that does something and lists what remains: no rows print no line for people."""
+
+    def produce_output(self, parsed_args: argparse.Namespace, column_names: Sequence[str],
+                       data: Iterable[Sequence[object]]) -> int:
+        rows = list(data)
+        if not rows and parsed_args.formatter == 'table':
+            return 0
+        return int(super().produce_output(parsed_args, column_names, rows) or 0)
+
+
 class DocumentCommand(command.Command):
     """A command that prints one document: as lines for people, or as JSON."""
 
