@@ -58,6 +58,11 @@ def plugins(conf: ConfigOpts, show: Show) -> int:
     show(HEAD, rows)
     for each in types.plugins.warnings:
         print(_('warning: %(file)s: %(text)s') % {'file': each.file, 'text': each.text})
+    explained = {*types.plugins.files.values(), *(failure.file for failure in types.plugins.failures)}
+    for file in types.plugins.modules.values():
+        if file not in explained and not file.endswith('__init__.py'):
+            print(_('note: %s defines no resource type: its function resource_mapping is missing, or names none')
+                  % file)
     return 1 if any(error for *_rest, error in rows) else 0
 
 
