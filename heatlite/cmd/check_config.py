@@ -188,7 +188,7 @@ def _driver(conf: ConfigOpts, url: str) -> Iterator[ConfigFinding]:
     from heatlite.db import connection
     option = _named(conf, 'database', 'connection')
     try:
-        connection._normal(url).get_dialect().import_dbapi()
+        connection.with_driver(url)
     except exception.HeatException as error:
         yield ConfigFinding(ERROR, f'{option}: {error}')
     except ImportError as error:

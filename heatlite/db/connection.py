@@ -70,7 +70,6 @@ WAIT_FOR_OTHERS = 3
 # retain its locks: other engines take its stacks over meanwhile.
 IDLE = 5
 
-UNSET = _('The option [database] connection is not set; an example of its value is %s.')
 NEEDS_A_FILE = _('SQLite needs a file: readers and writers have a connection each.')
 
 # Errors of a server that answers but for now cannot write, or even read: the disk is full or broken, a fail-over has
@@ -141,10 +140,7 @@ class Database:
         `connection`: the URL of another database with the same options.
         """
         config.register(conf)
-        config.register_database(conf)
-        url = connection or conf.database.connection
-        if not url:
-            raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
+        url = connection or url_of(conf)
         given = {name: conf.database[name] for name in OPTIONS}
         return cls(url, now, seal=partial(crypt.seal, encryption_key=conf.auth_encryption_key),
                    seal_sources=conf.encrypt_parameters_and_properties, **given)
@@ -268,17 +264,31 @@ def _clock(dialect: str, now: Callable[[], float] | None) -> sa.ColumnElement[fl
     return sa.literal_column(CLOCKS['mysql' if dialect == 'mariadb' else dialect], sa.Double())
 
 
+def url_of(conf: ConfigOpts) -> str:
+    """Returns [database] connection. Raises Error with an example if it is not set."""
+    config.register_database(conf)
+    url: str | None = conf.database.connection
+    if not url:
+        raise exception.Error(_('The option [database] connection is not set; an example of its value is %s.')
+                              % settings.EXAMPLE_DATABASE)
+    return url
+
+
+def with_driver(url: str) -> sa.URL:
+    """Returns the URL with the driver that is used for it. Raises Error for a kind that is not supported, ImportError
+    without the driver, ArgumentError for a wrong part of the URL. Connects to nothing."""
+    made = _normal(url)
+    made.get_dialect().import_dbapi()
+    return made
+
+
 def check_url(conf: ConfigOpts) -> None:
     """Raises Error, naming the option, unless [database] connection is a URL with which a program can connect: of a
     kind that is supported, with a driver that can be imported. Connects to nothing."""
-    config.register_database(conf)
-    url = conf.database.connection
-    if not url:
-        raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
+    url = url_of(conf)
     option = f'{settings.place(conf, "database", "connection")}[database] connection'
     try:
-        made = _normal(url)
-        made.get_dialect().import_dbapi()
+        made = with_driver(url)
     except (ImportError, exc.ArgumentError, exception.HeatException) as error:
         raise exception.Error(f'{option}: {error}') from None
     if made.get_backend_name() == 'sqlite' and made.database in (None, '', ':memory:'):

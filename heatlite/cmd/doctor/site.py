@@ -31,12 +31,10 @@ class Site:
     @functools.cached_property
     def database(self) -> Database:
         """Raises Error for an unset or wrong URL. Connects at first use."""
-        from heatlite.common import exception, settings
-        from heatlite.db.connection import OPTIONS, UNSET, Database
-        if not self.conf.database.connection:
-            raise exception.Error(UNSET % settings.EXAMPLE_DATABASE)
+        from heatlite.db.connection import OPTIONS, Database, url_of
+        url = url_of(self.conf)
         options = {name: self.conf.database[name] for name in OPTIONS}
-        return Database(with_timeouts(self.conf.database.connection, self.timeout), **options)
+        return Database(with_timeouts(url, self.timeout), **options)
 
     @functools.cached_property
     def service(self) -> Session:
