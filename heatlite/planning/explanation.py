@@ -18,7 +18,6 @@ from heatlite.planning.states import Action, Status
 Path = tuple[str, ...]
 WAITING, FAILED, SETTLED = 'waiting', 'failed', 'settled'
 BLOCKED = 'blocked'                     # of a resource: not begun
-NEEDED_A_STEP = 8                       # paths that are looked up in one step of `turns`
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +113,7 @@ def blocked(rows: Sequence[Row]) -> list[Blocked]:
     found = []
     for row in rows:
         if row.action == 'INIT':
-            turns.spend(1 + len(row.requires) // NEEDED_A_STEP)
+            turns.spend(1 + len(row.requires) // graph.NEEDED_A_STEP)
             found.append(Blocked(row.path, tuple(path for path in row.requires if path in incomplete)))
     return found
 

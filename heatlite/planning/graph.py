@@ -8,6 +8,7 @@ from typing import TypeVar
 from heatlite.common import turns
 
 Node = TypeVar('Node', bound=Hashable)
+NEEDED_A_STEP = 8                       # requirements that are looked at in one step of `turns`
 Requires = Mapping[Node, Collection[Node]]
 
 
@@ -16,7 +17,7 @@ def dependents(requires: Iterable[tuple[Node, Collection[Node]]]) -> dict[Node, 
     given twice is named twice."""
     turned: dict[Node, list[Node]] = {}
     for node, needed in requires:
-        turns.spend(1 + len(needed) // 8)
+        turns.spend(1 + len(needed) // NEEDED_A_STEP)
         for other in needed:
             turned.setdefault(other, []).append(node)
     return turned

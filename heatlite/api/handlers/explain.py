@@ -20,7 +20,7 @@ from heatlite.common import exception, turns
 from heatlite.common.i18n import _
 from heatlite.db import events, leases, resources, revisions, stack_trees, stacks
 from heatlite.db.connection import moment
-from heatlite.planning import comparison, explanation, replacement, waiting
+from heatlite.planning import comparison, explanation, graph, replacement, waiting
 from heatlite.planning.comparison import ComparedDefinition
 from heatlite.planning.explanation import Happened, Path, Row, is_within
 from heatlite.planning.replacement import ReplacementCause
@@ -207,7 +207,7 @@ class ExplainedTree:
         above = self.paths[stack_id]
         for row in resources.light(tx, stack_id):
             if row.replaced_by is None:
-                turns.spend(1 + len(row.requires) // explanation.NEEDED_A_STEP)
+                turns.spend(1 + len(row.requires) // graph.NEEDED_A_STEP)
                 yield row_at(above, row)
 
     def happened(self, found: Iterable[events.ShownEvent]) -> list[Happened]:
