@@ -124,9 +124,7 @@ def _keystone(app: WSGIApplication, conf: cfg.ConfigOpts) -> WSGIApplication:
 
     from heatlite.api.middleware.identity_outages import IdentityOutages  # loads the same libraries
 
-    def guarded(inner: WSGIApplication) -> WSGIApplication:
-        return IdentityOutages(inner, keystone)
-
+    guarded = partial(IdentityOutages, identity=keystone)
     return KnownCallers(app, guarded) if options.token_cache_time > 0 else guarded(app)
 
 

@@ -45,7 +45,7 @@ def _all(req: CfnRequest) -> list[stack_lists.Summary]:
     """Live root stacks of the project (of all projects for admins), newest first."""
     with req.db.reader() as tx:
         return stack_lists.page(tx, finding.listed_project(req), ListStacks(),
-                           tuple(req.conf.hidden_stack_tags))
+                                tuple(req.conf.hidden_stack_tags))
 
 
 def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
