@@ -1,6 +1,6 @@
 """The language and planning are pure: they import nothing with a clock, randomness, threads, input or output.
 
-What they may import is listed, so that a module which nobody has thought of is refused.
+What they may import is listed, so that any other module is refused.
 """
 
 import ast

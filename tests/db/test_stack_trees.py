@@ -33,7 +33,7 @@ def test_trees(db):
         for depth in (1, 9):
             assert stack_trees.with_descendants(tx, 'root', depth)[0].deleted_at is not None
         assert stack_trees.child(tx, 'root', 'a') is None
-        found = stack_trees.children(tx, ['left', 'right', 'nobody'])
+        found = stack_trees.children(tx, ['left', 'right', 'absent'])
         assert {each.id: each.deleted_at is not None for each in found.values()} == {'left': True, 'right': False}
 
 

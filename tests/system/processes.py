@@ -25,7 +25,7 @@ def log_in(url, token):
 
 
 def login(url):
-    """The headers of whoever has logged in there; none if nobody has."""
+    """The headers of the login that was made there; none without one."""
     return next(({'X-Auth-Token': token} for place, token in _tokens.items() if url.startswith(place)), {})
 
 
