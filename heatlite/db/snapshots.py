@@ -11,6 +11,7 @@ import sqlalchemy as sa
 
 from heatlite.db import codec
 from heatlite.db.tables import snapshot
+from heatlite.planning.states import Action, Status
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,13 @@ def page(tx: sa.Connection, stack_id: str, project_id: str | None = None) -> lis
 def count(tx: sa.Connection, stack_id: str) -> int:
     return int(tx.execute(sa.select(sa.func.count()).select_from(snapshot)
                           .where(snapshot.c.stack_id == stack_id)).scalar_one())
+
+
+def is_being_made(tx: sa.Connection, snapshot_id: str) -> bool:
+    """Whether its end has not been stored yet, nor is it being deleted. Locks it until the end of `tx`."""
+    row = tx.execute(sa.select(snapshot.c.action, snapshot.c.status).where(snapshot.c.id == snapshot_id)
+                     .with_for_update()).first()
+    return row is not None and (row.action, row.status) == (Action.CREATE, Status.IN_PROGRESS)
 
 
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,

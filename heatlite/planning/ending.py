@@ -52,6 +52,9 @@ class Ending:
         return self._report_as(text.failed(action, failure))
 
     def time_out(self) -> list[Command]:
+        """Note that the time of the action is up; nothing if its end was reported."""
+        if self.is_over:
+            return []
         self.is_stopped = True
         return [] if self._failure_reported else self._report_as(text.TIMED_OUT)
 

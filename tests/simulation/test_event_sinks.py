@@ -11,7 +11,7 @@ from heatlite.common import exception
 from heatlite.db import events
 from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster
+from tests.simulation.cluster import Cluster, wait
 
 STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))       # 1: every point
 TOLD: list[dict] = []
@@ -141,3 +141,20 @@ def test_nothing_of_the_running_action_is_lost_in_a_crash():
             stack_id = create(cluster, NOTES)
             assert cluster.universe.run(
                 lambda: set(told(stack_id)) == set(history(cluster, stack_id)), limit=100), point   # noqa: B023
+
+
+@pytest.mark.parametrize('sink', ['notes', 'broken'])
+@pytest.mark.parametrize('action', ['create', 'update'])
+def test_the_timeout_of_an_action_that_has_ended_does_not_matter(action, sink):
+    """An engine drives a stack on while its sinks are behind."""
+    environment = {'event_sinks': [{'type': sink, 'shelf': 'a'}]}
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', TWO, environment, timeout_mins=1, disable_rollback=False)
+        cluster.settle(stack_id)
+        if action == 'update':
+            cluster.update(stack_id, {**TWO, 'description': 'new'})
+            cluster.settle(stack_id)
+        wait(cluster, 300)
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status) == (action.upper(), 'COMPLETE'), row.reason
+        assert len(cluster.cloud.objects) == 2

@@ -191,7 +191,7 @@ class StackLifecycle:
         now = self._runtime.now()
         action = leased.row.action
         deleted = action == Action.DELETE and status is Status.COMPLETE
-        if action == Action.SNAPSHOT:
+        if action == Action.SNAPSHOT and (status is not None or leased.row.status == Status.FAILED):
             self._journal.flush()
             self._use_cases().snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
         if deleted:
@@ -213,6 +213,7 @@ class StackLifecycle:
         except Superseded:
             return False
         if status is not None:
+            leased.row = replace(leased.row, status=status, reason=reason)      # a runner may stay, for signals
             self._measure(leased.row, action, status)
             action_spans.ended(leased, status, reason)
             self._notify(leased.row, action, status, reason)

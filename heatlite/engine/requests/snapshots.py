@@ -132,13 +132,16 @@ class Snapshots:
                 tx, row, {'resources': saved}).items() if name in saved}
 
     def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None:
-        """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot."""
+        """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot, or if that
+        has ended: its end may be reported again."""
         snapshot_id = (row.request or {}).get('snapshot')
         if snapshot_id is None:
             return
+
         def store(tx: Connection) -> None:
-            data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
-            snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
+            if snapshots.is_being_made(tx, snapshot_id):
+                data = {**exports.document(tx, row.id), 'action': row.action, 'status': str(status)}
+                snapshots.set_state(tx, snapshot_id, status=status, reason=reason, data=data)
 
         self._database.retry_until_available(store)
 
