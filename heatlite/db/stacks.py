@@ -247,9 +247,10 @@ def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now
            **requested: Unpack[Requested]) -> StoredStack:
     """Stores a new request: the next generation, in progress from `now`, marked as having work for the next sweep.
 
-    `requested`: the columns that the request changes, any of REQUESTED; all others stay. `keeps_revision`: a
-    `template_id` among them has the content of the present definition. The row is locked until the
-    end of `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary key, more with tags.
+    `requested`: the columns that the request changes, any of REQUESTED; all others stay, and `previous_template_id`
+    becomes the last good one. `keeps_revision`: a `template_id` among them has the content of the present definition.
+    The row is locked until the end of `tx`. Raises StackNotFound for a stack that is gone. Four statements by primary
+    key, more with tags.
     """
     unknown = set(requested) - REQUESTED
     if unknown:
@@ -259,6 +260,7 @@ def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now
     before = get(tx, stack_id, for_update=True)
     if before is None:
         raise exception.StackNotFound(stack_name=stack_id)
+    requested.setdefault('previous_template_id', revisions.last_good(before))
     accepted = replace(before, action=action, status=status, reason=codec.clean(reason), updated_at=now,
                        started_at=now, generation=before.generation + 1, **requested,
                        **_revised(before, 'template_id' in requested, keeps_revision))
@@ -285,7 +287,9 @@ def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) ->
     """The columns `revision` and `outcome` when a request is accepted."""
     if has_definition:
         return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}
-    return {} if before.revision is None else {'outcome': revisions.settled(before.outcome, before.status)}
+    if before.outcome is None and before.action not in revisions.DEFINING:
+        return {}                                   # a row of a former release, or of a Heat
+    return {'outcome': revisions.settled(before.outcome, before.status)}
 
 
 def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, object]] | None) -> None:

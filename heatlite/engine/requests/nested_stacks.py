@@ -12,7 +12,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import events, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, imports, outputs, planned, rollback, stack_events
+from heatlite.engine.reconcile import exports, imports, outputs, planned, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
@@ -109,7 +109,7 @@ class NestedStacks:
                 template_id=templates.insert(
                     tx, self._runtime.uuid(), definition.template.document, definition.environment.document(),
                     definition.files, now, stack_id=row.id, is_nested=True),
-                previous_template_id=rollback.last_good(current), description=str(definition.description),
+                description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
                 request=request_ids.stored(request_ids.asking(parent.context),
                                            without_inputs(request) if is_signalled
@@ -153,7 +153,7 @@ class NestedStacks:
             guarding.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)
-            return {'previous_template_id': rollback.last_good(row), 'converge': False}
+            return {'converge': False}
 
         with self._database.reader() as tx:
             store(tx, visible(tx, stack.id, None))

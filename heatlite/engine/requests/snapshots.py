@@ -18,7 +18,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import exports, rollback
+from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
@@ -74,8 +74,7 @@ class Snapshots:
                                            found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
                                            is_nested=row.owner_id is not None)
             shown = self._actions.as_shown(templates.get(tx, template_id), row)
-            return {'template_id': template_id, 'previous_template_id': rollback.last_good(row),
-                    'request': {'restore': found.id},
+            return {'template_id': template_id, 'request': {'restore': found.id},
                     'parameters': shown['parameters'], 'description': shown['description']}
 
         def target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:

@@ -135,8 +135,7 @@ class StackActions:
         `by`: see `Acceptance.check_owner`."""
         now = self._runtime.now()
         if message.rollback:
-            self.check_target(context, message.stack_id, lambda tx, row: templates.get(tx, row.previous_template_id)
-                              if row.previous_template_id is not None else None)
+            self.check_target(context, message.stack_id, self._rollback_target)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
@@ -166,6 +165,11 @@ class StackActions:
             return owner, accepted
 
         self._acceptance.commit(accept)
+
+    @staticmethod
+    def _rollback_target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:
+        target_id = rollback.stored_target(row)
+        return None if target_id is None else templates.get(tx, target_id)
 
     def as_shown(self, stored: templates.StoredTemplate, row: stacks.StoredStack) -> stacks.TemplateColumns:
         """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""

@@ -14,7 +14,7 @@ from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, revisions, settled_stacks, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import rollback, stack_events
+from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
@@ -135,7 +135,7 @@ class StackUpdates:
                 definition.as_applied = NOTHING_SHARED
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
-            columns['template_id'], columns['previous_template_id'] = template_id, rollback.last_good(current)
+            columns['template_id'] = template_id
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 keeps_revision=self._recorder.is_present(tx, current, applied), **columns)
