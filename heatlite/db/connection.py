@@ -107,6 +107,12 @@ class Contention(exception.DatabaseUnavailable):
     msg_fmt = _('Too many writers at once: %(reason)s')
 
 
+class TakesNoWrites(exception.DatabaseUnavailable):
+    """The server answers, but for now cannot write, see OUT_OF_ORDER. Statements that need no space may succeed."""
+
+    wire_name = 'DatabaseUnavailable'
+
+
 class Database:
     """A database and its connections, which are made at first use.
 
@@ -442,7 +448,7 @@ def _translated() -> Iterator[None]:
         if _is_contention(original) or _has_ended_the_transaction(error):
             raise Contention(reason=_reason(error)) from error
         if _is_out_of_order(original):
-            raise exception.DatabaseUnavailable(reason=_reason(error)) from error
+            raise TakesNoWrites(reason=_reason(error)) from error
         if _lacks_a_table(original):
             raise exception.DatabaseUnavailable(
                 reason=_('its tables are not there yet, heatlite-manage db_sync makes them')) from error

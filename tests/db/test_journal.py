@@ -1,14 +1,16 @@
 """The journal over real databases: what can never be written must not keep anything else waiting."""
 
 import threading
+from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
 from heatlite.common.green_threads import GreenRuntime
-from heatlite.db import resources
+from heatlite.db import resources, stacks
 from heatlite.engine.durability.journal import EACH, Journal, NotStored
 from heatlite.planning.states import Action, Status
-from tests.db.rows import change, engine, leased, stack, state
+from tests.db.rows import change, engine, finished, leased, stack, state
 
 
 class Threads(GreenRuntime):
@@ -46,6 +48,71 @@ def test_what_ends_its_connection_does_not_hold_the_others(db, company):
     with db.reader() as tx:
         assert len(resources.light(tx, 's2')) == company + 1
         assert resources.light(tx, 's1') == []
+
+
+def wrong(stack_id):
+    """A change that no database stores."""
+    return change(stack_id, row=state(1, action=Action.DELETE, status=Status.COMPLETE), columns={'no_such_column': {}})
+
+
+@pytest.mark.parametrize('in_one_batch', [True, False])
+def test_a_stack_is_not_complete_without_all_its_changes(db, in_one_batch):
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'), stack('s2'))
+    journal, ends = Journal(Starting() if in_one_batch else Threads(), db, largest=100), {}
+    for number, each in enumerate((wrong('s1'), change('s2', stack=finished()),
+                                   change('s1', stack=finished(status=Status.FAILED)),
+                                   change('s1', row=state(2, action=Action.CREATE, status=Status.COMPLETE)),
+                                   change('s1', stack=finished(release=True)))):
+        if not in_one_batch:
+            journal.flush()
+        journal.submit(each, partial(ends.__setitem__, number))
+    journal.flush()
+    assert [type(ends[number]) for number in range(5)] == [NotStored, type(None), type(None), type(None), NotStored]
+    with db.reader() as tx:
+        assert [stacks.get(tx, each).status for each in ('s1', 's2')] == [Status.FAILED, Status.COMPLETE]
+        assert [each.id for each in resources.light(tx, 's1')] == [2]
+    journal.begin('s1', 1)                          # the engine reads it again, and makes up for what is missing
+    journal.write(change('s1', stack=finished(release=True)))
+    with db.reader() as tx:
+        assert stacks.get(tx, 's1').status is Status.COMPLETE
+
+
+class Full:
+    """SQLite on a disk that is full for some transactions; what needs no space is stored."""
+
+    def __init__(self, database, times):
+        self._database = database
+        self.times = times
+
+    @contextmanager
+    def writer(self):
+        with self._database.writer() as tx:
+            pages = tx.exec_driver_sql('PRAGMA page_count').scalar() if self.times > 0 else 2 ** 30
+            tx.exec_driver_sql(f'PRAGMA max_page_count = {pages}')
+            self.times -= 1
+            yield tx
+
+
+class Hasty(Threads):
+    def sleep(self, seconds):
+        pass
+
+
+def test_a_full_disk_is_waited_for(db):
+    if db.dialect != 'sqlite':
+        pytest.skip('the disk of a server has other users')
+    with db.writer() as tx:
+        engine(tx, 'e1')
+        leased(tx, stack('s1'))
+    given_up, full = [], Full(db, 4 * Journal.TRIES)
+    journal = Journal(Hasty(), full, largest=100, refused=lambda stack_id, error: given_up.append(stack_id))
+    journal.write(change('s1', row=state(1, action=Action.CREATE, status=Status.COMPLETE),
+                         columns={'metadata': {'large': 'z' * 200_000}}))
+    assert not given_up and full.times < 0
+    with db.reader() as tx:
+        assert len(resources.light(tx, 's1')) == 1
 
 
 class Starting(Threads):

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 
 from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
+from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
-from heatlite.db.connection import Contention, Database
-from heatlite.planning.states import Change
+from heatlite.db.connection import Contention, Database, TakesNoWrites
+from heatlite.planning.states import Change, Status
 
 LOG = logging.getLogger(__name__)
 
@@ -37,7 +38,7 @@ class NotStored(LeaseLost):
     """The database refuses a change of a stack that this engine may still own: its runner has to stop as after a lost
     lease, since its state is no longer the stored one. The cause was given to `Journal.refused`."""
 
-    def __init__(self, stack_id: str, cause: Exception) -> None:
+    def __init__(self, stack_id: str, cause: object) -> None:
         super().__init__(f'a change of stack {stack_id} cannot be stored: {cause}')
 
 
@@ -51,6 +52,7 @@ Then = Callable[[BaseException | None], None]           # None: durable; else wh
 class Journal:
     LINGER = 0.05                                   # seconds that a change without a waiter may be delayed
     TRIES = 5                                       # of a batch that ends its connection while the database answers
+    TRIES_WITHOUT_SPACE = 60                        # of one that the database has no space for, about two minutes
 
     def __init__(self, runtime: Runtime, database: Database, largest: int,
                  refused: Callable[[str, Exception], None] = lambda stack_id, error: None,
@@ -72,6 +74,7 @@ class Journal:
         self._taken = runtime.flag()                # changes were taken from those that are pending
         self._refused = refused
         self._noted = noted
+        self._gaps: dict[str, int] = {}             # stack -> epoch, while a change of it is missing
         self._thread = runtime.spawn(self._run)
 
     def __len__(self) -> int:
@@ -118,6 +121,11 @@ class Journal:
         self._rung.set()
         return self._idle.wait(timeout)
 
+    def begin(self, stack_id: str, epoch: int) -> None:
+        """Return when all changes of a stack are written that will be: before the engine reads it. Raises LeaseLost and
+        NotStored."""
+        self.write(Change(stack_id, epoch))
+
     def stop(self) -> None:
         self._thread.kill()
 
@@ -144,6 +152,10 @@ class Journal:
     def _commit(self, batch: Sequence[tuple[Change, Then | None]], is_part: bool = False) -> None:
         """`is_part`: of a batch that could not be stored as a whole, but may have been written partly."""
         began = self._runtime.monotonic()
+        if self._gaps:
+            batch = self._without_untrue(batch)
+            if not batch:
+                return
         try:
             written = self._write([change for change, _ in batch], is_part)
         except Exception as error:
@@ -163,6 +175,21 @@ class Journal:
             else:
                 then(None)
 
+    def _without_untrue(self, batch: Sequence[tuple[Change, Then | None]]) -> list[tuple[Change, Then | None]]:
+        """Refuse the changes that set a stack to COMPLETE although an earlier change of it is missing, until the stack
+        is read again (`begin`) or has another epoch. Return the others."""
+        found = []
+        for change, then in batch:
+            stack_id, epoch = change.stack_id, self._gaps.get(change.stack_id)
+            if epoch is not None and (epoch != change.epoch or change == Change(stack_id, epoch)):
+                del self._gaps[stack_id]
+            elif epoch is not None and change.stack is not None and change.stack.status is Status.COMPLETE:
+                if then is not None:
+                    then(NotStored(stack_id, _('an earlier one is missing')))
+                continue
+            found.append((change, then))
+        return found
+
     def _isolate(self, batch: Sequence[tuple[Change, Then | None]], error: Exception) -> None:
         """Find the change that cannot be stored by bisecting the batch, so that the others are stored.
 
@@ -174,6 +201,7 @@ class Journal:
             self._commit(batch[middle:], is_part=True)
             return
         change, then = batch[0]
+        self._gaps[change.stack_id] = change.epoch
         if then is not None:
             then(NotStored(change.stack_id, error))
         self._refused(change.stack_id, error)
@@ -184,7 +212,8 @@ class Journal:
 
         Raises DatabaseUnavailable after `TRIES` of a batch that ends its connection while the database takes other
         writes, such as one beyond the largest packet: other changes must not wait for it. A part of such a batch has
-        one try.
+        one try. A full disk is waited for longer: no batch
+        is the cause of it.
         """
         again, failed, tries = is_part, 0, 1 if is_part else self.TRIES
 
@@ -196,7 +225,7 @@ class Journal:
             nonlocal failed
             is_its_own = not isinstance(error, Contention) and self._is_writable()
             failed = failed + 1 if is_its_own else 0
-            return failed >= tries
+            return failed >= (self.TRIES_WITHOUT_SPACE if isinstance(error, TakesNoWrites) else tries)
 
         def wait(error: Exception, seconds: float) -> None:
             nonlocal again

@@ -31,7 +31,7 @@ from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
-from heatlite.planning.states import Action, Change, Status
+from heatlite.planning.states import Action, Status
 
 LOG = logging.getLogger(__name__)
 
@@ -216,7 +216,7 @@ class StackController:
                 former.calls_done.wait()
         try:
             if not lease.is_new:                    # pending changes of this engine are written before reading
-                self._journal.write(Change(lease.stack_id, lease.epoch))
+                self._journal.begin(lease.stack_id, lease.epoch)
             if lease.strikes and surrender.give_up(self._runtime, self._database, self._journal, lease,
                                                    self._lifecycle.announce_given_up):
                 return

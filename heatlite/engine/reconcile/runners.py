@@ -6,6 +6,7 @@ import logging
 
 from heatlite.common import metrics
 from heatlite.db import stacks
+from heatlite.db.connection import TakesNoWrites
 from heatlite.engine.reconcile.runner import Runner
 
 LOG = logging.getLogger(__name__)
@@ -59,11 +60,12 @@ class Runners:
             runner.executor.records.forget(row)
 
     def stop_failed(self, stack_id: str, error: Exception) -> None:
-        """Stop the runner of a stack whose change cannot be stored; the sweep resumes it from the stored state."""
+        """Stop the runner of a stack whose change cannot be stored; the sweep resumes it from the stored state. It is
+        no defect of the stack if the database has no space."""
         runner = self._runners.get(stack_id)
         if runner is not None:
             with runner.leased.bound():
                 LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
-            runner.stop(error)
+            runner.stop(None if isinstance(error, TakesNoWrites) else error)
         else:
             LOG.error('A change of stack %s cannot be stored', stack_id, exc_info=error)
