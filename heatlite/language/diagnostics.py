@@ -54,6 +54,8 @@ class Diagnostic:
         """Whether the error does not say which parameter, resource or output of the template it is about."""
         if len(self.path) < 2:
             return False
+        if self.rule == rules.SHAPE:            # it names a key, which may be the name of a resource as well
+            return True
         name, text = str(self.path[1]), str(self.error)
         if len(name) > LONGEST_NAME:            # a pattern of it would take seconds to make; messages shorten it
             return name[:LONGEST_NAME] not in text
