@@ -48,11 +48,6 @@ def insert(tx: sa.Connection, stack_id: str, engine_id: str | None, wanted: bool
     return None if engine_id is None else Lease(stack_id, engine_id, 1)
 
 
-def locked(tx: sa.Connection, stack_id: str) -> bool:
-    """Locks the lease until the end of `tx`. False when the stack has none."""
-    return tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
-
-
 def is_idle(tx: sa.Connection, stack_id: str) -> bool:
     """Whether no engine has the lease and the stack has no work; locks it until the end of `tx`."""
     row = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
@@ -184,11 +179,13 @@ def held(tx: sa.Connection, engine_id: str) -> list[Lease]:
             for row in tx.execute(_HELD, {'holder': engine_id})]
 
 
-def lock(tx: sa.Connection, stack_id: str) -> None:
-    """Until the end of `tx`, prevents other engines from claiming the stack and its owner from writing."""
-    tx.execute(_HOLDER, {'wanted_stack': stack_id}).first()
+def lock(tx: sa.Connection, stack_id: str) -> bool:
+    """Until the end of `tx`, prevents other engines from claiming the stack and its owner from writing. False when the
+    stack has no lease."""
+    has_one = tx.execute(_HOLDER, {'wanted_stack': stack_id}).first() is not None
     if certifies(tx):
         tx.execute(_WRITE, {'wanted_stack': stack_id})
+    return has_one
 
 
 def start_over(tx: sa.Connection, stack_id: str) -> str | None:

@@ -80,6 +80,15 @@ def below(stack_id: str, depth: int, nested: Iterable[Identity]) -> list[Identit
     return found
 
 
+def paths(stack_id: str, nested: Iterable[Identity], path: tuple[str, ...] = ()) -> dict[str, tuple[str, ...]]:
+    """The path of each stack of a tree by its id. `nested`: the stacks below `stack_id`, outer ones first; `path`: its
+    own."""
+    found = {stack_id: path}
+    for each in nested:
+        found[each.id] = (*found[str(each.owner_id)], str(each.parent_resource))
+    return found
+
+
 def with_descendants(tx: sa.Connection, stack_id: str, depth: int) -> tuple[Identity | None, list[Identity]]:
     """A stack, as `identity`, and its `descendants`. One SELECT. None where more than that is needed: for a stack that
     is no root, with a `depth` of more than one.

@@ -66,7 +66,7 @@ def put(tx: sa.Connection, whole: ConvertedTree, now: datetime) -> Present:
     """
     root = whole.root.row
     found = Present.NOTHING
-    if leases.locked(tx, root.id):
+    if leases.lock(tx, root.id):
         found = present(tx, {root.id: (root.request or {}).get(MARK)})[root.id]
         if found in (Present.CHANGED, Present.EQUAL):
             return found
@@ -94,7 +94,7 @@ def copies(tx: sa.Connection, project_id: str | None, after: str, limit: int) ->
 
 def remove(tx: sa.Connection, root_id: str) -> bool:
     """Removes the copy of a tree that is gone in Heat, unless heatlite has worked on it."""
-    if not leases.locked(tx, root_id) or present(tx, {root_id: None})[root_id] is not Present.OLD:
+    if not leases.lock(tx, root_id) or present(tx, {root_id: None})[root_id] is not Present.OLD:
         return False
     upkeep.remove_tree(tx, root_id)
     return True

@@ -44,7 +44,7 @@ def test_an_engine_without_its_lease_sends_no_request(seed):
         with cluster.database.reader() as tx:
             assert engines.unsure(tx, cluster.cloud.deadlines) == 0
         with cluster.database.writer() as tx:
-            assert not leases.locked(tx, stack_id)
+            assert not leases.lock(tx, stack_id)
 
 
 @pytest.mark.parametrize('doubts', [1, 2])

@@ -153,14 +153,6 @@ def explained(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> Vi
         'critical_path': chain[:MOST], 'replaced': replaced, 'summary': _summary(row, found, causes)}
 
 
-def paths_of(top: stacks.StoredStack, below: Iterable[stacks.Identity]) -> dict[str, Path]:
-    """The path of each stack of a tree by its id. `below`: the stacks under `top`, outer ones first."""
-    paths: dict[str, Path] = {top.id: ()}
-    for each in below:
-        paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
-    return paths
-
-
 def row_at(above: Path, row: ResourceState | resources.ShownResource) -> Row:
     """A resource of the stack at `above`."""
     return Row((*above, row.name), row.type, row.action, row.status, row.reason, row.physical_id,
@@ -181,7 +173,7 @@ class ExplainedTree:
 
     def __init__(self, tx: Connection, top: stacks.StoredStack, path: Path = ()) -> None:
         below = stack_trees.descendants(tx, top.root_id, top.id)
-        self.paths = paths_of(top, below)
+        self.paths = stack_trees.paths(top.id, below)
         self.top = top.id
         wanted = [top.id]
         for each in below:

@@ -24,9 +24,5 @@ def inner_paths(tx: Connection, row: StoredStack, path: Path) -> list[Path]:
     """Return the paths of all resources in nested stacks below a stack. `path`: its own."""
     below = stack_trees.descendants(tx, row.root_id, row.id)
     names = resources.names(tx, [each.id for each in below])
-    paths = {row.id: path}
-    found = []
-    for each in below:
-        at = paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
-        found += [(*at, name) for name in names.get(each.id, ())]
-    return found
+    paths = stack_trees.paths(row.id, below, path)
+    return [(*paths[each.id], name) for each in below for name in names.get(each.id, ())]

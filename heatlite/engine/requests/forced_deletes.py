@@ -125,10 +125,7 @@ def _check_root(row: stacks.StoredStack) -> None:
 
 def _left(tx: Connection, root: stacks.StoredStack) -> Iterator[Left]:
     """Yield the objects of a tree that are not deleted. A statement for each stack of the tree, three with objects."""
-    below = stack_trees.descendants(tx, root.root_id, root.id)
-    paths: dict[str, tuple[str, ...]] = {root.id: ()}
-    for each in below:
-        paths[each.id] = (*paths[str(each.owner_id)], str(each.parent_resource))
+    paths = stack_trees.paths(root.id, stack_trees.descendants(tx, root.root_id, root.id))
     for stack_id, path in paths.items():
         rows = [row for row in resources.light(tx, stack_id)
                 if row.exists and row.physical_id is not None and row.physical_id not in paths]

@@ -69,14 +69,14 @@ class Signals:
             locked = self._lock_of(tx, row)
             resource = self._find(tx, row, message.resource_name)
             if locked is not None:                  # the sender may be an alarm, whose users do not see the answer
-                return AcceptedSignal(row.id, resource.id, locked, self._sinks.add(tx, row, self._told(
+                return AcceptedSignal(row.id, resource.id, locked, self._sinks.add(tx, row, self._refused(
                     resource, text.signal_refused(str(locked)), 'SIGNAL')))
             hook = hook_of(message.details)
             if hook is not None:
                 self._check_hook(tx, row, resource, hook)
             refused = None if hook is not None else self._refusal(resource)
             if isinstance(refused, exception.NotSupported):
-                return AcceptedSignal(row.id, resource.id, refused, self._sinks.add(tx, row, self._told(
+                return AcceptedSignal(row.id, resource.id, refused, self._sinks.add(tx, row, self._refused(
                     resource, _('Cannot signal resource during %s') % resource.action, resource.action)))
             if refused is not None:
                 return AcceptedSignal(row.id, resource.id, refused)
@@ -154,7 +154,7 @@ class Signals:
             return error
         return None
 
-    def _told(self, row: ResourceState, reason: str, action: str) -> Event:
+    def _refused(self, row: ResourceState, reason: str, action: str) -> Event:
         return stack_events.of_resource(self._runtime, row, row.physical_id)._replace(action=action, reason=reason)
 
     def _result(self, accepted: AcceptedSignal, mark: str) -> object:
@@ -168,13 +168,13 @@ class Signals:
                 metadata = None if waits else resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0]
             if error is not None:
                 self._database.retry(lambda tx: signal_rows.forget_error(tx, mark))
-                raise _told(errors.from_wire(error))
+                raise _for_sender(errors.from_wire(error))
             if not waits:
                 return metadata or {}
             self._runtime.sleep(LOOK)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % PATIENCE)
 
 
-def _told(error: Exception) -> Exception:
+def _for_sender(error: Exception) -> Exception:
     """Return the error for the sender: a ValueError of a handler becomes a bad request."""
     return exception.HTTPBadRequest(str(error)) if isinstance(error, ValueError) else error
