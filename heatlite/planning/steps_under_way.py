@@ -55,6 +55,15 @@ class StepsUnderWay:
         self.busy[row_id] = step
         return state
 
+    def renew(self, step: Step) -> None:
+        """Forget how far the step has come, but for the breakpoints it has passed: it makes another row, and does not
+        occupy the one it had any more."""
+        former = self.of(step)
+        if self.busy.get(former.row_id) == step:
+            del self.busy[former.row_id]
+        state = self._states[step] = StepState(step)
+        state.row_id, state.cleared = former.row_id, former.cleared
+
     def is_busy(self, step: Step) -> bool:
         """Whether `step` still works on its row."""
         state = self._states.get(step)

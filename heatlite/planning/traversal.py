@@ -398,6 +398,7 @@ class Traversal:
                              self.template_id, number, now)
         commands: list[Command] = []
         if old is not None:
+            self._steps.renew(step)
             commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
         return commands + self._begin(step, row, action, now)
 
@@ -592,7 +593,6 @@ class Traversal:
         if not self._is_wanted(step) or self._ending.is_stopped:
             return self._failed(Failed(step, text.REPLACED_SINCE), now)
         row = self._row(step)._replace(status=Status.FAILED, reason=text.REPLACED_SINCE, handle=NO_HANDLE)
-        del self._steps.busy[row.id]
         return self._create_new(step, row, now)
 
     def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
@@ -647,12 +647,11 @@ class Traversal:
         if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
         reason = f'{event.reason}: {state.away}' if state.away else event.reason
-        state.error = state.error or reason
         if event.replace and state.action is Action.UPDATE and is_wanted and not self._ending.is_stopped:
             row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
-            del self._steps.busy[row.id]
             return [Persist(step, row), *self._create_new(step, row, now)]
+        state.error = state.error or reason
         if self._may_retry(event, step):
             if state.action is Action.DELETE:
                 return self._delete_later(step, row)

@@ -23,11 +23,13 @@ def uuid_of(template, *row):
 
 class Driver:
     """`fails(name, action)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
-    are of a kind that another try may help."""
+    are of a kind that another try may help; `replaces`: an update that fails asks for a replacement."""
 
-    def __init__(self, seed=0, fails=lambda name, action: False, verdicts=None, slow=(), retry=False, preempts=None):
+    def __init__(self, seed=0, fails=lambda name, action: False, verdicts=None, slow=(), retry=False, preempts=None,
+                 replaces=False):
         self.seed, self.random = seed, random.Random(seed)
-        self.retry = retry
+        self.retry, self.replaces = retry, replaces
+        self.away = []                  # why the next calls are not answered
         self.follows = False            # what depends on a replaced resource changes, too
         self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
         self.preempted = []             # names of those that were preempted
@@ -127,8 +129,12 @@ class Driver:
                     elif action in (Action.CREATE, Action.UPDATE) and row.name in self.traverse.wanted:
                         needed = self.traverse.requirements(row.name).values()
                         self.refers.setdefault(row.id, set()).update(needed)    # until it ends, to the old ones, too
-                    if self.fails(row.name, action):
-                        self.inbox.append(c.Failed(step, self.why(row.name), retry=self.retry))
+                    if self.away:
+                        self.inbox.append(c.Away(step, self.away.pop(), 5.0))
+                    elif self.fails(row.name, action):
+                        asks = self.replaces and action is Action.UPDATE
+                        why = f'{row.name} is to be replaced' if asks else self.why(row.name)
+                        self.inbox.append(c.Failed(step, why, retry=self.retry, replace=asks))
                     else:
                         if action in (Action.CREATE, Action.ADOPT):
                             self.physical[row.id] = f'p{row.id}'

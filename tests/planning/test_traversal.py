@@ -324,3 +324,24 @@ def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
     failed = Driver(fails=lambda name, action: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
     assert failed.unwound[0][1] is True and failed.finish is None
     assert failed.traverse.stop() == [Finish(None, '')]
+
+
+# --- a handler that asks for a replacement --------------------------------------------------------------------
+
+def replacing(fails):
+    """An update whose handler raises UpdateReplace. `fails(action)`: of the calls after that."""
+    driver = Driver(verdicts={'a': Verdict(changed=True)}, fails=lambda name, action: action is Action.UPDATE or fails(
+        action), replaces=True)
+    return driver.traversal(Action.UPDATE, {'a': []}, created({'a': []}).rows, 't2')
+
+
+def test_the_failure_of_a_replacement_is_its_own():
+    failed = replacing(lambda action: action is Action.CREATE).run()
+    assert failed.unwound == [('Resource CREATE failed: Boom: resources.a: no', False)]
+
+
+def test_what_a_resource_waited_for_is_over_when_it_is_replaced():
+    failed = replacing(lambda action: action is Action.CREATE)
+    failed.away = ['Unable to connect']
+    failed.run()
+    assert failed.unwound == [('Resource CREATE failed: Boom: resources.a: no', False)]

@@ -250,3 +250,41 @@ def test_a_search_after_a_crash_waits_for_the_service(monkeypatch):
     types = {**cloud.resource_mapping(), 'Sim::AwayAfterDeath': AwayAfterDeath}
     monkeypatch.setattr(cloud, 'resource_mapping', lambda: types)       # also for engines that start later
     assert kill_engines_in(interrupted, stride=2) > 10
+
+
+class Outgrown(Shaky):
+    """Its handler of updates asks for a replacement, once its service answers."""
+
+    def handle_create(self):
+        if cloud.CLOUD.is_full:
+            raise exception.Error('the quota is used up')
+        return super().handle_create()
+
+    def find_existing(self):
+        cloud.CLOUD.searches += 1
+        return super().find_existing()
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        self._knock()
+        raise exception.UpdateReplace(self.name)
+
+
+@pytest.mark.parametrize('is_full', [False, True])
+def test_a_replacement_knows_nothing_of_the_outage_before_it(cluster, is_full):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Outgrown', Outgrown)
+    wanted = {'heat_template_version': '2018-08-31', 'resources': {
+        'r': {'type': 'Sim::Outgrown', 'properties': {'value': 'one'}}}}
+    cluster.cloud.is_full = False
+    stack_id = cluster.create('s', wanted)
+    done(cluster, stack_id, 'CREATE')
+    cluster.cloud.away_until, cluster.cloud.is_full, cluster.cloud.searches = cluster.universe.time + 20, is_full, 0
+    wanted['resources']['r']['properties']['value'] = 'two'
+    cluster.update(stack_id, wanted)
+    row = cluster.settle(stack_id)
+    assert cluster.cloud.tries
+    if is_full:
+        assert row.reason == 'Resource CREATE failed: Error: resources.r: the quota is used up'
+    else:
+        assert (row.action, row.status, len(cluster.cloud.made)) == ('UPDATE', 'COMPLETE', 2), row.reason
+        assert not cluster.cloud.searches, 'a first create looks for nothing'

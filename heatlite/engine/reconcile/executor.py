@@ -83,6 +83,7 @@ class StepExecutor(StepInspector):
             if work.error is not None:
                 raise work.error
             resource = self.contexts.resource(step, row, command.first)
+            work.handle = NO_HANDLE                     # of a former call
             handler, arguments = self._handler(resource, command, work)
             if handler is None:
                 self._done(step, row.id, work, action)

@@ -23,7 +23,8 @@ class StepContext:
     """The context of one step: the resolved definition, the object of the resource type, data to store."""
 
     __slots__ = ('as_stored', 'away_since', 'cause', 'columns', 'data', 'definition', 'difference', 'error',
-                 'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'storing', 'undoing', 'waits')
+                 'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'row_id', 'storing', 'undoing',
+                 'waits')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
@@ -31,6 +32,7 @@ class StepContext:
         self.fingerprint = ''                           # of `definition`
         self.columns: dict[str, object] = {}            # large columns to store with the intent or the completion
         self.resource: Resource | None = None
+        self.row_id = 0                                 # the row of the object that was called last; 0: none yet
         self.error: Exception | None = None             # why the definition could not be resolved
         self.data: list[Datum] = []                     # data of the type that are not in a change yet
         self.difference: diff.UpdateArguments | None = None    # of an update
@@ -49,6 +51,12 @@ class StepContext:
             raise self.error
         assert self.definition is not None, 'the step applies no definition'
         return self.definition
+
+    def take_row(self, number: int) -> None:
+        """Note the row that the step works on: what the step waited for at a row that it replaces is over."""
+        if self.row_id not in (0, number):
+            self.away_since = self.first_check = self.waits = None
+        self.row_id = number
 
     def take_data(self) -> tuple[Datum, ...]:
         taken, self.data = tuple(self.data), []

@@ -114,6 +114,7 @@ class StepContexts:
         `first`: nothing but the intent is stored of the row, so that there is nothing to read.
         """
         work = self.begin(step)
+        work.take_row(row.id)
         if work.resource is not None and work.resource.id == row.id:
             work.resource.take_state(row)
             return work.resource
