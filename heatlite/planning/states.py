@@ -25,6 +25,9 @@ class Action(StrEnum):
     RESTORE = 'RESTORE'                 # stacks only
 
 
+MAKING = frozenset({Action.CREATE, Action.ADOPT})       # what a row begins with
+
+
 class Status(StrEnum):
     IN_PROGRESS = 'IN_PROGRESS'
     COMPLETE = 'COMPLETE'

@@ -21,7 +21,7 @@ BACKWARDS = frozenset({Action.SUSPEND})             # dependents first
 
 class StepKind(StrEnum):
     APPLY = 'apply'
-    CONCLUDE = 'conclude'               # complete an interrupted action with the definition stored for it
+    CONCLUDE = 'conclude'               # complete an action that was interrupted under another definition
     DELETE = 'delete'
     ACTION = 'action'
 

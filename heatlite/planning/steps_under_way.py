@@ -12,11 +12,13 @@ class StepState:
     """How far a step has come. Kept from the start of a step until it ends."""
 
     __slots__ = ('action', 'attempt', 'away', 'cleared', 'delete_attempts', 'error', 'first', 'handle', 'hook',
-                 'preempted', 'recreating', 'row_id', 'unsupported')
+                 'is_unknown', 'preempted', 'recreating', 'resumed', 'row_id', 'unsupported')
 
     def __init__(self, step: Step) -> None:
         self.row_id = step.row_id                   # 0: none yet
         self.action = step.action
+        self.resumed = False                        # an earlier owner has begun to make its object
+        self.is_unknown = False                     # and what became of the call is being found out
         self.first = False                          # nothing but the intent of its row is stored
         self.hook = ''                              # breakpoint at which it is held
         self.cleared: frozenset[str] = frozenset()  # breakpoints it has passed
@@ -56,8 +58,8 @@ class StepsUnderWay:
         return state
 
     def renew(self, step: Step) -> None:
-        """Forget how far the step has come, but for the breakpoints it has passed: it makes another row, and does not
-        occupy the one it had any more."""
+        """Forget how far the step has come, but for the breakpoints it has passed: it makes another row, or decides
+        anew about the one it had, which it does not occupy any more."""
         former = self.of(step)
         if self.busy.get(former.row_id) == step:
             del self.busy[former.row_id]

@@ -46,7 +46,7 @@ from heatlite.planning.commands import (
 from heatlite.planning.ending import Ending
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import Rows, RowsView
-from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import DIRTY, MAKING, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.target import Target
@@ -276,6 +276,9 @@ class Traversal:
             return self._block(step, row.id)
         if self._tolerance.has_failed(row):
             return self._passed_over(step, row, row.action, row.reason)
+        is_making = row.in_progress and row.action in MAKING
+        if is_making and row.template_id == self.template_id:
+            return self._resume(step, row)
         hook = self._hook_before(step, row)
         if hook:
             return self._hold(step, row, hook)
@@ -286,8 +289,8 @@ class Traversal:
                 step, row.action, hook):
             self._steps.occupy(step, row.id)                 # the action completed; its breakpoint is not cleared yet
             return self._hold(step, row, hook)
-        if row.in_progress and row.action in (Action.CREATE, Action.ADOPT):
-            # Interrupted, perhaps under another definition: complete it with the stored one, then decide.
+        if is_making:
+            # Interrupted under another definition: complete it with the stored one, then decide.
             concluding = Step(self._target_number, StepKind.CONCLUDE, step.name, row.id)
             return self._resume(concluding, row) + self._block(step, row.id)
         if row.in_progress and row.action is Action.UPDATE:
@@ -295,8 +298,7 @@ class Traversal:
                 return self._resume(step, row)
             if row.template_id != self.template_id:
                 # Interrupted under another definition: its progress is unknown, so it counts as failed.
-                row = self._rows.set(row._replace(status=Status.FAILED, reason=text.INTERRUPTED % row.action))
-                return [Persist(step, row), *self._inspect(step, row)]
+                return self._count_as_failed(step, row, text.INTERRUPTED % row.action)
         return self._inspect(step, row)
 
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
@@ -425,7 +427,7 @@ class Traversal:
         reason = text.check_unsupported(row.type) if state.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         is_wanted = self._is_wanted(step)
-        if action in APPLYING and is_wanted and step.kind is StepKind.APPLY:
+        if action in APPLYING and is_wanted and not state.resumed:
             row = row._replace(requires=self.requirements(step.name))
         if action in APPLYING and fingerprint:
             row = row._replace(fingerprint=fingerprint)
@@ -435,7 +437,7 @@ class Traversal:
         hook = f'post-{action.lower()}'
         if is_wanted and self._wants(step, action, hook):
             return commands + self._hold(step, row, hook)
-        return commands + self._finish(step)
+        return commands + self._applied(step)
 
     # --- breakpoints of the user -----------------------------------------------------------------------
 
@@ -463,7 +465,7 @@ class Traversal:
         if state.hook == 'post-delete':
             return [self._remove(step, self._row(step)), *self._finish(step)]
         if state.hook.startswith('post-'):
-            return self._finish(step)
+            return self._applied(step)
         return self._start(step, now)
 
     def _release_hooks(self) -> list[Command]:
@@ -483,6 +485,14 @@ class Traversal:
         self._rows.remove(row)
         return Remove(step, row._replace(action=Action.DELETE, status=Status.COMPLETE, reason=text.CHANGED),
                       event=event)
+
+    def _applied(self, step: Step) -> list[Command]:
+        """End a step whose action has completed. One that was resumed is compared with the wanted definition first, as
+        every row that was completed before the interruption: what it requires may have changed since it was begun."""
+        if self._of(step).resumed and self._is_wanted(step) and not self._ending.is_stopped:
+            self._steps.renew(step)
+            return self._inspect(step, self._row(step))
+        return self._finish(step)
 
     def _finish(self, step: Step) -> list[Command]:
         """Mark the step as done: steps that waited for it, or for its row, become ready."""
@@ -563,14 +573,16 @@ class Traversal:
     def _resume(self, step: Step, row: ResourceState) -> list[Command]:
         """Continue a row found in progress without a step: go on polling, or find out the result of its call."""
         state = self._steps.occupy(step, row.id)
-        state.action, state.handle = row.action, row.handle
+        state.action, state.handle, state.resumed = row.action, row.handle, row.action in MAKING
         if row.handle is not NO_HANDLE:
             return [Poll(step, row, row.action, row.handle, 0)]
+        state.is_unknown = state.resumed
         return [Recover(step, row)]
 
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
         state = self._of(step)
         state.first = False                      # the interrupted call may have stored data
+        state.is_unknown = outcome is Outcome.UNKNOWN
         row = self._rows.row(state.row_id)
         if step.kind is StepKind.DELETE:
             row = self._rows.set(row._replace(physical_id=physical_id or row.physical_id))
@@ -586,6 +598,12 @@ class Traversal:
                 return self._delete_and_recreate(step, row, now)
             case Outcome.UNKNOWN:
                 return self._failed(Failed(step, text.INTERRUPTED % row.action), now)
+
+    def _count_as_failed(self, step: Step, row: ResourceState, reason: str) -> list[Command]:
+        """Fail a row after an interruption of which nothing is known, and decide what becomes of its resource."""
+        row = self._rows.set(row._replace(status=Status.FAILED, reason=reason, handle=NO_HANDLE))
+        self._steps.renew(step)
+        return [Persist(step, row), *self._inspect(step, row)]
 
     def _replaced_since(self, step: Step, now: datetime) -> list[Command]:
         """Replace a row that the former site had replaced after the backup: the new row takes over its object. That of
@@ -651,6 +669,8 @@ class Traversal:
             row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
                                          reason=text.requires_replacement(row.name)))
             return [Persist(step, row), *self._create_new(step, row, now)]
+        if state.is_unknown and is_wanted and not self._ending.is_stopped:
+            return self._count_as_failed(step, row, reason)
         state.error = state.error or reason
         if self._may_retry(event, step):
             if state.action is Action.DELETE:

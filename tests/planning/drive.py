@@ -23,12 +23,13 @@ def uuid_of(template, *row):
 
 class Driver:
     """`fails(name, action)`: the call fails; `verdicts`: name -> Verdict for rows that exist already; `retry`: failures
-    are of a kind that another try may help; `replaces`: an update that fails asks for a replacement."""
+    are of a kind that another try may help; `replaces`: an update that fails asks for a replacement; `recovers`: what
+    is found out of a call that was interrupted."""
 
     def __init__(self, seed=0, fails=lambda name, action: False, verdicts=None, slow=(), retry=False, preempts=None,
-                 replaces=False):
+                 replaces=False, recovers=c.Outcome.RETRY):
         self.seed, self.random = seed, random.Random(seed)
-        self.retry, self.replaces = retry, replaces
+        self.retry, self.replaces, self.recovers = retry, replaces, recovers
         self.away = []                  # why the next calls are not answered
         self.follows = False            # what depends on a replaced resource changes, too
         self.preempts = preempts        # True: work lasts until the engine ends it; False: until it is preempted
@@ -153,7 +154,7 @@ class Driver:
                     if self.preempts is False:
                         self.inbox.append(c.CheckReturned(step, True))
                 case c.Recover(step, row):
-                    self.inbox.append(c.Recovered(step, c.Outcome.RETRY))
+                    self.inbox.append(c.Recovered(step, self.recovers))
                 case c.StartTimer(step, row, seconds):
                     self.pauses.append(seconds)
                     self.inbox.append(c.TimerFired(step))

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heatlite.planning.commands import Finish, TimedOut
+from heatlite.planning.commands import Finish, Outcome, TimedOut
+from heatlite.planning.plan import EVERYTHING, Permissions
+from heatlite.planning.protection import Denial, Guard, Protection
 from heatlite.planning.states import Action, Status
 from tests.planning.drive import Driver, Verdict
 
@@ -324,6 +326,47 @@ def test_a_stop_that_overtakes_a_rollback_ends_the_traversal():
     failed = Driver(fails=lambda name, action: True).traversal(Action.CREATE, {'a': []}, rollback=True).run()
     assert failed.unwound[0][1] is True and failed.finish is None
     assert failed.traverse.stop() == [Finish(None, '')]
+
+
+# --- interrupted, and continued for the same request ---------------------------------------------------------
+
+def interrupted(steps, **options):
+    """A create that is interrupted after so many events."""
+    permissions = options.pop('permissions', EVERYTHING)
+    driver = Driver(**options).traversal(Action.CREATE, CHAIN, permissions=permissions).run(steps)
+    driver.crash(Action.CREATE, CHAIN, 't1', permissions=permissions, next_row=9).run()
+    return driver
+
+
+@pytest.mark.parametrize('steps', [0, 1, 2])
+def test_a_failure_after_an_interruption_is_that_of_the_stack(steps):
+    failed = interrupted(steps, fails=lambda name, action: name == 'a' and steps == 0, slow='a')
+    if steps:
+        assert failed.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    else:
+        assert failed.unwound == [('Resource CREATE failed: Boom: resources.a: no', False)]
+        assert failed.actions('CREATE') == ['a'] and failed.state() == {'a': ('CREATE', 'FAILED')}
+
+
+def test_a_creation_is_tried_again_after_an_interruption():
+    made = interrupted(0, fails=busy(2, Action.CREATE), retry=True)
+    assert made.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    assert made.actions('DELETE') == ['a', 'a'] and len(made.pauses) == 2
+    assert {row for _action, name, row in made.calls if name == 'a'} == {1}
+
+
+def test_an_unfinished_object_is_made_anew_although_it_must_not_be_replaced():
+    kept = Permissions(is_open=True, guard=Guard(protections=(Protection(('a',), frozenset({Denial.REPLACE})),)))
+    made = interrupted(0, recovers=Outcome.RECREATE, permissions=kept)
+    assert made.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    assert [call for call in made.calls if call[1] == 'a'] == [('DELETE', 'a', 1), ('CREATE', 'a', 1)]
+
+
+def test_a_create_of_which_nothing_is_known_has_failed_and_is_replaced():
+    made = interrupted(0, recovers=Outcome.UNKNOWN)
+    assert made.finish == (Status.COMPLETE, 'Stack CREATE completed successfully')
+    assert made.log[:3] == [('a', 'CREATE', 'IN_PROGRESS'), ('a', 'CREATE', 'FAILED'), ('a', 'CREATE', 'IN_PROGRESS')]
+    assert [row.name for row in made.rows] == ['b', 'a'] or [row.name for row in made.rows] == ['a', 'b']
 
 
 # --- a handler that asks for a replacement --------------------------------------------------------------------

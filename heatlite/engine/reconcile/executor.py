@@ -89,8 +89,9 @@ class StepExecutor(StepInspector):
                 self._done(step, row.id, work, action)
                 return commands.HandlerReturned(step, None, done=True, unsupported=action is Action.CHECK,
                                                 fingerprint=work.fingerprint)
+            is_target = step.kind is StepKind.APPLY and not work.as_stored
             work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
-                                                  self.records.holders, step.kind is StepKind.APPLY)
+                                                  self.records.holders, is_target)
                            if action is Action.CREATE else handler(*arguments))
             self._waits.note_answer(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
@@ -157,7 +158,7 @@ class StepExecutor(StepInspector):
     def check(self, step: Step, row: ResourceState, action: Action, handle: object) -> commands.Event:
         """Call check_<action>_complete with the handle, which may come from another process before a crash."""
         try:
-            work = self.contexts.begin(step)
+            work = self.contexts.resume(step, row)
             if work.error is not None:
                 raise work.error
             resource = self.contexts.resource(step, row)
@@ -225,6 +226,7 @@ class StepExecutor(StepInspector):
     def recover(self, step: Step, row: ResourceState) -> commands.Event:
         """Find out the result of an interrupted call, for a row found in progress."""
         try:
+            self.contexts.resume(step, row)
             return unknown_creates.recover(step, row, self.contexts.resource(step, row))
         except exception.DatabaseUnavailable:
             raise

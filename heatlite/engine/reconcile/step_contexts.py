@@ -11,8 +11,8 @@ from heatlite.engine.reconcile.step_context import StepContext, definition_of, f
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_state import physical_name
 from heatlite.engine.stored_resource import StoredResource
-from heatlite.planning.states import Action, ResourceState
-from heatlite.planning.steps import Step, StepKind
+from heatlite.planning.states import MAKING, Action, ResourceState
+from heatlite.planning.steps import Step
 
 
 class StepContexts:
@@ -40,11 +40,15 @@ class StepContexts:
     def begin(self, step: Step) -> StepContext:
         """Return the context of the step, made at the first call."""
         work = self._contexts.get(step)
-        if work is not None:
-            return work
-        if step.kind is StepKind.CONCLUDE:
-            return self._as_stored(step)
-        return self._as_wanted(step)
+        return work if work is not None else self._as_wanted(step)
+
+    def resume(self, step: Step, row: ResourceState) -> StepContext:
+        """As `begin`, for an action that another owner may have begun: what makes an object goes on with the definition
+        that it was begun with."""
+        work = self._contexts.get(step)
+        if work is None and step.applies and row.action in MAKING:
+            work = self._as_stored(step, row)
+        return work if work is not None else self.begin(step)
 
     def resolve(self, step: Step) -> StepContext:
         """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the
@@ -92,10 +96,10 @@ class StepContexts:
         work = self._contexts[step] = StepContext()
         return work
 
-    def _as_stored(self, step: Step) -> StepContext:
+    def _as_stored(self, step: Step, row: ResourceState) -> StepContext:
         """Make the context from the definition stored with the intent. If there is none, the handler was never
         called."""
-        record = self._objects.records.get(self._leased.rows[step.row_id])
+        record = self._objects.records.get(row)
         if record.properties is None:
             return self._as_wanted(step)
         work = self._contexts[step] = StepContext()
@@ -120,7 +124,7 @@ class StepContexts:
             return work.resource
         objects = self._objects
         applied = work.definition if step.applies and row.action is not Action.UPDATE else None
-        fresh = applied is not None and row.physical_id is None and row.action in (Action.CREATE, Action.ADOPT)
+        fresh = applied is not None and row.physical_id is None and row.action in MAKING
         record = StoredResource(row) if fresh and first else objects.records.get(row)
         definition = stored_definition(record) if applied is None else applied
         if fresh:

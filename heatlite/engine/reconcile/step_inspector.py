@@ -28,10 +28,9 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands
 from heatlite.planning.decide import Verdict
-from heatlite.planning.states import DIRTY, Action, ResourceState
+from heatlite.planning.states import DIRTY, MAKING, Action, ResourceState
 from heatlite.planning.steps import Step
 
-MAKING = frozenset({Action.CREATE, Action.ADOPT})
 UNCHANGED = Verdict(changed=False)
 
 
