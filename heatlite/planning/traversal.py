@@ -54,6 +54,7 @@ from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
 APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
+UNCHECKED = frozenset({(Action.ADOPT, Status.COMPLETE), (Action.CHECK, Status.IN_PROGRESS)})    # of external objects
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 # Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none
 # waits for the next to begin; and few, so that begin and end of a short step are stored by one write of its row, and an
@@ -279,6 +280,8 @@ class Traversal:
         is_making = row.in_progress and row.action in MAKING
         if is_making and row.template_id == self.template_id:
             return self._resume(step, row)
+        if self.wanted[step.name].external and row.state in UNCHECKED and row.template_id == self.template_id:
+            return self._begin(step, row, Action.CHECK, now)
         hook = self._hook_before(step, row)
         if hook:
             return self._hold(step, row, hook)

@@ -186,3 +186,24 @@ def test_an_adoption(failures):
     expected = compared(life, [('adopt', 1)], failures=[exception.Error(each) for each in failures],
                         enable_stack_adopt=True)
     assert expected[0] == ('FAILED' if failures else 'COMPLETE')
+
+
+class Watched(cloud.Thing):
+    def handle_check(self):
+        cloud.CLOUD.chaos.point('check', self.runtime)
+        super().handle_check()
+
+
+@pytest.mark.parametrize('exists', [True, False])
+def test_an_object_that_the_template_names_is_checked(exists, monkeypatch):
+    types = {**cloud.resource_mapping(), 'Sim::Watched': Watched}
+    monkeypatch.setattr(cloud, 'resource_mapping', lambda: types)
+
+    def life(cluster):
+        if exists:
+            cluster.cloud.objects['theirs'] = {'name': 'theirs', 'value': '', 'polls': 2}
+        wanted = template('Sim::Watched')
+        wanted['resources']['b']['external_id'] = 'theirs'
+        return ended(cluster, cluster.create('s', wanted))
+
+    assert compared(life, [('check', 1)])[0] == ('COMPLETE' if exists else 'FAILED')
