@@ -143,6 +143,21 @@ def test_an_engine_drives_few_resources_of_a_large_tree_at_once():
         assert not cluster.cloud.objects
 
 
+def test_empty_nested_stacks_are_driven_beside_each_other():
+    """The first one shows how large they are, also if it has no resources."""
+    with Cluster(engines=1, **{'engine.max_resources_of_tree': 50}) as cluster:
+        stack_id, most = cluster.create('s', **broad(10, 0)), 0
+
+        def ended():
+            nonlocal most
+            most = max(most, sum(each.row.depth for each in driven(cluster)))
+            return cluster.universe.steps % 50 == 0 and cluster.row(stack_id).status != 'IN_PROGRESS'
+
+        assert cluster.universe.run(ended, limit=4000)
+        done(cluster, stack_id, 'CREATE')
+        assert most > 1
+
+
 def test_a_nested_stack_larger_than_the_room_is_driven_alone():
     with Cluster(engines=1, **{'engine.max_resources_of_tree': 5}) as cluster:
         _stack_id, most = created(cluster, broad(3, 10))

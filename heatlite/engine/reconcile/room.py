@@ -37,7 +37,7 @@ class _Level:
 
     stacks: int = 0
     resources: int = 0              # of these stacks
-    largest: int = 0                # resources of the largest one so far
+    largest: int = 0                # resources of the largest one so far, at least 1; 0: there was none yet
     starting: int = 0               # calls that begin an action of one, and those that are being read for it
 
 
@@ -98,7 +98,7 @@ class Room:
             level = self._levels.setdefault(place, _Level())
             level.stacks += 1
             level.resources += size
-            level.largest = max(level.largest, size)
+            level.largest = max(level.largest, size, 1)     # an empty one shows their size, too
         call = self._of_stacks.get(leased.id)
         if call is not None:                        # it may end what the stack does, so it must not wait for that
             self._begin(call, self._forget(call))
