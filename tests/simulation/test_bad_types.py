@@ -6,8 +6,10 @@ import gc
 
 import pytest
 
-from heatlite.engine import resource
-from tests.simulation.cluster import Cluster
+from heatlite.engine import properties, resource
+from heatlite.engine.reconcile import controller
+from heatlite.rpc import messages
+from tests.simulation.cluster import Cluster, done, wait
 
 KEPT: list[resource.Resource] = []
 
@@ -27,12 +29,29 @@ class Leaking(resource.Resource):
         KEPT.append(self)
 
 
-KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaking}
+class HangingSignal(resource.Resource):
+    def handle_create(self):
+        pass
+
+    def handle_signal(self, details=None):
+        self.runtime.flag().wait()
+
+
+class HangingPreemption(Hanging):
+    PROPERTIES = (VALUE,) = ('value',)
+    properties_schema = {VALUE: properties.Schema(properties.Schema.STRING, update_allowed=True)}
+
+    def handle_preempt(self):
+        self.runtime.flag().wait()
+
+
+KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaking,
+         'Bad::HangingSignal': HangingSignal, 'Bad::HangingPreemption': HangingPreemption}
 
 
 @pytest.fixture
 def cluster():
-    with Cluster(engines=1) as cluster:
+    with Cluster(engines=1, error_wait_time=60) as cluster:
         for _runtime, service in cluster.engines:
             for name, kind in KINDS.items():
                 service.registry.register(name, kind)
@@ -83,6 +102,62 @@ def test_hanging_calls_that_are_given_up_free_their_threads(cluster):
     for stack_id in ids:
         assert cluster.settle(stack_id).status == 'COMPLETE'
     assert cluster.settle(cluster.create('other', template('Sim::Thing'))).status == 'COMPLETE'
+
+
+def runner_of(cluster, stack_id):
+    return cluster.engines[0][1].runners.get(stack_id)
+
+
+@pytest.fixture
+def one_loader(monkeypatch):
+    monkeypatch.setattr(controller, 'LOADERS', 1)
+
+
+def test_stacks_whose_runners_end_while_calls_hang_are_driven_again(one_loader, cluster):
+    """And other stacks are loaded meanwhile, though more of these wait than are loaded at a time."""
+    other = cluster.create('other', template('Sim::Thing'))
+    done(cluster, other, 'CREATE')
+    ids = [cluster.create(f's{number}', template('Bad::Hanging')) for number in range(2)]
+    wait(cluster, 5.0)
+    for stack_id in ids:
+        runner_of(cluster, stack_id).stop()
+    wait(cluster, 10.0)
+    cluster.update(other, template('Sim::Thing', 'Sim::Thing'))
+    row = cluster.settle(other, limit=20.0)
+    assert (row.action, row.status) == ('UPDATE', 'COMPLETE')
+    for stack_id in ids:
+        cluster.delete(stack_id)
+    for stack_id in ids:
+        cluster.until_deleted(stack_id, limit=600.0)
+
+
+def test_a_handler_of_signals_that_hangs(cluster):
+    stack_id = cluster.create('s', template('Bad::HangingSignal'))
+    done(cluster, stack_id, 'CREATE')
+    cluster.ask(messages.SignalResource(stack_id, 'r0', None))
+    wait(cluster, 5.0)
+    runner_of(cluster, stack_id).stop()
+    wait(cluster, 5.0)
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id, limit=600)
+
+
+def test_a_preemption_that_hangs(cluster):
+    def of(value):
+        found = template('Bad::HangingPreemption')
+        found['resources']['r0']['properties'] = {'value': value}
+        return found
+
+    stack_id = cluster.create('s', of('a'))
+    wait(cluster, 5.0)
+    cluster.update(stack_id, of('b'))
+    wait(cluster, 5.0)
+    runner = runner_of(cluster, stack_id)
+    assert runner._calls._preempting
+    runner.stop()
+    wait(cluster, 5.0)
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id, limit=1000)
 
 
 def test_what_one_leaks_does_not_keep_its_stack_in_memory(cluster):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
 
@@ -36,6 +36,8 @@ from heatlite.planning.states import Action, Status
 LOG = logging.getLogger(__name__)
 
 LOADERS = 8                 # stacks that are read at a time: more would only wait for each other
+
+LEAST_PATIENCE = 1.0        # seconds that calls of a former runner have to return, though options say less
 
 PATIENCE = 5                # consecutive defects while driving a stack before it is set to FAILED
 
@@ -148,9 +150,14 @@ class StackController:
         runner = self._runners.get(lease.stack_id)
         if runner is not None:                      # the database lost this engine's row, and the stack was reclaimed
             runner.stop()
+        former = [each for each in (self._former.get(lease.stack_id), runner)
+                  if each is not None and not each.calls_done.is_set()]
         self._loading[lease.stack_id] = lease
         self._room.load(lease.stack_id, row)
-        self._loaders.run(lambda: self._load_and_run(lease))
+        if former:                                  # in a thread of its own: other stacks are loaded meanwhile
+            self._runtime.spawn(self._load_after, former, lease)
+        else:
+            self._loaders.run(lambda: self._load_and_run(lease))
 
     def resume(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
         """Drive a stack whose lease was just confirmed to belong to this engine. `row`: see `Room.load`.
@@ -198,6 +205,14 @@ class StackController:
 
     # --- loading a stack --------------------------------------------------------------------------------
 
+    def _load_after(self, former: Sequence[Runner], lease: Lease) -> None:
+        """Load a stack once the calls of its former runners have ended, or they would be made twice. Those that do not
+        return in time are ended."""
+        for runner in former:
+            while not runner.calls_done.wait(max(self._settings.patience, LEAST_PATIENCE)):
+                runner.give_up_calls()
+        self._loaders.run(lambda: self._load_and_run(lease))
+
     def _load_and_run(self, lease: Lease) -> None:
         bind(None, Subject(lease.stack_id))         # until the stack is read, its request is not known
         self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
@@ -211,9 +226,6 @@ class StackController:
                 self._room.loaded(lease.stack_id)
 
     def _load(self, lease: Lease) -> None:
-        for former in (self._former.get(lease.stack_id), self._runners.get(lease.stack_id)):
-            if former is not None:                  # its calls must end first, or they would be made twice
-                former.calls_done.wait()
         try:
             if not lease.is_new:                    # pending changes of this engine are written before reading
                 self._journal.begin(lease.stack_id, lease.epoch)

@@ -115,6 +115,13 @@ class Runner:
         """Stop the runner; the next owner resumes from the stored state. `defect`: the error that stops it, if any."""
         self._inbox.stop(defect)
 
+    def give_up_calls(self) -> None:
+        """End the calls of types, handlers of signals included, that do not return to a runner that was stopped: what
+        has become of them is unknown, as after a crash."""
+        self._calls.give_up()
+        self.signal_dispatcher.give_up()
+        self._note_idle()
+
     # --- its own thread ---------------------------------------------------------------------------------
 
     def run(self) -> None:

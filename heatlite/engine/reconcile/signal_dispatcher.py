@@ -11,13 +11,13 @@ import itertools
 import logging
 from collections import deque
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
 from heatlite.common import defects, exception, outages, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
-from heatlite.common.runtime import Runtime
+from heatlite.common.runtime import Runtime, Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
 from heatlite.db.connection import Database
@@ -83,11 +83,11 @@ class SignalDispatcher:
         self._known: set[int] = set()
         self._handled: set[int] = set()                     # since the last query began: its result may have them
         self._neighbours = _Neighbours(leased.definition)
-        self._working = 0
+        self._threads: dict[object, Thread] = {}            # under way, each with a key of its own
 
     @property
     def is_busy(self) -> bool:
-        return self._working > 0
+        return bool(self._threads)
 
     def look(self) -> None:
         """Start handling every signal that is not known yet. Call in the runner's thread only."""
@@ -106,9 +106,15 @@ class SignalDispatcher:
                 queue = self._waiting[signal.resource_name] = deque([signal])
                 self._spawn(queue, signal.resource_name)
 
+    def give_up(self) -> None:
+        """End the handlers under way: their runner has ended, and they do not return. Their signals are pending."""
+        threads, self._threads = self._threads, {}
+        for thread in threads.values():
+            LOG.warning('The handler of a signal in stack %s did not return and is given up', self._leased.id)
+            thread.kill()
+
     def _spawn(self, queue: deque[Signal], name: str | None) -> None:
-        self._working += 1
-        self._runtime.spawn(self._work, queue, name)
+        self._start(partial(self._work, queue, name))
 
     def _is_parallel(self, name: str) -> bool:
         row = self._leased.current(name)
@@ -118,31 +124,45 @@ class SignalDispatcher:
             return False
 
     def _work(self, queue: deque[Signal], name: str | None) -> None:
-        self._runtime.serve(self._leased.id)
         try:
             while queue and not self._runner.is_stopped:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._leased.context, signal.request),
                      self._leased.subject(signal.resource_name), self._leased.masked)
-                self._runner.fenced(lambda: self._traced(signal))       # noqa: B023 - called at once
+                self._runner.fenced(partial(self._traced, signal))
                 queue.popleft()
                 self._handled.add(signal.id)
                 self._known.discard(signal.id)
+        finally:
+            if name is not None:
+                self._waiting.pop(name, None)
+
+    # --- threads ------------------------------------------------------------------------------------------
+
+    def _start(self, work: Callable[[], None]) -> None:
+        """Run `work` in a thread of its own. The runner does not release the lease before it has ended."""
+        key = object()
+        self._threads[key] = self._runtime.spawn(self._run, key, work)
+
+    def _run(self, key: object, work: Callable[[], None]) -> None:
+        self._runtime.serve(self._leased.id)
+        try:
+            work()
         except LeaseLost:
             self._runner.stop()
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
-            LOG.debug('A signal to %s in stack %s waits for the database', name, self._leased.id)
-            self._runner.stop()                   # the result of the handler is unknown, as after a crash
+            LOG.debug('The signals of stack %s wait for the database', self._leased.id)
+            self._runner.stop()                     # the result of a handler is unknown, as after a crash
         except Exception:
             # The signal stays pending, and the next owner of the stack retries it.
-            LOG.exception('A signal to %s in stack %s could not be handled', name, self._leased.id)
+            LOG.exception('The signals of stack %s could not be handled', self._leased.id)
             self._runner.stop()
         finally:
-            if name is not None:
-                self._waiting.pop(name, None)
-            self._working -= 1
-            self._runner.finish_if_idle()
+            if self._threads.pop(key, None) is not None:        # else it was given up
+                self._runner.finish_if_idle()
+
+    # --- one signal ---------------------------------------------------------------------------------------
 
     def _traced(self, signal: Signal) -> None:
         tracer = tracing.tracer
@@ -203,8 +223,7 @@ class SignalDispatcher:
             if is_followed(row) and row.exists and not row.in_progress and self._leased.is_current(row):
                 signalled[row.name] = row
         if signalled:
-            self._working += 1
-            self._runtime.spawn(self._make_up_for, signalled)
+            self._start(partial(self._make_up_for, signalled))
 
     def _is_followed(self, row: ResourceState) -> bool:
         """Whether related resources are refreshed after signals of this one."""
@@ -216,15 +235,7 @@ class SignalDispatcher:
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
         self._leased.bind()
-        self._runtime.serve(self._leased.id)
-        try:
-            self._runner.fenced(lambda: self._refresh(signalled))
-        except (LeaseLost, exception.DatabaseUnavailable) as error:
-            LOG.info('Related resources in stack %s were not refreshed after the takeover: %s', self._leased.id, error)
-            self._runner.stop()
-        finally:
-            self._working -= 1
-            self._runner.finish_if_idle()
+        self._runner.fenced(partial(self._refresh, signalled))
 
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting

@@ -68,16 +68,16 @@ class StepCalls:
         self._note_returned = returned
         self._interval = interval
         self._patience = patience
-        self._calling: dict[Step, Callable[[], None]] = {}      # step -> its call under way, or that waits for room
+        self._calling: dict[Step, PoolCall] = {}    # step -> its call under way, or that waits for room
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
         self._spans = StepSpans(leased)
-        self._preempting = 0                        # number of calls of handle_preempt under way
+        self._preempting: dict[object, Callable[[], None]] = {}     # calls of handle_preempt under way, by keys
 
     @property
     def is_busy(self) -> bool:
         """Whether a call is under way, or waits for room."""
-        return bool(self._calling) or self._preempting > 0
+        return bool(self._calling or self._preempting)
 
     def fenced(self, work: Callable[[], T]) -> T:
         """Return `work()`, whose requests are sent only while the lease is valid. Raises LeaseLost."""
@@ -267,17 +267,31 @@ class StepCalls:
         """The step has ended before it could be aborted."""
         self._aborted.pop(step, None)
 
-    def _give_up(self, step: Step, row: ResourceState, call: Callable[[], None]) -> None:
+    def _give_up(self, step: Step, row: ResourceState, call: PoolCall) -> None:
         """End a step whose call did not return in time. Its result is unknown, as after a crash."""
         if self._calling.get(step) is not call:
             return
-        with self._leased.bound(row.name):
-            LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
-                        self._leased.id, self._patience)
-        self._returned(step)
+        self._give_up_call(call)
         self._forget_resource(step)
         self._end_aborted(step, row)
         self._pool.give_up(call)
+
+    def give_up(self) -> None:
+        """End all calls under way: the runner was stopped, and they have not returned in time."""
+        self.withdraw()
+        for call in list(self._calling.values()):
+            self._give_up_call(call)
+            self._pool.give_up(call)
+        preempting, self._preempting = self._preempting, {}
+        for work in preempting.values():
+            self._pool.give_up(work)
+
+    def _give_up_call(self, call: PoolCall) -> None:
+        row = call.row
+        with self._leased.bound(row.name):
+            LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
+                        self._leased.id, self._patience)
+        self._returned(call.step)
 
     def _waits_for_journal(self, step: Step) -> bool:
         work = self._executor.contexts.get(step)
@@ -299,6 +313,8 @@ class StepCalls:
         """Call handle_preempt in the pool, in parallel with a call of the step that may be under way.
 
         None of its requests is sent once the step has ended: what it would end then belongs to the next step."""
+        key = object()
+
         def check() -> None:
             self._executor.ensure_lease()
             if not self._leased.traversal.is_busy(step):
@@ -324,10 +340,10 @@ class StepCalls:
                 self._timers.after(DATABASE_PATIENCE, lambda: self._inbox.ask(lambda: self._preempt_again(step, row)))
             finally:
                 self._runtime.serve(None)
-                self._preempting -= 1
-                self._note_returned()
+                if self._preempting.pop(key, None) is not None:     # else it was given up
+                    self._note_returned()
 
-        self._preempting += 1
+        self._preempting[key] = work
         self._pool.run(work, *self._leased.owners)
 
     def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
