@@ -143,6 +143,8 @@ class DefinedResource:
             for name, expression in self.property_expressions.items():
                 try:
                     value = evaluate(expression, scope)
+                except exception.DatabaseUnavailable:       # of what the scope reads: no error of the property
+                    raise
                 except Exception as error:          # functions, yaql above all, may raise anything
                     raise self.masked_error(self.property_path(name), error) from error
                 if value is not ABSENT:

@@ -2,6 +2,9 @@
 
 `except Exception` stands behind a handler of DatabaseUnavailable, raises the error again, or belongs to a function that
 is listed here with the reason.
+
+What drives stacks waits for the database (`Database.retry_until_available`): a runner that ends loses the results of
+its calls under way. Each function of `engine.reconcile` that reads or writes without waiting is listed, too.
 """
 
 import ast
@@ -23,7 +26,6 @@ LISTED = {
         'step_inspector.is_plainly_unchanged': 'the inspection meets the error again',
         'implicit_dependencies.complete': 'works on a draft without a database',
         'outputs._reads': 'parses an expression',
-        'step_contexts.resolve': 'the executor raises the stored error when it needs the definition',
         'step_failures._may_retry': 'classifies an error',
         'unknowns.find': 'asks a type about values'},
     'engine.requests': {
@@ -37,6 +39,35 @@ LISTED = {
         'completion._asked': 'asks types about rows in memory',
         'completion._referring': 'evaluates functions about rows in memory',
         'completion._static': 'evaluates functions without rows'},
+}
+IN_POOL = 'a type asks: its call is made again, by StepCalls or SignalDispatcher, and StepStore waits for definitions'
+REQUEST = 'for a request, whose sender asks another engine'
+LOADS = 'before there is a runner: a sweep loads the stack again'
+# Module and function -> why it does not wait for the database.
+IMPATIENT = {
+    'clean_up.after_action': 'tidies up after the next action',
+    'controller._release': 'the lease runs out',
+    'controller.wake': 'a hint, or for a request',
+    'controller.wake_signalled': 'the next sweep looks again',
+    'executors._saved': IN_POOL,
+    'loading._held': LOADS,
+    'loading.load': LOADS,
+    'nesting._files': IN_POOL,
+    'nesting._is_own': IN_POOL,
+    'nesting._secrets': IN_POOL,
+    'nesting.find': IN_POOL,
+    'nesting.members': IN_POOL,
+    'nesting.row': IN_POOL,
+    'nesting.set_user_project': IN_POOL,
+    'nesting.template': IN_POOL,
+    'nesting.user_project': IN_POOL,
+    'projects._keep': IN_POOL,
+    'projects.of': IN_POOL,
+    'settled.has': IN_POOL,
+    'stack_reader._guarded': REQUEST,
+    'stack_reader._runner': REQUEST,
+    'stack_reader.outputs': REQUEST,
+    'surrender.give_up': LOADS,
 }
 
 
@@ -85,3 +116,31 @@ def test_outages_pass_handlers_of_any_error(package):
     found = {f'{path.stem}.{function}' for path in source.modules(f'heatlite/{package.replace(".", "/")}').values()
              for function in ending(ast.parse(path.read_text()))}
     assert found == set(LISTED[package])
+
+
+def impatient(node, function=''):
+    """Names of the functions that use the database once, or until no other transaction is in the way."""
+    if isinstance(node, ast.FunctionDef):
+        function = node.name
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Attribute(attr='_database') | ast.Name(id='database'),
+                                         attr='reader' | 'writer' | 'retry')):
+            yield function
+    for child in ast.iter_child_nodes(node):
+        yield from impatient(child, function)
+
+
+@pytest.mark.parametrize('call, found', [
+    ('with self._database.reader() as tx:\n  pass', ['f']),
+    ('database.retry(g)', ['f']),
+    ('self._database.retry_until_available(g)', []),
+    ('self._traversal.retry(g)', []),
+])
+def test_which_functions_do_not_wait(call, found):
+    assert list(impatient(ast.parse(f'def f():\n {call}'))) == found
+
+
+def test_what_drives_stacks_waits_for_the_database():
+    found = {f'{path.stem}.{function}' for path in source.modules('heatlite/engine/reconcile').values()
+             for function in impatient(ast.parse(path.read_text()))}
+    assert found == set(IMPATIENT)

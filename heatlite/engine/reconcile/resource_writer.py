@@ -6,7 +6,7 @@ The contract is `engine.stored_resource.ResourceWriter`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
@@ -15,7 +15,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource_state import State
-from heatlite.planning.states import Action, Change, Datum, Event, ResourceState
+from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
 
 
 class ChangeLog(Protocol):
@@ -110,20 +110,30 @@ class JournalWriter(_Writer):
 
 
 class SignalWriter(_Writer):
-    """Collects the writes of a signalled resource, to be stored together with the end of the signal."""
+    """Collects the writes of a signalled resource, to be stored together with the end of the signal. A handler that
+    ends early, since the database is away, leaves nothing behind."""
 
     def __init__(self, leased: LeasedStack, runtime: Runtime) -> None:
         super().__init__(leased, runtime)
         self.columns: dict[str, object] = {}
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
+        self._fields: dict[str, Any] = {}           # of the row
+
+    def take(self, number: int) -> ResourceState | None:
+        """Return the row as it is to be stored, which the stack has from now on; None if it was deleted meanwhile."""
+        row = self._leased.rows.get(number)
+        if row is not None and self._fields:
+            row = row._replace(**self._fields)
+            self._leased.record(row)
+        return row
 
     def has(self, resource: State) -> bool:
         """Whether the resource was not deleted while its signal was being handled."""
         return stored_number(resource) in self._leased.rows
 
     def physical_id(self, resource: State, value: str | None) -> None:
-        self._leased.record(self._row(resource)._replace(physical_id=value))
+        self._change(resource, physical_id=value)
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(self._datum(key, value, redact))
@@ -132,11 +142,18 @@ class SignalWriter(_Writer):
         self.columns['metadata'] = value
 
     def state(self, resource: State, action: str, status: str, reason: str) -> None:
-        row = self._row(resource)
-        self._leased.record(row._replace(action=Action(action), status=type(row.status)(status), reason=reason))
+        self._change(resource, action=Action(action), status=Status(status), reason=reason)
 
     def event(self, resource: State, action: str, status: str, reason: str) -> None:
         self.events.append(self._event(resource, action, status, reason))
+
+    def _change(self, resource: State, **fields: object) -> None:
+        """Raises EntityNotFound if the resource was deleted meanwhile."""
+        self._row(resource)
+        self._fields.update(fields)
+
+    def _row(self, resource: State) -> ResourceState:
+        return super()._row(resource)._replace(**self._fields)
 
 
 def _is_repeatable(resource: State, row: ResourceState) -> bool:

@@ -144,9 +144,9 @@ class Runner:
         except LeaseLost:
             metrics.leases_lost.inc()
             LOG.warning('Stack %s belongs to another engine now, letting go of it', self.leased.id)
-        except exception.DatabaseUnavailable as error:
+        except exception.DatabaseUnavailable as error:  # before the first step, at the end, or after it was stopped
             outages.away(outages.DATABASE, error)
-            LOG.debug('Driving stack %s waits for the database', self.leased.id)
+            LOG.debug('Driving stack %s ends without the database; a sweep goes on with it', self.leased.id)
         except Exception as error:
             self._inbox.defect = error
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)

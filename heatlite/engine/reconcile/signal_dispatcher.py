@@ -1,8 +1,9 @@
 """Dispatches the pending signals of a stack to its resources (docs/spec/engine.rst, "Delivery of signals").
 
 Signals of one resource are handled one after the other, in the order of their arrival; those of different resources in
-parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash a signal is
-either handled or still pending. A handler that also changes other things must be able to run again.
+parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash, or while the
+database is away, a signal is either handled or still pending. A handler that also changes other things must be able to
+run again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
-from heatlite.common import defects, exception, outages, tracing
+from heatlite.common import defects, exception, outages, retries, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.runtime import Runtime, Thread
@@ -90,11 +91,11 @@ class SignalDispatcher:
         return bool(self._threads)
 
     def look(self) -> None:
-        """Start handling every signal that is not known yet. Call in the runner's thread only."""
+        """Start handling every signal that is not known yet. Waits for the database. Call in the runner's thread only:
+        without the runner, the results of its steps under way would be lost."""
         self._handled.clear()
-        with self._database.reader() as tx:
-            found = signals.pending(tx, self._leased.id)
-        for signal in found:
+        for signal in self._database.retry_until_available(
+                lambda tx: signals.pending(tx, self._leased.id), reading=True):
             if signal.id in self._known or signal.id in self._handled:
                 continue
             self._known.add(signal.id)
@@ -129,7 +130,7 @@ class SignalDispatcher:
                 signal = queue[0]
                 bind(request_ids.of_signal(self._leased.context, signal.request),
                      self._leased.subject(signal.resource_name), self._leased.masked)
-                self._runner.fenced(partial(self._traced, signal))
+                self._until_available(partial(self._runner.fenced, partial(self._traced, signal)))
                 queue.popleft()
                 self._handled.add(signal.id)
                 self._known.discard(signal.id)
@@ -150,10 +151,8 @@ class SignalDispatcher:
             work()
         except LeaseLost:
             self._runner.stop()
-        except exception.DatabaseUnavailable as error:
-            outages.away(outages.DATABASE, error)
-            LOG.debug('The signals of stack %s wait for the database', self._leased.id)
-            self._runner.stop()                     # the result of a handler is unknown, as after a crash
+        except exception.DatabaseUnavailable:       # the runner was stopped meanwhile
+            LOG.debug('Signals of stack %s wait for its next owner', self._leased.id)
         except Exception:
             # The signal stays pending, and the next owner of the stack retries it.
             LOG.exception('The signals of stack %s could not be handled', self._leased.id)
@@ -161,6 +160,14 @@ class SignalDispatcher:
         finally:
             if self._threads.pop(key, None) is not None:        # else it was given up
                 self._runner.finish_if_idle()
+
+    def _until_available(self, work: Callable[[], None]) -> None:
+        """Call `work`, and again for as long as the database is away. Raises DatabaseUnavailable if the runner was
+        stopped meanwhile."""
+        retries.call(work, retries.DATABASE, exception.DatabaseUnavailable,
+                     gives_up=lambda _error: self._runner.is_stopped,
+                     before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error),
+                     sleep=self._runtime.sleep)
 
     # --- one signal ---------------------------------------------------------------------------------------
 
@@ -188,12 +195,12 @@ class SignalDispatcher:
         self._leased.signalled = self._leased.row.generation
         others, error = self._tell(resource, signal, recorder)
         self._journal.write(self._leased.make_change(
-            row=self._leased.rows.get(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
+            row=recorder.take(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
             events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
-        if others:
-            self._refresh({row.name: row}, LOOKED_AT)
+        if others:                                  # waits by itself: the signal is handled, and must not be once more
+            self._until_available(partial(self._refresh, {row.name: row}, LOOKED_AT))
 
     def _tell(self, resource: Resource, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
         """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
@@ -235,7 +242,7 @@ class SignalDispatcher:
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
         self._leased.bind()
-        self._runner.fenced(partial(self._refresh, signalled))
+        self._until_available(partial(self._runner.fenced, partial(self._refresh, signalled)))
 
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting

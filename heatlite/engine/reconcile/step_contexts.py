@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from heatlite.common import exception
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
@@ -38,7 +39,7 @@ class StepContexts:
             work.resource = None                    # it refers to the context
 
     def begin(self, step: Step) -> StepContext:
-        """Return the context of the step, made at the first call."""
+        """Return the context of the step, made at the first call. Raises DatabaseUnavailable."""
         work = self._contexts.get(step)
         return work if work is not None else self._as_wanted(step)
 
@@ -52,16 +53,20 @@ class StepContexts:
 
     def resolve(self, step: Step) -> StepContext:
         """Resolve the wanted definition of a step with the current values of its requirements. Stores an error in the
-        context instead of raising it."""
-        work = self._contexts[step] = StepContext()
+        context instead of raising it, but for DatabaseUnavailable: the next attempt may succeed."""
+        work = StepContext()
         wanted = self._leased.definition.resources[step.name]
         try:
             resolved = self._with_files(step.name, wanted.resolved(self._objects.scope))
             if self._leased.row.action == Action.RESTORE:
                 resolved = self._restored(step.name, resolved)
+        except exception.DatabaseUnavailable:
+            raise
         except Exception as error:
             work.error = error
+            self._contexts[step] = work
             return work
+        self._contexts[step] = work
         work.fingerprint = fingerprint(resolved)
         work.definition = definition_of(step.name, resolved)
         work.metadata = resolved.get('metadata') or {}

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from heatlite.common import metrics
+from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
@@ -50,7 +50,7 @@ class StepStore:
         self._stored_rows += 1
         if not self._stored_rows % STORED_AT_ONCE:  # a large stack waits for the journal, small ones beside it do not
             self._journal.make_room()
-        work = self._executor.contexts.begin(step)
+        work = self._context(step)
         columns: dict[str, Any] = {}
         if persist.wait and row.action in (Action.CREATE, Action.ADOPT):
             columns = dict(work.columns)            # the clean-up after a failed create needs the properties
@@ -107,7 +107,15 @@ class StepStore:
     def note(self, step: Step, row: ResourceState) -> None:
         """Store a line of history alone."""
         self._journal.submit(self._leased.make_change(
-            events=(self._event(row, None, self._executor.contexts.begin(step)),)))
+            events=(self._event(row, None, self._context(step)),)))
+
+    def _context(self, step: Step) -> StepContext:
+        """Return the context of the step. Waits for the database, where its definition needs it: the results of other
+        steps under way would be lost without the runner. Raises DatabaseUnavailable if that was stopped meanwhile."""
+        return retries.call(lambda: self._executor.contexts.begin(step), retries.DATABASE,
+                            exception.DatabaseUnavailable, gives_up=lambda _error: self._inbox.is_stopped,
+                            before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error),
+                            sleep=self._runtime.sleep)
 
     def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
