@@ -26,6 +26,8 @@ LISTED = {
         'step_inspector.is_plainly_unchanged': 'the inspection meets the error again',
         'implicit_dependencies.complete': 'works on a draft without a database',
         'outputs._reads': 'parses an expression',
+        'signal_dispatcher._in_words': 'puts an error into words',
+        'step_contexts.physical_name': 'asks a type for a name',
         'step_failures._may_retry': 'classifies an error',
         'unknowns.find': 'asks a type about values'},
     'engine.requests': {

@@ -29,6 +29,28 @@ class Leaking(resource.Resource):
         KEPT.append(self)
 
 
+class Unprintable(Exception):
+    def __str__(self):
+        return None
+
+
+class WithoutText(resource.Resource):
+    """Its error has no text, as those of some libraries."""
+
+    def handle_create(self):
+        raise Unprintable
+
+
+class WithoutName(resource.Resource):
+    """Cannot be named for the events of its actions."""
+
+    def handle_create(self):
+        pass
+
+    def physical_resource_name(self):
+        raise KeyError('name')
+
+
 class HangingSignal(resource.Resource):
     def handle_create(self):
         pass
@@ -45,8 +67,9 @@ class HangingPreemption(Hanging):
         self.runtime.flag().wait()
 
 
-KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaking,
-         'Bad::HangingSignal': HangingSignal, 'Bad::HangingPreemption': HangingPreemption}
+KINDS = {'Bad::Raising': Raising, 'Bad::Hanging': Hanging, 'Bad::Leaking': Leaking, 'Bad::WithoutText': WithoutText,
+         'Bad::WithoutName': WithoutName, 'Bad::HangingSignal': HangingSignal,
+         'Bad::HangingPreemption': HangingPreemption}
 
 
 @pytest.fixture
@@ -102,6 +125,22 @@ def test_hanging_calls_that_are_given_up_free_their_threads(cluster):
     for stack_id in ids:
         assert cluster.settle(stack_id).status == 'COMPLETE'
     assert cluster.settle(cluster.create('other', template('Sim::Thing'))).status == 'COMPLETE'
+
+
+def test_one_whose_error_has_no_text_fails(cluster):
+    stack_id = cluster.create('s', template('Bad::WithoutText'))
+    began = cluster.universe.time
+    row = cluster.settle(stack_id)
+    assert (row.action, row.status) == ('CREATE', 'FAILED') and cluster.universe.time - began < 60
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id)
+
+
+def test_one_without_a_name_for_events(cluster):
+    stack_id = cluster.create('s', template('Bad::WithoutName'))
+    done(cluster, stack_id, 'CREATE')
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id)
 
 
 def runner_of(cluster, stack_id):

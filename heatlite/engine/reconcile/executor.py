@@ -64,10 +64,8 @@ class StepExecutor(StepInspector):
 
     def _is_kind(self, row: ResourceState, question: Callable[[type[Resource]], bool]) -> bool:
         """Return the answer for the type of a row. False if that is not known any more."""
-        try:
-            return question(self.objects.kind_of(row))
-        except exception.HeatException:
-            return False
+        kind = self.objects.known_kind(row)
+        return kind is not None and question(kind)
 
     # --- calling handlers -------------------------------------------------------------------------------
 

@@ -114,6 +114,15 @@ class ResourceObjects:
         """Return the class of the row's type. Raises StackValidationFailed if it is no longer registered."""
         return self._kind(row.type, row.name, self.environment_of(row))
 
+    def known_kind(self, row: ResourceState) -> type[Resource] | None:
+        """As `kind_of`; None if the type is no longer registered, or cannot be loaded. For what must go on without."""
+        try:
+            return self.kind_of(row)
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception:
+            return None
+
     def named_kind(self, type_name: str, name: str) -> type[Resource]:
         """As `kind_of`, for the names of a type and of a resource in the wanted definition."""
         return self._kind(type_name, name, self.environment)

@@ -5,8 +5,8 @@ The contract is `engine.stored_resource.ResourceWriter`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
@@ -118,13 +118,13 @@ class SignalWriter(_Writer):
         self.columns: dict[str, object] = {}
         self.data_noted: list[Datum] = []
         self.events: list[Event] = []
-        self._fields: dict[str, Any] = {}           # of the row
+        self._edits: list[Callable[[ResourceState], ResourceState]] = []        # of the row
 
     def take(self, number: int) -> ResourceState | None:
         """Return the row as it is to be stored, which the stack has from now on; None if it was deleted meanwhile."""
         row = self._leased.rows.get(number)
-        if row is not None and self._fields:
-            row = row._replace(**self._fields)
+        if row is not None and self._edits:
+            row = self._edited(row)
             self._leased.record(row)
         return row
 
@@ -133,7 +133,7 @@ class SignalWriter(_Writer):
         return stored_number(resource) in self._leased.rows
 
     def physical_id(self, resource: State, value: str | None) -> None:
-        self._change(resource, physical_id=value)
+        self._edit(resource, lambda row: row._replace(physical_id=value))
 
     def data(self, resource: State, key: str, value: str | None, redact: bool) -> None:
         self.data_noted.append(self._datum(key, value, redact))
@@ -142,18 +142,24 @@ class SignalWriter(_Writer):
         self.columns['metadata'] = value
 
     def state(self, resource: State, action: str, status: str, reason: str) -> None:
-        self._change(resource, action=Action(action), status=Status(status), reason=reason)
+        new = Action(action), Status(status)
+        self._edit(resource, lambda row: row._replace(action=new[0], status=new[1], reason=reason))
 
     def event(self, resource: State, action: str, status: str, reason: str) -> None:
         self.events.append(self._event(resource, action, status, reason))
 
-    def _change(self, resource: State, **fields: object) -> None:
+    def _edit(self, resource: State, edit: Callable[[ResourceState], ResourceState]) -> None:
         """Raises EntityNotFound if the resource was deleted meanwhile."""
         self._row(resource)
-        self._fields.update(fields)
+        self._edits.append(edit)
+
+    def _edited(self, row: ResourceState) -> ResourceState:
+        for edit in self._edits:
+            row = edit(row)
+        return row
 
     def _row(self, resource: State) -> ResourceState:
-        return super()._row(resource)._replace(**self._fields)
+        return self._edited(super()._row(resource))
 
 
 def _is_repeatable(resource: State, row: ResourceState) -> bool:

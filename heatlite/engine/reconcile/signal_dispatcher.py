@@ -3,7 +3,7 @@
 Signals of one resource are handled one after the other, in the order of their arrival; those of different resources in
 parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash, or while the
 database is away, a signal is either handled or still pending. A handler that also changes other things must be able to
-run again.
+run again. An error of a resource type ends its signal: it would come again each time, and keep the stack from all else.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from typing import Protocol, TypeVar
 from heatlite.common import defects, exception, outages, retries, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
+from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime, Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import SignalWriter
-from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
-from heatlite.planning.states import ResourceState, SignalError
+from heatlite.planning.states import Change, ResourceState, SignalError
 from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
@@ -44,6 +44,7 @@ UNSET_HOOK = 'unset_hook'
 # Why a valid signal changes nothing: the stack is guarded, or has no room.
 REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLimitExceeded)
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
+MOST_NAMED = 5                          # resources in a log line
 
 
 def hook_of(details: object) -> str | None:
@@ -67,7 +68,7 @@ class Driver(Protocol):
 
     def finish_if_idle(self) -> None: ...
 
-    def stop(self) -> None: ...
+    def stop(self, defect: Exception | None = None) -> None: ...
 
 
 class SignalDispatcher:
@@ -119,10 +120,8 @@ class SignalDispatcher:
 
     def _is_parallel(self, name: str) -> bool:
         row = self._leased.current(name)
-        try:
-            return row is not None and bool(self._runner.executor.objects.kind_of(row).parallel_signals)
-        except exception.HeatException:
-            return False
+        kind = None if row is None else self._runner.executor.objects.known_kind(row)
+        return kind is not None and bool(kind.parallel_signals)
 
     def _work(self, queue: deque[Signal], name: str | None) -> None:
         try:
@@ -153,10 +152,10 @@ class SignalDispatcher:
             self._runner.stop()
         except exception.DatabaseUnavailable:       # the runner was stopped meanwhile
             LOG.debug('Signals of stack %s wait for its next owner', self._leased.id)
-        except Exception:
-            # The signal stays pending, and the next owner of the stack retries it.
+        except Exception as error:
+            # A defect of the engine, since errors of types end their signals. The next owner of the stack tries again.
             LOG.exception('The signals of stack %s could not be handled', self._leased.id)
-            self._runner.stop()
+            self._runner.stop(error)
         finally:
             if self._threads.pop(key, None) is not None:        # else it was given up
                 self._runner.finish_if_idle()
@@ -191,33 +190,49 @@ class SignalDispatcher:
             self._journal.write(self._leased.make_change(signals=(signal.id,)))
             return
         recorder = SignalWriter(self._leased, self._runtime)
-        resource = self._runner.executor.objects.stored(row, recorder)
         self._leased.signalled = self._leased.row.generation
-        others, error = self._tell(resource, signal, recorder)
-        self._journal.write(self._leased.make_change(
+        others, error = self._tell(row, signal, recorder)
+        self._end(signal, self._leased.make_change(
             row=recorder.take(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
             events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
         if others:                                  # waits by itself: the signal is handled, and must not be once more
-            self._until_available(partial(self._refresh, {row.name: row}, LOOKED_AT))
+            self._until_available(partial(self._refresh_around, {row.name: row}, LOOKED_AT))
 
-    def _tell(self, resource: Resource, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
+    def _tell(self, row: ResourceState, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
         """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
-        error, stored for the request that waits for the outcome in any process."""
-        resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
+        error, stored for the request that waits for the outcome in any process.
+
+        Each error is an outcome, also that the type is no longer registered, or makes no object of the row."""
         try:
-            return bool(resource.signal(signal.details)), None
+            resource = self._runner.executor.objects.stored(row, recorder)
+            resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
+            try:
+                return bool(resource.signal(signal.details)), None
+            except REFUSALS as error:
+                if recorder.has(resource):          # users see no answer to alarms
+                    why = self._leased.definition.mask.text(str(error))
+                    recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
+                raise
         except NoActionRequired:
             return False, None
         except exception.DatabaseUnavailable:       # an outage of the engine: the signal is handled later
             raise
         except Exception as error:
-            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', resource.name, self._leased.id)
-            if isinstance(error, REFUSALS) and recorder.has(resource):
-                why = self._leased.definition.mask.text(str(error))         # users see no answer to alarms
-                recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
-            return False, SignalError(signal.mark, errors.to_wire(error), self._runtime.now())
+            defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', row.name, self._leased.id)
+            return False, SignalError(signal.mark, _in_words(error), self._runtime.now())
+
+    def _end(self, signal: Signal, change: Change) -> None:
+        """Store the outcome of a signal. Raises NotStored if the database refuses it, as it would again: the signal
+        ends with an error then."""
+        try:
+            self._journal.write(change)
+        except NotStored:
+            refused = exception.Error(_('What %s has written for the signal cannot be stored.') % signal.resource_name)
+            self._journal.write(self._leased.make_change(signals=(signal.id,), signal_error=SignalError(
+                signal.mark, _in_words(refused), self._runtime.now())))
+            raise
 
     # --- refreshing related resources ---------------------------------------------------------------------
 
@@ -234,15 +249,28 @@ class SignalDispatcher:
 
     def _is_followed(self, row: ResourceState) -> bool:
         """Whether related resources are refreshed after signals of this one."""
-        try:
-            kind = self._runner.executor.objects.kind_of(row)
-        except exception.HeatException:
-            return False
-        return kind.signal_needs_metadata_updates and callable(getattr(kind, 'handle_signal', None))
+        kind = self._runner.executor.objects.known_kind(row)
+        return (kind is not None and kind.signal_needs_metadata_updates
+                and callable(getattr(kind, 'handle_signal', None)))
 
     def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
         self._leased.bind()
-        self._until_available(partial(self._runner.fenced, partial(self._refresh, signalled)))
+        self._until_available(partial(self._runner.fenced, partial(self._refresh_around, signalled)))
+
+    def _refresh_around(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
+        """As `_refresh`; its errors are only logged, since the signals are handled. Raises DatabaseUnavailable."""
+        self._attempt(partial(self._refresh, signalled, most), 'Refreshing what is related to %s in stack %s failed',
+                      ', '.join(itertools.islice(signalled, MOST_NAMED)))
+
+    def _attempt(self, work: Callable[[], None], message: str, name: str) -> None:
+        """Call `work`, which runs code of types. Errors are only logged, but for DatabaseUnavailable. `message`: has
+        places for `name` and for the stack."""
+        try:
+            work()
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:
+            defects.log(LOG, error, message, name, self._leased.id)
 
     def _refresh(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
         """Refresh the neighbours of these resources (at most `most`): read their attributes anew, run their waiting
@@ -257,25 +285,18 @@ class SignalDispatcher:
             row = self._leased.current(name)
             if row is None or row.in_progress or not row.exists:
                 continue
-            try:
-                self._read_anew(executor, row)
-            except exception.DatabaseUnavailable:
-                raise
-            except exception.HeatException as error:
-                LOG.info('Attributes of %s in stack %s were not read: %s', row.name, self._leased.id, error)
+            self._attempt(partial(self._read_anew, executor, row), 'Attributes of %s in stack %s were not read', name)
         for name in self._neighbours.followers:
-            current = self._leased.current(name)
-            if current is None or not current.exists or name in signalled:
-                continue
-            if executor.objects.kind_of(current).metadata_update is Keeping.metadata_update:
-                continue
-            try:
-                executor.objects.stored(current).metadata_update(
-                    definition.resources[name].metadata(executor.scope))
-            except exception.DatabaseUnavailable:
-                raise
-            except Exception as error:
-                defects.log(LOG, error, 'Metadata of %s in stack %s does not follow', name, self._leased.id)
+            row = self._leased.current(name)
+            if row is not None and row.exists and name not in signalled:
+                self._attempt(partial(self._update_metadata, executor, row, definition),
+                              'Metadata of %s in stack %s does not follow', name)
+
+    @staticmethod
+    def _update_metadata(executor: StepExecutor, row: ResourceState, definition: StackDefinition) -> None:
+        """Pass the metadata of a row, resolved anew, to its type, if that wants them."""
+        if executor.objects.kind_of(row).metadata_update is not Keeping.metadata_update:
+            executor.objects.stored(row).metadata_update(definition.resources[row.name].metadata(executor.scope))
 
     def _read_anew(self, executor: StepExecutor, row: ResourceState) -> None:
         """Read the attributes of a row whose type calls no service, and store them if they have changed."""
@@ -295,6 +316,14 @@ class SignalDispatcher:
         stored = executor.attributes.keep(row.id, row.physical_id, values)
         if stored is not None and stored != attribute_cache.storable(before or {}):
             self._journal.submit(self._leased.make_change(row=row, columns={'attributes': stored}))
+
+
+def _in_words(error: Exception) -> exception.WireError:
+    """Return an error as it is stored; its name alone if its text cannot be made, as of some libraries."""
+    try:
+        return errors.to_wire(error)
+    except Exception:
+        return errors.to_wire(exception.Error(type(error).__name__))
 
 
 class _Neighbours:

@@ -136,6 +136,9 @@ class StepCalls:
             self._ask_after(step, DATABASE_PATIENCE,
                             lambda: self._once_more(step, row, call.perform, call.is_handler))
             return
+        except Exception as error:                  # made while that of a type became an event: the step must end
+            LOG.exception('%s of %s in stack %s ended without a result', row.action, row.name, self._leased.id)
+            event = c.Failed(step, f'Internal error: {type(error).__name__}')
         finally:
             self._runtime.serve(None)             # the thread goes back to the pool
             answers.note(None)

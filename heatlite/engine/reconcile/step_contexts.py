@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 
-from heatlite.common import exception
+from heatlite.common import defects, exception
 from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
@@ -14,6 +15,8 @@ from heatlite.engine.resource_state import physical_name
 from heatlite.engine.stored_resource import StoredResource
 from heatlite.planning.states import MAKING, Action, ResourceState
 from heatlite.planning.steps import Step
+
+LOG = logging.getLogger(__name__)
 
 
 class StepContexts:
@@ -150,5 +153,8 @@ class StepContexts:
     def physical_name(self, row: ResourceState, work: StepContext | None) -> str:
         """Return the physical name of the resource, for events before there is an id."""
         if work is not None and work.resource is not None and work.resource.id == row.id:
-            return work.resource.physical_resource_name() or ''
+            try:
+                return work.resource.physical_resource_name() or ''
+            except Exception as error:              # of a plug-in that makes names itself; the event needs none of them
+                defects.log(LOG, error, 'Naming %s in stack %s failed', row.name, self._leased.id)
         return physical_name(self._leased.row.name, row.name, row.uuid)

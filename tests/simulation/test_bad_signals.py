@@ -1,0 +1,167 @@
+"""A signal that cannot be handled ends with an error. It costs its stack nothing: not its actions, not its deletion."""
+
+from __future__ import annotations
+
+import pytest
+
+from heatlite.common import exception
+from tests.simulation import cloud as clouds
+from tests.simulation.cluster import Cluster, done
+from tests.simulation.test_outages import Slow
+from tests.simulation.test_signals import pending, signal, until
+
+
+class Unprintable(Exception):
+    """As those of some libraries: the error has no text."""
+
+    def __str__(self):
+        return None
+
+
+class NotMade(clouds.Thing):
+    """Once it is broken, no object of it can be made."""
+
+    is_broken = False
+
+    def __init__(self, *arguments):
+        if self.is_broken:
+            raise RuntimeError('not with this version')
+        super().__init__(*arguments)
+
+
+class WithoutText(clouds.Thing):
+    is_broken = False
+
+    def handle_signal(self, details=None):
+        if self.is_broken:
+            raise Unprintable
+
+
+class WithoutName(clouds.Thing):
+    """Refuses signals, and cannot be named for the event about that."""
+
+    is_broken = False
+
+    def handle_signal(self, details=None):
+        self.resource_id_set(None)
+        raise exception.StackLocked(stack_name='s')
+
+    def physical_resource_name(self):
+        if self.is_broken:
+            raise RuntimeError('no name')
+        return super().physical_resource_name()
+
+
+class Unstorable(clouds.Thing):
+    """No database stores the id that it has from its signals."""
+
+    is_broken = False
+
+    def handle_signal(self, details=None):
+        if self.is_broken:
+            self.resource_id_set('\ud800')
+
+
+class Unread(clouds.Thing):
+    """Takes its signals; it cannot be read then."""
+
+    is_broken = False
+
+    def handle_signal(self, details=None):
+        pass
+
+    def get_reference_id(self):
+        if self.is_broken:
+            raise RuntimeError('no reference')
+        return super().get_reference_id()
+
+
+class NotUpdated(Unread):
+    """Takes its signals, but there is no telling whether it wants the metadata of others."""
+
+    def get_reference_id(self):
+        return self.name
+
+    def metadata_update(self, new_metadata=None):
+        raise RuntimeError('no metadata')
+
+
+KINDS = (NotMade, WithoutText, WithoutName, Unread, NotUpdated)
+
+
+@pytest.fixture(autouse=True)
+def types(monkeypatch):
+    found = {**clouds.resource_mapping(), 'Bad::Slow': Slow,
+             **{f'Bad::{kind.__name__}': kind for kind in (*KINDS, Unstorable)}}
+    monkeypatch.setattr(clouds, 'resource_mapping', lambda: found)       # also for engines that start later
+
+
+def template(kind, **more):
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        'target': {'type': f'Bad::{kind.__name__}'}, **more}}
+
+
+def is_free(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        return tx.exec_driver_sql('SELECT engine_id, wanted FROM lease WHERE stack_id = ?',
+                                  (stack_id,)).one_or_none() in (None, (None, 0))
+
+
+@pytest.mark.parametrize('kind', KINDS)
+def test_the_action_of_the_stack_goes_on(kind, monkeypatch):
+    follower = {'type': 'Bad::NotUpdated', 'metadata': {'of': {'get_resource': 'target'}}}
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template(kind, follower=follower, slow={'type': 'Bad::Slow'}))
+        until(cluster, stack_id, 'target', ('CREATE', 'COMPLETE'))
+        until(cluster, stack_id, 'follower', ('CREATE', 'COMPLETE'))
+        monkeypatch.setattr(kind, 'is_broken', True)
+        signal(cluster, stack_id, 'target', {'word': 'w'})
+        assert cluster.universe.run(lambda: not pending(cluster), limit=20)
+        done(cluster, stack_id, 'CREATE')
+        assert cluster.cloud.made.count('slow') == 1 and len(reloads(cluster)) == 0
+
+
+def reloads(cluster):
+    """The leases that changed hands."""
+    with cluster.database.reader() as tx:
+        return tx.exec_driver_sql('SELECT stack_id FROM lease WHERE epoch > 1').all()
+
+
+@pytest.mark.parametrize('kind', [*KINDS, Unstorable])
+def test_the_stack_is_free_again_and_can_be_deleted(kind, monkeypatch):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(kind))
+        done(cluster, stack_id, 'CREATE')
+        monkeypatch.setattr(kind, 'is_broken', True)
+        for _ in range(3):
+            signal(cluster, stack_id, 'target', {'word': 'w'})
+        assert cluster.universe.run(lambda: not pending(cluster), limit=60)
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)
+        assert cluster.row(stack_id).status == 'COMPLETE'
+        signal(cluster, stack_id, 'target', {'word': 'w'})
+        monkeypatch.setattr(kind, 'is_broken', kind not in (NotMade, WithoutName))
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id, limit=100)
+
+
+def test_a_type_that_was_removed():
+    """Its sender gets the reason, and the stack is free again."""
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(Unread))
+        done(cluster, stack_id, 'CREATE')
+        for _runtime, service in cluster.engines:
+            service.registry.load_environment({'resource_registry': {'Bad::Unread': None}})
+        answer = signal(cluster, stack_id, 'target', {'word': 'w'}, wait=True,
+                        allowed=(exception.StackValidationFailed,))
+        assert 'Bad::Unread' in str(answer)
+        assert not pending(cluster)
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)
+
+
+def test_what_was_written_for_a_signal_and_cannot_be_stored(monkeypatch):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', template(Unstorable))
+        done(cluster, stack_id, 'CREATE')
+        monkeypatch.setattr(Unstorable, 'is_broken', True)
+        answer = signal(cluster, stack_id, 'target', {'word': 'w'}, wait=True, allowed=(exception.Error,))
+        assert 'target has written' in str(answer)
