@@ -20,11 +20,12 @@ from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.stacks import StoredStack
+from heatlite.engine.reconcile import request_keys
 from heatlite.language.template import Template
 from heatlite.planning.states import DIRTY, Action, Datum, Event, ResourceState, Status
 from heatlite.takeover import ciphers, rows
 
-MARK = 'taken_over'                         # key in the column `request` of a root: the mark of its tree in Heat
+MARK = request_keys.TAKEN_OVER              # key in the column `request` of a root: the mark of its tree in Heat
 STACK_TYPE = 'OS::Heat::Stack'              # in events of stacks themselves
 UNKNOWN_TIME = datetime(1970, 1, 1)
 # Actions of a stack that another engine can bring to an end from what is stored.

@@ -13,7 +13,7 @@ from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.reconcile import diff, exports, imports, unknown_creates
+from heatlite.engine.reconcile import diff, exports, imports, request_keys, unknown_creates
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import ChangeLog
@@ -143,8 +143,7 @@ class StepExecutor(StepInspector):
                 if external is not None:
                     resource.resource_id_set(external)
                     return None, ()
-                adopted = (self._leased.row.request or {}).get('adopt', {}).get(command.step.name)
-                return resource.handler(action), (adopted,)
+                return resource.handler(action), (request_keys.entry_to_adopt(self._leased.row, command.step.name),)
         return resource.handler(action), ()
 
     def _abandonment(self, resource: Resource) -> Callable[[], object] | None:

@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.db import resources, stack_trees, stacks, templates
+from heatlite.engine.reconcile import request_keys
 from heatlite.language import masking
 from heatlite.planning.states import Action
 from heatlite.planning.steps import current_rows_of
@@ -58,9 +59,9 @@ def restored(saved: Mapping[str, object], name: str) -> Mapping[str, object]:
     return (entries.get(name) if isinstance(entries, Mapping) else None) or {}
 
 
-ABANDONING = {'abandon': True}
+ABANDONING = {request_keys.ABANDON: True}
 
 
 def is_abandoned(row: stacks.StoredStack) -> bool:
     """Whether the stack is deleted without deleting the objects of its resources."""
-    return row.action == Action.DELETE and bool((row.request or {}).get('abandon'))
+    return row.action == Action.DELETE and bool((row.request or {}).get(request_keys.ABANDON))

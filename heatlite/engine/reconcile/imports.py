@@ -12,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db.resources import Holder
 from heatlite.db.stacks import StoredStack
-from heatlite.engine.reconcile import diff
+from heatlite.engine.reconcile import diff, request_keys
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.resource import Resource
 from heatlite.engine.resource_update import Comparison, Observed
@@ -26,7 +26,7 @@ Holders = Callable[[str], Iterable[Holder]]
 """Physical id -> the resources of all live stacks that have it."""
 
 IMPORTED = 'imported'               # resource data: the object existed before the resource
-UNDOING = {'undoing': True}         # in the request of a nested stack that follows a rollback
+UNDOING = {request_keys.UNDOING: True}      # in the request of a nested stack that follows a rollback
 PROJECT_FIELDS = ('project_id', 'tenant_id', 'os-vol-tenant-attr:tenant_id', 'owner')
 PROJECT_PROPERTIES = ('project', 'project_id', 'tenant_id')
 MOST_NAMED = 5                      # ids that an error names
@@ -87,10 +87,9 @@ def is_undone(resource: Resource, row: StoredStack) -> bool:
 
 
 def following(request: Mapping[str, object], parent: StoredStack) -> dict[str, object]:
-    """Return the request of a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
+    """Return the request to a nested stack, which says whether it follows a rollback. `parent`: the row of its parent.
     """
-    kept = {name: value for name, value in request.items() if name not in UNDOING}
-    return {**kept, **UNDOING} if _is_undoing(parent) else kept
+    return {**request, **UNDOING} if _is_undoing(parent) else {**request}
 
 
 def _is_undoing(row: StoredStack) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from heatlite.common.context import RequestContext, Subject, bind
@@ -91,16 +91,18 @@ class LeasedStack:
         return row.name in self.definition.resources and self.current(row.name) is row
 
 
-def desired(definition: StackDefinition, action: str) -> Mapping[str, Desired]:
-    """Return the target of a traversal: name -> Desired. It is empty for a DELETE."""
-    return {} if action == Action.DELETE else _Target(implicit_dependencies.complete(definition))
+def desired(definition: StackDefinition, action: str, adopted: Collection[str] = ()) -> Mapping[str, Desired]:
+    """Return the target of a traversal: name -> Desired. It is empty for a DELETE. `adopted`: the resources for which
+    the request names an object."""
+    return {} if action == Action.DELETE else _Target(implicit_dependencies.complete(definition), adopted)
 
 
 class _Target(Mapping[str, Desired]):
     """What planning uses of a definition, made for the resources that it looks at."""
 
-    def __init__(self, definition: StackDefinition) -> None:
+    def __init__(self, definition: StackDefinition, adopted: Collection[str]) -> None:
         self._resources = definition.resources
+        self._adopted = adopted
         self._environment = definition.environment
         self._made: dict[str, Desired] = {}
 
@@ -110,7 +112,7 @@ class _Target(Mapping[str, Desired]):
             resource = self._resources[name]
             found = self._made[name] = Desired(
                 resource.type, resource.requires, external=resource.is_external,
-                imported=self._environment.import_of(name) is not None)
+                imported=name in self._adopted or self._environment.import_of(name) is not None)
         return found
 
     def __contains__(self, name: object) -> bool:

@@ -16,7 +16,7 @@ from heatlite.db import credentials, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import planned
+from heatlite.engine.reconcile import planned, request_keys
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.engine.reconcile.settled import tolerance
@@ -48,13 +48,13 @@ def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operat
 
 def facade(row: stacks.StoredStack) -> StoredFacade | None:
     """Return the facade of a nested stack's parent resource, as stored with its request, or None."""
-    parts = (row.request or {}).get('facade')
+    parts = (row.request or {}).get(request_keys.FACADE)
     return StoredFacade(parts) if parts is not None else None
 
 
 def target(row: stacks.StoredStack, definition: StackDefinition, permissions: Permissions = EVERYTHING) -> Target:
     """Return the target that the stack's row requests. `permissions`: what the applied plan and protections allow."""
-    return Target(row.action, desired(definition, row.action), row.template_id,
+    return Target(row.action, desired(definition, row.action, request_keys.adopted(row)), row.template_id,
                   uuid=partial(identities.of_row, row.id, row.generation), rollback=not row.disable_rollback,
                   avoid_template_id=avoided_template(row.action, row.previous_template_id), hooks=_hooks(definition),
                   permissions=permissions, tolerance=tolerance(row))
@@ -80,7 +80,7 @@ def _hooks(definition: StackDefinition) -> Hooks:
 def as_updated(row: stacks.StoredStack) -> stacks.StoredStack:
     """Return the row as it would be after an update is accepted, for a preview."""
     return replace(row, action=Action.UPDATE, status=Status.IN_PROGRESS, generation=row.generation + 1,
-                   template_id='preview')
+                   template_id='preview', request=request_keys.lasting(row, Action.UPDATE))
 
 
 def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry, retry_limit: int,

@@ -20,7 +20,8 @@ from heatlite.db.connection import Database
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.settled import TOLERANCE, WAITING, SettledStacks
+from heatlite.engine.reconcile.request_keys import FACADE, TOLERANCE, WAITING
+from heatlite.engine.reconcile.settled import SettledStacks
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import Cookie
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -184,7 +185,7 @@ class Nesting:
     def _request(self, resource: Resource) -> dict[str, object]:
         """Return what is stored with the request to a nested stack, besides its template."""
         most = int(getattr(resource, 'tolerance', 0))
-        return {'facade': facade_parts(resource.t), **self._settled.inputs(resource.t),
+        return {FACADE: facade_parts(resource.t), **self._settled.inputs(resource.t),
                 **({TOLERANCE: most} if most else {})}
 
     # --- waiting ----------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from heatlite.db import settled_stacks, stacks
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.attribute_reader import OWN_TYPES
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.request_keys import INPUTS, TOLERANCE, WAITING
 from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
@@ -23,9 +24,6 @@ from heatlite.language.influence import Influence
 from heatlite.language.resource_definition import Reference
 from heatlite.planning.states import Action, ResourceState, Status
 
-INPUTS = 'inputs'                                   # key in the request of a nested stack: digest of its influences
-WAITING = 'waiting'                                 # key: {name: true} of members of a group whose batch comes later
-TOLERANCE = 'tolerance'                             # key: number of members that may fail while the others go on
 BROUGHT = frozenset({Action.CREATE, Action.UPDATE})
 
 

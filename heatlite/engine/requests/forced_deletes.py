@@ -62,7 +62,7 @@ class ForcedDeletes:
             _check_root(row)
             forced_deletes.begin(tx, row.id, due_at)
             renew(tx, row)
-            return {'request': None}
+            return {}
 
         self._actions.begin(context, message.stack_id, Action.DELETE, store)
 

@@ -12,7 +12,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import events, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, imports, outputs, planned, stack_events
+from heatlite.engine.reconcile import exports, imports, outputs, planned, request_keys, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guarding, validation
@@ -65,7 +65,7 @@ class NestedStacks:
             converge=False, credentials_id=above.credentials_id, user_project_id=above.user_project_id, tags=None,
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
             request=request_ids.stored(request_ids.asking(parent.context), {
-                **request, **({'adopt': adopt.get('resources', {})} if adopt else {})},
+                **request, **({request_keys.ADOPT: adopt.get('resources', {})} if adopt else {})},
                 planned.below(parent, resource_name)),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, restored_from=above.restored_from)
         self._acceptance.commit_new(parent.context, row, definition,
@@ -111,10 +111,11 @@ class NestedStacks:
                     definition.files, now, stack_id=row.id, is_nested=True),
                 description=str(definition.description),
                 parameters=definition.parameters.shown(), converge=converge,
-                request=request_ids.stored(request_ids.asking(parent.context),
-                                           without_inputs(request) if is_signalled
-                                           else imports.following(request, parent.row),
-                                           planned.below(parent, str(row.parent_resource))),
+                request=request_ids.stored(
+                    request_ids.asking(parent.context),
+                    {**request_keys.lasting(current, Action.UPDATE, definition.resources),
+                     **(without_inputs(request) if is_signalled else imports.following(request, parent.row))},
+                    planned.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
@@ -129,8 +130,7 @@ class NestedStacks:
             with self._database.reader() as tx:
                 plan = planned.below(parent, str(visible(tx, stack_id, None).parent_resource))
         return self._actions.begin_by_engine(stack_id, action, lambda tx, row: {
-            'request': {**imports.following(row.request or {}, parent.row),
-                        **(exports.ABANDONING if abandon else {})}},
+            'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)},
             on_behalf_of=_on_behalf_of(parent), plan=plan, by=parent)
 
     def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool:
@@ -153,7 +153,7 @@ class NestedStacks:
             guarding.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)
-            return {'converge': False}
+            return {'converge': False, 'request': request_keys.of_definition(row)}
 
         with self._database.reader() as tx:
             store(tx, visible(tx, stack.id, None))

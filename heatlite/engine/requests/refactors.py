@@ -25,7 +25,7 @@ from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile import request_keys, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -385,7 +385,7 @@ class Refactors:
             tx, found.row.id, action=Action.UPDATE, status=Status.COMPLETE, reason=text.completed(Action.UPDATE),
             now=now, template_id=template_id, previous_template_id=None, description=str(definition.description),
             parameters=definition.parameters.shown(), outputs=refactor_checks.outputs_of(found),
-            request=request_ids.stored(context, {'facade': dict(found.facade)}))
+            request=request_ids.stored(context, {request_keys.FACADE: dict(found.facade)}))
 
     def _move_rows(self, tx: Connection, wanted: Refactoring, template_ids: Mapping[str, str]) -> None:
         names: dict[tuple[str, int], str] = {}

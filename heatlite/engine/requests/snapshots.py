@@ -18,7 +18,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import exports
+from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
@@ -57,7 +57,7 @@ class Snapshots:
                                            Status.IN_PROGRESS, text.started(Action.SNAPSHOT), data,
                                            self._runtime.now()))
             snapshots.insert(tx, made[-1])
-            return {'request': {'snapshot': snapshot_id}}
+            return {'request': {request_keys.SNAPSHOT: snapshot_id}}
 
         self._actions.begin(context, message.stack_id, Action.SNAPSHOT, store)
         return shown(made[-1])
@@ -74,7 +74,7 @@ class Snapshots:
                                            found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
                                            is_nested=row.owner_id is not None)
             shown = self._actions.as_shown(templates.get(tx, template_id), row)
-            return {'template_id': template_id, 'request': {'restore': found.id},
+            return {'template_id': template_id, 'request': {request_keys.RESTORE: found.id},
                     'parameters': shown['parameters'], 'description': shown['description']}
 
         def target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:
@@ -133,7 +133,7 @@ class Snapshots:
     def finished(self, row: stacks.StoredStack, status: Status, reason: str) -> None:
         """End a snapshot: store the state of the resources with it. Does nothing if the row has no snapshot, or if that
         has ended: its end may be reported again."""
-        snapshot_id = (row.request or {}).get('snapshot')
+        snapshot_id = (row.request or {}).get(request_keys.SNAPSHOT)
         if snapshot_id is None:
             return
 

@@ -17,7 +17,7 @@ from heatlite.db import credentials, events, stack_sets, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, planned, rollback, stack_events
+from heatlite.engine.reconcile import exports, planned, request_keys, rollback, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -36,7 +36,8 @@ LOG = logging.getLogger(__name__)
 
 Renew = Callable[[RequestContext, stacks.StoredStack, StackDefinition, datetime], Credentials | None]
 Store = Callable[[Connection, stacks.StoredStack], stacks.Requested]
-"""`store(tx, row)` raises to refuse an action, or stores what belongs to it and returns keywords of `db.stacks.accept`.
+"""`store(tx, row)` raises to refuse an action, or stores what belongs to it and returns keywords of `db.stacks.accept`;
+`request`: what the action adds to that which lasts of the former request (`reconcile.request_keys`).
 It may be called again, after a conflict of transactions."""
 PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what [plans] required is about
 
@@ -68,7 +69,7 @@ class StackActions:
             if plan is not None:
                 plan.accept(tx, row.id, row.generation)
             renew(tx, row)
-            return {'request': None}
+            return {}
 
         self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
 
@@ -154,7 +155,7 @@ class StackActions:
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
-                    request=request_ids.stored(context, row.request, planned.of(row)),
+                    request=request_ids.stored(context, request_keys.lasting(row, Action.ROLLBACK), planned.of(row)),
                     **self.as_shown(target, row))
                 self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
@@ -211,8 +212,9 @@ class StackActions:
             owner = self._acceptance.claim(tx, stack_id, caller, by)
             row = self._stored.current(tx, stack_id, caller)
             requested: stacks.Requested = {**store(tx, row)}
+            requested['request'] = {**request_keys.lasting(row, action), **(requested.get('request') or {})}
             if caller is not None:
-                requested['request'] = request_ids.stored(caller, requested.get('request', row.request), plan)
+                requested['request'] = request_ids.stored(caller, requested['request'], plan)
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             if 'template_id' in requested:
                 stored = templates.get(tx, accepted.template_id)

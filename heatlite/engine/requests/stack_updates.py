@@ -14,7 +14,7 @@ from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, revisions, settled_stacks, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile import loading, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
@@ -207,7 +207,7 @@ class StackUpdates:
             message = replace(message, files=stored.files)
         made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits, is_planned)
-        made.ignored_parameters = ignored
+        made.ignored_parameters, made.outer = ignored, loading.facade(row)
         return made
 
     def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,

@@ -16,7 +16,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import outputs
+from heatlite.engine.reconcile import outputs, request_keys
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.requests import preview_create, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying
@@ -119,7 +119,7 @@ class Stacks:
             tags=list(message.tags) if message.tags else None, parameters=definition.parameters.shown(),
             outputs=outputs.unknown(definition),
             request=request_ids.stored(
-                context, {'adopt': message.adopt.get('resources', {})} if message.adopt else None),
+                context, {request_keys.ADOPT: message.adopt.get('resources', {})} if message.adopt else None),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, revision=1)
 
     def define(self, message: messages.Source, whose: StackIdentity, is_planned: bool = False) -> StackDefinition:

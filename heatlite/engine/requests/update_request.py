@@ -10,11 +10,13 @@ from sqlalchemy import Connection
 from heatlite.common.context import RequestContext
 from heatlite.db import credentials, stacks
 from heatlite.engine.durability import request_ids
+from heatlite.engine.reconcile import request_keys
 from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.stored_stacks import check_tag, check_updatable
 from heatlite.language.definition import StackDefinition
+from heatlite.planning.states import Action
 from heatlite.rpc import messages
 
 
@@ -48,9 +50,10 @@ class UpdateRequest:
             plan.accept(tx, current.id, current.generation)
         if renewed is not None:
             credentials.keep(tx, renewed)
+        lasting = request_keys.lasting(current, Action.UPDATE, self.definition.resources)
         return {
             'description': str(self.definition.description), 'parameters': self.definition.parameters.shown(),
-            'request': request_ids.stored(self.context, None, plan.reference if plan is not None else None),
+            'request': request_ids.stored(self.context, lasting, plan.reference if plan is not None else None),
             'timeout_mins': current.timeout_mins if message.timeout_mins is None else message.timeout_mins or None,
             'disable_rollback': (current.disable_rollback if message.disable_rollback is None
                                  else message.disable_rollback),
