@@ -129,6 +129,8 @@ class Nesting:
         """Store the nested stack of `resource` and begin to drive it. Returns the cookie of an existing one as well."""
         known = self.find(resource)
         if known is not None:
+            if known.action == Action.DELETE:
+                raise exception.Error(_('The nested stack of %s is being deleted') % resource.name)
             return {'stack': known.id, 'generation': known.generation, 'action': known.action}
         self.check_depth()
         self._check_counted(resource, template)

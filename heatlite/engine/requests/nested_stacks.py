@@ -19,7 +19,13 @@ from heatlite.engine.requests import guarding, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import (
+    StoredStacks,
+    check_idle,
+    check_not_deleting,
+    check_updatable,
+    visible,
+)
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -82,8 +88,8 @@ class NestedStacks:
 
     def update_child(self, parent: LeasedStack, stack_id: str, define: Callable[[StackIdentity], StackDefinition],
                      request: Mapping[str, object], *, timeout_mins: int | None, converge: bool) -> stacks.StoredStack:
-        """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound. `request`: stored with it.
-        """
+        """Store a new definition of a nested stack. Returns its row. Raises EntityNotFound, and NotSupported if it is
+        being deleted. `request`: stored with it."""
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
             row = visible(tx, stack_id, _on_behalf_of(parent))
@@ -102,6 +108,7 @@ class NestedStacks:
             self._acceptance.check_owner(tx, parent)
             owner = self._acceptance.claim(tx, row.id, by=parent)
             current = self._stored.current(tx, row.id, None)
+            check_not_deleting(current, Action.UPDATE)
             if is_signalled:
                 guarding.check_lock(tx, current)
             accepted = stacks.accept(
@@ -124,14 +131,22 @@ class NestedStacks:
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:
-        """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project."""
+        """Begin an action of a nested stack. Raises EntityNotFound if it is gone, or of another project, and for what a
+        user requested of it meanwhile NotSupported and ActionInProgress: only a delete takes the place of a delete,
+        and a snapshot that of no other action."""
         plan = None
         if planned.of(parent.row) is not None:
             with self._database.reader() as tx:
                 plan = planned.below(parent, str(visible(tx, stack_id, None).parent_resource))
-        return self._actions.begin_by_engine(stack_id, action, lambda tx, row: {
-            'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)},
-            on_behalf_of=_on_behalf_of(parent), plan=plan, by=parent)
+
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            check_not_deleting(row, action)
+            if action is Action.SNAPSHOT and not _is_snapshot_of_parent(row):
+                check_idle(row)
+            return {'request': imports.following(exports.ABANDONING if abandon else {}, parent.row)}
+
+        return self._actions.begin_by_engine(stack_id, action, store, on_behalf_of=_on_behalf_of(parent), plan=plan,
+                                             by=parent)
 
     def cancel_child(self, parent: LeasedStack, stack_id: str, generation: int) -> bool:
         """Cancel the action of a nested stack. Does nothing if none is in progress. False: it has another generation
@@ -159,6 +174,12 @@ class NestedStacks:
             store(tx, visible(tx, stack.id, None))
         mark()
         return self._actions.begin_by_engine(stack.id, Action.UPDATE, store, on_behalf_of=_on_behalf_of(stack))
+
+
+def _is_snapshot_of_parent(row: stacks.StoredStack) -> bool:
+    """Whether the stack's action is the SNAPSHOT of its parent, which begins it again after a crash: it has no record
+    of its own."""
+    return row.action == Action.SNAPSHOT and request_keys.SNAPSHOT not in (row.request or {})
 
 
 def _on_behalf_of(parent: LeasedStack) -> RequestContext:

@@ -22,7 +22,7 @@ from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -67,8 +67,7 @@ class Snapshots:
             found = self._found(tx, row, message.snapshot_id)
             if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
                 raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
-            if row.action == Action.DELETE:
-                raise exception.NotSupported(feature=_('Restore of a stack that is being deleted'))
+            check_not_deleting(row, Action.RESTORE)
             _check_places(tx, row, found.data)
             template_id = templates.insert(tx, self._runtime.uuid(), found.data['template'], found.data['environment'],
                                            found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,

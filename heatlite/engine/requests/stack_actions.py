@@ -26,7 +26,7 @@ from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, visible
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
@@ -281,7 +281,6 @@ def refuse_while_deleting(action: Action) -> Store:
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded
-        if row.action == Action.DELETE:
-            raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
+        check_not_deleting(row, action)
         return {}
     return check

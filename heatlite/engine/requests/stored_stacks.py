@@ -67,8 +67,17 @@ def check_updatable(row: stacks.StoredStack) -> None:
     """Raise NotSupported for a stack that is suspended or being deleted."""
     if row.action == Action.SUSPEND:
         raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
-    if row.action == Action.DELETE:
-        raise exception.NotSupported(feature=_('Updating a stack when it is deleting'))
+    check_not_deleting(row, Action.UPDATE)
+
+
+def check_not_deleting(row: stacks.StoredStack, action: Action) -> None:
+    """Raise NotSupported if `action` would take the place of a delete, whoever requests it. A delete that has failed is
+    followed by nothing but another one, too."""
+    if row.action != Action.DELETE or action is Action.DELETE:
+        return
+    raise exception.NotSupported(feature=(
+        _('Updating a stack when it is deleting') if action is Action.UPDATE
+        else _('%s of a stack that is being deleted') % action.capitalize()))
 
 
 def check_tag(row: stacks.StoredStack, wanted: Collection[str] | None) -> None:

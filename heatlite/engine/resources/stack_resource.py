@@ -253,6 +253,8 @@ class StackResource(resource.Resource):
         found = self.stack.nesting.find(self)
         if found is None:
             raise exception.Error(_('The nested stack of %s is gone') % self.name)
+        if found.action == self.DELETE:     # a user deletes it: its end is not that of this action
+            raise exception.Error(_('The nested stack of %s is being deleted') % self.name)
         return {'stack': found.id, 'generation': found.generation, 'action': found.action}
 
     def handle_create_cancel(self, cookie: object) -> None:
