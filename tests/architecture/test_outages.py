@@ -51,7 +51,6 @@ IMPATIENT = {
     'controller._release': 'the lease runs out',
     'controller.wake': 'a hint, or for a request',
     'controller.wake_signalled': 'the next sweep looks again',
-    'executors._saved': IN_POOL,
     'loading._held': LOADS,
     'loading.load': LOADS,
     'nesting._files': IN_POOL,

@@ -61,7 +61,7 @@ USERS = {                               # request -> (what it begins, what that 
         action: None if action is Action.UPDATE else NotSupported for action in IN_PROGRESS}),
     'stop': (None, LEFT.keys(), {
         action: None if action in (Action.CREATE, Action.UPDATE) else NotSupported for action in IN_PROGRESS}),
-    'delete snapshot': (None, LEFT.keys(), EVERY),
+    'delete snapshot': (None, LEFT.keys(), {**EVERY, Action.RESTORE: NotSupported}),
 }
 
 

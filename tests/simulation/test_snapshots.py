@@ -1,65 +1,102 @@
-"""The end of a snapshot is stored once: whatever keeps its stack driven afterwards does not change it."""
+"""Restores from snapshots, of a type that brings back what it had."""
 
 from __future__ import annotations
 
-import pytest
-
+from heatlite.common import exception
 from heatlite.db import snapshots
-from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
-from tests.simulation.cluster import Cluster, done, wait
+from tests.simulation import cloud, statements
+from tests.simulation.cluster import Cluster, done, kill_engines_in
+from tests.simulation.test_nested import template
 
-ONE = {'heat_template_version': '2018-08-31', 'resources': {'one': {'type': 'Sim::Thing'}}}
-NOTES = {'event_sinks': [{'type': 'notes'}]}
-
-
-class Notes:
-    def consume(self, context, event):
-        pass
+COUNT = 12
 
 
-@pytest.fixture(autouse=True)
-def notes(monkeypatch):
-    monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
+class Kept(cloud.Thing):
+    """Brings back the value that its object had, whatever the template says."""
+
+    def handle_snapshot(self):
+        self.data_set('value', cloud.CLOUD.objects[self.resource_id]['value'])
+
+    def handle_restore(self, definition, saved):
+        given, value = definition.freeze()._properties, saved['resource_data']['value']
+        return definition.freeze(properties={**given, 'value': value})
 
 
-def taken(cluster, environment=None):
-    """A stack with a snapshot, and that."""
-    stack_id = cluster.create('s', ONE, environment)
+def register(cluster):
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Kept', Kept)
+
+
+def made(cluster, count=COUNT):
+    """A stack whose objects have changed behind its back when they were saved, and were updated since; its snapshot."""
+    register(cluster)
+    names = [f'r{number}' for number in range(count)]
+
+    def kept(value):
+        return template({name: {'type': 'Sim::Kept', 'properties': {'value': value}} for name in names})
+
+    stack_id = cluster.create('s', kept('one'))
     done(cluster, stack_id, 'CREATE')
-    made = cluster.ask(messages.SnapshotStack(stack_id, 'monday'))
+    for each in cluster.cloud.objects.values():
+        each['value'] = 'two'
+    snapshot_id = cluster.ask(messages.SnapshotStack(stack_id))['id']
     done(cluster, stack_id, 'SNAPSHOT')
-    return stack_id, stored(cluster, made['id'])
+    cluster.update(stack_id, kept('three'))
+    done(cluster, stack_id, 'UPDATE')
+    return stack_id, snapshot_id
 
 
-def stored(cluster, snapshot_id):
-    with cluster.database.reader() as tx:
-        return snapshots.show(tx, snapshot_id)
+def values(cluster):
+    return {each['value'] for each in cluster.cloud.objects.values()}
 
 
-def test_event_sinks_that_are_behind():
+def test_the_snapshot_is_read_once():
     with Cluster(engines=1) as cluster:
-        stack_id, found = taken(cluster, NOTES)
-        assert found.status == 'COMPLETE', found.reason
-        wait(cluster, 60)
-        assert stored(cluster, found.id) == found
-        cluster.ask(messages.RestoreSnapshot(stack_id, found.id))
+        stack_id, snapshot_id = made(cluster)
+        for _number in range(2):                # and anew in the next restore
+            with statements.noted(lambda text: text.startswith('SELECT') and 'FROM snapshot' in text) as seen:
+                cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+                done(cluster, stack_id, 'RESTORE')
+            assert values(cluster) == {'two'}
+            assert len(seen) == 2, 'by the request and by its steps'
+
+
+def test_a_snapshot_that_is_being_restored_is_not_deleted():
+    with Cluster(engines=1) as cluster:
+        stack_id, snapshot_id = made(cluster)
+        cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+        assert cluster.row(stack_id).status == 'IN_PROGRESS'
+        error = cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id), [exception.NotSupported])
+        assert str(error) == 'Deleting a snapshot that is being restored is not supported.'
         done(cluster, stack_id, 'RESTORE')
+        assert values(cluster) == {'two'}
+        cluster.ask(messages.DeleteSnapshot(stack_id, snapshot_id))
 
 
-def test_a_signal():
+def test_a_restore_without_its_snapshot_fails():
+    """As an older release lets users delete it."""
     with Cluster(engines=1) as cluster:
-        stack_id, found = taken(cluster)
-        cluster.ask(messages.SignalResource(stack_id, 'one', {'word': 'hello'}, False))
-        assert cluster.universe.run(lambda: 'hello' in cluster.cloud.heard, limit=100)
-        wait(cluster, 60)
-        assert stored(cluster, found.id) == found
+        stack_id, snapshot_id = made(cluster)
+        cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+        with cluster.database.writer() as tx:
+            snapshots.delete(tx, snapshot_id)
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status) == ('RESTORE', 'FAILED')
+        assert f'The Snapshot ({snapshot_id}) could not be found.' in row.reason
+        assert 'one' not in values(cluster), 'what the template says was not restored'
 
 
-def test_an_update_afterwards():
-    with Cluster(engines=1) as cluster:
-        stack_id, found = taken(cluster, NOTES)
-        cluster.update(stack_id, {**ONE, 'description': 'new'})
-        cluster.settle(stack_id)
-        wait(cluster, 60)
-        assert stored(cluster, found.id) == found
+def life(cluster):
+    cluster.chaos.enabled = False
+    stack_id, snapshot_id = made(cluster, 3)
+    cluster.chaos.enabled = True
+    prepare, cluster._prepare = cluster._prepare, lambda service: (
+        prepare(service), service.registry.register('Sim::Kept', Kept))
+    cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+    done(cluster, stack_id, 'RESTORE')
+    assert values(cluster) == {'two'}
+
+
+def test_killed_at_any_point():
+    assert kill_engines_in(life, 9, from_the_start=False) > 5

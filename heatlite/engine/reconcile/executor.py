@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from heatlite.common import defects, exception
 from heatlite.common.runtime import Runtime
@@ -19,6 +19,7 @@ from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.reconcile.step_context import StepContext, plain
+from heatlite.engine.reconcile.step_contexts import Saved
 from heatlite.engine.reconcile.step_inspector import StepInspector
 from heatlite.engine.reconcile.step_waits import AWAY_TURNS, StepWaits
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -40,8 +41,7 @@ class StepExecutor(StepInspector):
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
                  facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
-                 observe: bool = False, saved: Callable[[], Mapping[str, object]] = dict,
-                 interval: float = 1.0) -> None:
+                 observe: bool = False, saved: Saved = lambda name: {}, interval: float = 1.0) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `interval`: seconds between two checks. Others:
         see `StepInspector`."""
         super().__init__(runtime, leased, journal, registry, facade, records, observe=observe, saved=saved)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from heatlite.common.runtime import Runtime
-from heatlite.db import snapshots
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine import clients
@@ -17,6 +16,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.projects import Projects
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.resource_writer import NothingStored
+from heatlite.engine.reconcile.restored_snapshot import RestoredSnapshot
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.types.registry import TypeRegistry
@@ -63,10 +63,5 @@ class Executors:
                             StoredResourceCache(self._runtime, self._database, journal, leased.id,
                                                 first_alone=journal is None and leased.unread is not None),
                             self._may_act,
-                            observe=self._observe, saved=lambda: self._saved(leased), interval=self._interval)
-
-    def _saved(self, leased: LeasedStack) -> Mapping[str, object]:
-        """Return the data of the snapshot that the stack is being restored from."""
-        with self._database.reader() as tx:
-            found = snapshots.show(tx, (leased.row.request or {}).get('restore', ''))
-        return found.data or {} if found is not None else {}
+                            observe=self._observe, saved=RestoredSnapshot(self._runtime, self._database, leased).entry,
+                            interval=self._interval)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from sqlalchemy import Connection
 
 from heatlite.common import exception
@@ -51,12 +49,6 @@ def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:
             'resource_data': {entry.key: entry.clear() for entry in data.get(number, ())},
             REDACTED: [entry.key for entry in data.get(number, ()) if entry.redact]}
     return found
-
-
-def restored(saved: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """Return the entry of one resource in a snapshot's document; {} if there is none."""
-    entries = saved.get('resources')
-    return (entries.get(name) if isinstance(entries, Mapping) else None) or {}
 
 
 ABANDONING = {request_keys.ABANDON: True}

@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Mapping
 
 from heatlite.common import defects, exception
-from heatlite.engine.reconcile import exports
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, fingerprint, stored_definition
@@ -18,13 +17,14 @@ from heatlite.planning.steps import Step
 
 LOG = logging.getLogger(__name__)
 
+Saved = Callable[[str], Mapping[str, object]]
+"""Name of a resource -> its entry in the snapshot that is being restored, {} if it has none. Raises if that is gone."""
+
 
 class StepContexts:
     """A step is worked on by one thread at a time; different steps may be by different threads."""
 
-    def __init__(self, leased: LeasedStack, objects: ResourceObjects,
-                 saved: Callable[[], Mapping[str, object]]) -> None:
-        """`saved()`: the data of the snapshot that is being restored."""
+    def __init__(self, leased: LeasedStack, objects: ResourceObjects, saved: Saved) -> None:
         self._leased = leased
         self._objects = objects
         self._saved = saved
@@ -89,11 +89,13 @@ class StepContexts:
     def _restored(self, name: str, resolved: dict[str, object]) -> dict[str, object]:
         """Return the wanted definition as changed by the type's handle_restore, from the data of the snapshot."""
         row = self._leased.current(name)
-        saved = exports.restored(self._saved(), name)
-        if row is None or not row.exists or not saved:
+        if row is None or not row.exists:
             return resolved
         resource = self._objects.stored(row)
         if not hasattr(resource, 'handle_restore'):
+            return resolved
+        saved = self._saved(name)
+        if not saved:
             return resolved
         changed = resource.handle_restore(definition_of(name, resolved), saved)
         return {**resolved, 'properties': dict(changed.get('Properties') or {})}

@@ -5,7 +5,7 @@ Makes no decisions: planning decides what follows from a verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from heatlite.common import exception
@@ -18,7 +18,7 @@ from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObje
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
 from heatlite.engine.reconcile.step_context import StepContext, fingerprint
-from heatlite.engine.reconcile.step_contexts import StepContexts
+from heatlite.engine.reconcile.step_contexts import Saved, StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
@@ -38,10 +38,9 @@ class StepInspector:
     """The objects of one stack's resources, and whether they are as the definition wants them."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, records: StoredResourceCache, *, observe: bool,
-                 saved: Callable[[], Mapping[str, object]]) -> None:
+                 facade: FacadeMaker, records: StoredResourceCache, *, observe: bool, saved: Saved) -> None:
         """`facade(objects)`: makes the stack as its types see it; `records`: the stored resources; `observe`: compare
-        with the state that the services report; `saved()`: the data of the snapshot that is being restored."""
+        with the state that the services report."""
         self._leased = leased
         self._observe = observe
         self._failures = StepFailures(leased)

@@ -27,7 +27,8 @@ class DryExecutor(StepInspector):
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
                  records: StoredResourceCache, observe: bool) -> None:
-        super().__init__(runtime, leased, NothingStored(), registry, facade, records, observe=observe, saved=dict)
+        super().__init__(runtime, leased, NothingStored(), registry, facade, records, observe=observe,
+                         saved=lambda name: {})
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
         self.gone: set[str] = set()                     # resources whose objects the services do not know

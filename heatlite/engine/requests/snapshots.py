@@ -92,6 +92,8 @@ class Snapshots:
             found = self._found(tx, row, message.snapshot_id)
             if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))
+            if _is_restoring(row, found.id):
+                raise exception.NotSupported(feature=_('Deleting a snapshot that is being restored'))
             snapshots.set_state(tx, found.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
             return row.id, found
 
@@ -150,6 +152,12 @@ class Snapshots:
         if found.stack_id != row.id:
             raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
         return found
+
+
+def _is_restoring(row: stacks.StoredStack, snapshot_id: str) -> bool:
+    """Whether steps of the stack still have to read the snapshot."""
+    return ((row.action, row.status) == (Action.RESTORE, Status.IN_PROGRESS)
+            and (row.request or {}).get(request_keys.RESTORE) == snapshot_id)
 
 
 def _check_places(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> None:
