@@ -65,11 +65,11 @@ def around(actions: Application, services: wsgi.HandlerServices, answer: Answer,
 
 
 def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
-    """The layers for the signature and its token; in flavour standalone without the token layer."""
-    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf))
-    if conf.paste_deploy.flavor == STANDALONE:
-        return [signed]
-    return [signed, deploy.authentication(conf)]
+    """The layers for the signature and its token; in flavour standalone without the token layer, for signatures only.
+    """
+    has_tokens = conf.paste_deploy.flavor != STANDALONE
+    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf), takes_tokens=has_tokens)
+    return [signed, deploy.authentication(conf)] if has_tokens else [signed]
 
 
 def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:

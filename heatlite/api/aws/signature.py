@@ -1,7 +1,7 @@
 """Authenticates requests by AWS signatures, which Keystone checks.
 
-A valid signature becomes a token; the layers below check it as any other. A request without a signature but with
-X-Auth-User is passed to them as well, for callers that have a token.
+A valid signature becomes a token, whose identity replaces what the client says of itself. Where a layer below checks
+tokens, a request without a signature but with X-Auth-User is passed to it as well, for callers that have a token.
 """
 
 from __future__ import annotations
@@ -67,24 +67,28 @@ class Token(TypedDict, total=False):
 
 class Ec2Signature:
     """`keystones`: the services to ask, in this order, until one accepts; `session`: makes the service's own
-    session."""
+    session; `takes_tokens`: the layer below authenticates requests without a signature."""
 
-    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Callable[[], Session]) -> None:
+    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Callable[[], Session],
+                 takes_tokens: bool) -> None:
         self._app = app
+        self._takes_tokens = takes_tokens
         self._urls = [f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens' for uri in keystones]
         self._make_session = session
         self._session: Session | None = None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
+        identity.remove(environ)
         request = webob.Request(environ)
         parameters = query.read(environ)
         signature = _signature(request, parameters)
-        if signature is None and 'X-Auth-User' not in request.headers:
+        has_token = self._takes_tokens and 'X-Auth-User' in request.headers
+        if signature is None and not has_token:
             raise AwsError('IncompleteSignature')
         access = _access(request, parameters)
         if signature is None or access is None:
-            if 'X-Auth-User' not in request.headers:
+            if not has_token:
                 raise AwsError('MissingAuthenticationToken')
             return self._app(environ, start_response)
         self._verify(environ, _credentials(request, parameters, access, signature))

@@ -19,12 +19,17 @@ _NAMES = (
 _ALSO = (SYSTEM_SCOPE, TOKEN_INFO)
 
 
-def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None) -> None:
-    """Replaces identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
+def remove(environ: WSGIEnvironment) -> None:
+    """Removes identity headers sent by the client. Its own token and password stay: they are to be verified."""
     for name in _NAMES:
         environ.pop(f'HTTP_X_{name}', None)
     for key in [*_ALSO, *(key for key in environ if key.startswith('HTTP_X_SERVICE_'))]:
         environ.pop(key, None)
+
+
+def replace(environ: WSGIEnvironment, roles: Iterable[str], **values: str | None) -> None:
+    """Replaces identity headers sent by the client with the verified ones. Keys: `project_id`, `user_id` ..."""
+    remove(environ)
     environ['HTTP_X_IDENTITY_STATUS'] = 'Confirmed'
     environ['HTTP_X_ROLES'] = ','.join(roles)
     for name, value in values.items():

@@ -31,7 +31,8 @@ class NoAuth:
         identity.replace(environ, ROLES, user_id=user, user_name=user, project_id=project, project_name=project)
         environ['HTTP_X_AUTH_USER'] = user
         # It was not verified, and clients without a login send a dummy: the engine must not use it.
-        environ.pop('HTTP_X_AUTH_TOKEN', None)
+        for name in ('HTTP_X_AUTH_TOKEN', 'HTTP_X_STORAGE_TOKEN'):
+            environ.pop(name, None)
         if self._token_info is not None:
             environ[identity.TOKEN_INFO] = self._token_info
         return self._app(environ, start_response)
