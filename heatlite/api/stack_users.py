@@ -1,7 +1,8 @@
 """Access of users that a stack creates for its own instances.
 
 A user created for a resource may read that resource. A user declared in the template (AWS::IAM::User) may read what all
-of its policies (OS::Heat::AccessPolicy) allow, and everything without a policy.
+of its policies (OS::Heat::AccessPolicy) allow, and everything without a policy. A policy that is none of the stack
+allows nothing.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _is_declared_and_allowed(context: RequestContext, tx: Connection, stack: Ide
     properties = resources.columns(tx, stack.id, None, ('properties',))
     for policy in _property(properties, user.id, POLICIES):
         row = next((row for row in rows if policy in (row.name, row.physical_id, _reference(row))), None)
-        if row is not None and resource_name not in _property(properties, row.id, ALLOWED):
+        if row is None or resource_name not in _property(properties, row.id, ALLOWED):
             return False
     return True
 
