@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 
 from heatlite.db.bulk import chunks
+from heatlite.db.credentials import replaced_ids
 from heatlite.db.tables import (
     alarm,
     alarm_history,
@@ -107,6 +108,8 @@ class Belongings:
         self._read(tx, PLAN, sa.select(plan.c.id).where(plan.c.project_id == project_id))
         self._read(tx, METRIC, sa.select(metric.c.id).where(metric.c.project_id == project_id))
         self._read(tx, CREDENTIALS, sa.select(stack.c.credentials_id).where(own, stack.c.credentials_id.is_not(None)))
+        self._owners[CREDENTIALS] += [
+            each for present in self._owners[CREDENTIALS] for each in replaced_ids(str(present))]
         self._read_templates(tx)
 
     def _read(self, tx: sa.Connection, owner: str, query: sa.Select[tuple[object]]) -> None:

@@ -1,15 +1,26 @@
-"""The `credentials` table: the authority under which a stack acts. Secrets are encrypted by the caller."""
+"""The `credentials` table: the authority under which a stack acts. Secrets are encrypted by the caller.
+
+A tree of stacks has one set of credentials: that of its root, with the same id for the life of the tree. Credentials
+that others have replaced are stored under ids that follow from that one, until their trusts are deleted.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
+from dataclasses import replace as changed_copy
 from datetime import datetime
 
 import sqlalchemy as sa
 
+from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.db import bulk, codec
 from heatlite.db.tables import credentials, stack
+from heatlite.planning import identities
 from heatlite.planning.states import Status
+
+MOST_REPLACED = 4               # credentials of one tree whose trusts are not deleted yet
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +47,8 @@ class Credentials:
 
 NAMES = tuple(field.name for field in fields(Credentials))      # the last one is the time
 COLUMNS = codec.columns(credentials, Credentials)
+_OF_TREE = sa.select(*COLUMNS).select_from(stack.join(credentials, credentials.c.id == stack.c.credentials_id)).where(
+    stack.c.id == sa.bindparam('root_id'))
 
 
 def insert(tx: sa.Connection, new: Credentials) -> None:
@@ -49,6 +62,12 @@ def get(tx: sa.Connection, credentials_id: str) -> Credentials | None:
     return None if row is None else Credentials(*row)
 
 
+def of_tree(tx: sa.Connection, root_id: str) -> Credentials | None:
+    """Those with which all stacks of a tree act: of its root. By primary keys."""
+    row = tx.execute(_OF_TREE, {'root_id': root_id}).first()
+    return None if row is None else Credentials(*row)
+
+
 def update(tx: sa.Connection, credentials_id: str, **changed: object) -> bool:
     """Updates any of the fields but the id. False when the row is gone."""
     return bool(tx.execute(credentials.update().where(credentials.c.id == credentials_id)
@@ -56,10 +75,53 @@ def update(tx: sa.Connection, credentials_id: str, **changed: object) -> bool:
 
 
 def keep(tx: sa.Connection, new: Credentials) -> None:
-    """Inserts credentials, or replaces those with their id, which nested stacks may use, too."""
+    """Inserts credentials, or replaces those with their id."""
     changed = {name: getattr(new, name) for name in NAMES if name != 'id'}
     if not update(tx, new.id, **changed):
         insert(tx, new)
+
+
+def replace(tx: sa.Connection, present_id: str | None, new: Credentials) -> str:
+    """Makes `new` the credentials of a tree, under the id of the present ones, and returns that id.
+
+    Present ones with a trust are stored under another id until it is deleted, unless `new` has their id. Raises
+    Conflict where too many wait for that. The caller has locked the root."""
+    if present_id is None or new.id == present_id:
+        keep(tx, new)
+        return new.id
+    present = get(tx, present_id)
+    if present is not None and present.trust_id is not None:
+        taken = {each.id for each in replaced(tx, present_id)}
+        free = next((each for each in replaced_ids(present_id) if each not in taken), None)
+        if free is None:
+            raise exception.Conflict(_('The owner of the stack has changed too often; repeat the request when its '
+                                       'action has ended.'))
+        insert(tx, changed_copy(present, id=free, token=None))
+    keep(tx, changed_copy(new, id=present_id))
+    return present_id
+
+
+def replaced_ids(credentials_id: str) -> list[str]:
+    """The ids that credentials may have which others have replaced under `credentials_id`."""
+    return [identities.of_replaced(credentials_id, number) for number in range(MOST_REPLACED)]
+
+
+def replaced(tx: sa.Connection, credentials_id: str) -> list[Credentials]:
+    """Those that others have replaced, and whose trusts may not be deleted yet. By primary key."""
+    return _all(tx, replaced_ids(credentials_id))
+
+
+def all_of_tree(tx: sa.Connection, root_id: str, credentials_id: str) -> list[Credentials]:
+    """Those of a tree, `credentials_id`, and replaced ones. Earlier releases left nested stacks with replaced ones.
+
+    Two statements; index: (root_id, depth)."""
+    known = tx.execute(sa.select(stack.c.credentials_id).where(
+        stack.c.root_id == root_id, stack.c.credentials_id.is_not(None)).distinct()).scalars()
+    return _all(tx, sorted({credentials_id, *replaced_ids(credentials_id), *map(str, known)}))
+
+
+def _all(tx: sa.Connection, ids: Sequence[str]) -> list[Credentials]:
+    return [Credentials(*row) for row in tx.execute(sa.select(*COLUMNS).where(credentials.c.id.in_(ids)))]
 
 
 def forget_token(tx: sa.Connection, credentials_id: str, stack_id: str) -> None:
@@ -69,12 +131,17 @@ def forget_token(tx: sa.Connection, credentials_id: str, stack_id: str) -> None:
         credentials.c.id == credentials_id, credentials.c.token.is_not(None), ~is_busy).values(token=None))
 
 
-def is_shared(tx: sa.Connection, credentials_id: str, stack_id: str) -> bool:
-    """Whether another live stack uses these credentials too."""
-    return tx.execute(sa.select(stack.c.id).where(
-        stack.c.credentials_id == credentials_id, stack.c.id != stack_id, stack.c.live == 1).limit(1)
-    ).first() is not None
-
-
 def delete(tx: sa.Connection, credentials_id: str) -> bool:
     return bool(tx.execute(credentials.delete().where(credentials.c.id == credentials_id)).rowcount)
+
+
+def delete_all(tx: sa.Connection, ids: Sequence[str]) -> None:
+    tx.execute(credentials.delete().where(credentials.c.id.in_(ids)))
+
+
+def delete_given_up(tx: sa.Connection, given_up: Iterable[Credentials]) -> None:
+    """Deletes credentials whose trusts are deleted, unless others have their ids meanwhile."""
+    for each in given_up:
+        is_same = (credentials.c.trust_id.is_(None) if each.trust_id is None
+                   else credentials.c.trust_id == each.trust_id)
+        tx.execute(credentials.delete().where(credentials.c.id == each.id, is_same))

@@ -11,6 +11,7 @@ import sqlalchemy as sa
 from heatlite.db import bulk
 from heatlite.db.stacks import IDENTITY, Identity, StoredStack, identity
 from heatlite.db.tables import stack
+from heatlite.planning.states import Status
 
 Selected: TypeAlias = sa.Select[tuple[object, ...]] | sa.CompoundSelect[tuple[object, ...]]
 DEEPEST = 1000                          # levels of nested stacks: more than any tree has
@@ -131,6 +132,12 @@ def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | No
         stack.c.owner_id == stack_id, stack.c.parent_resource == resource_name, stack.c.live == 1)
         .order_by(stack.c.created_at.desc(), stack.c.id.desc()).limit(1)).first()
     return None if row is None else Identity(*row)
+
+
+def is_busy(tx: sa.Connection, root_id: str) -> bool:
+    """Whether an action of a stack of the tree is in progress. Index: (root_id, depth)."""
+    busy = sa.and_(stack.c.root_id == root_id, stack.c.live == 1, stack.c.status == Status.IN_PROGRESS)
+    return tx.execute(sa.select(stack.c.id).where(busy).limit(1)).first() is not None
 
 
 def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]:

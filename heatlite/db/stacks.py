@@ -317,10 +317,6 @@ def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | 
     tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))
 
 
-def set_credentials(tx: sa.Connection, stack_id: str, credentials_id: str | None) -> None:
-    tx.execute(stack.update().where(stack.c.id == stack_id).values(credentials_id=credentials_id))
-
-
 def take_resource_numbers(tx: sa.Connection, stack_id: str, wanted: int) -> range:
     """Reserves numbers for `wanted` new resources; a number is never used twice. Raises StackNotFound."""
     taken = tx.execute(stack.update().where(stack.c.id == stack_id)

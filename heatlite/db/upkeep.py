@@ -10,6 +10,7 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import plans, resources, stack_trees, stacks, templates
+from heatlite.db.credentials import replaced_ids
 from heatlite.db.tables import (
     alarm,
     credentials,
@@ -84,7 +85,9 @@ def _unused(tx: sa.Connection, template_ids: set[str]) -> list[str]:
 def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
     if ids:
         still = set(tx.execute(sa.select(stack.c.credentials_id).where(stack.c.credentials_id.in_(ids))).scalars())
-        tx.execute(credentials.delete().where(credentials.c.id.in_([each for each in ids if each not in still])))
+        gone = {each for each in ids if each not in still}
+        gone.update(other for each in list(gone) for other in replaced_ids(each))
+        tx.execute(credentials.delete().where(credentials.c.id.in_(gone)))
 
 
 def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:

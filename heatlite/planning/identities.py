@@ -1,4 +1,4 @@
-"""Ids of rows and of nested stacks, computed from what was accepted.
+"""Ids of rows, nested stacks and replaced credentials, computed from what was accepted.
 
 Two engines that perform the same request from the same stored state choose the same ids, and so the same names in the
 cloud: an engine that starts from a restored database finds what was made after the backup.
@@ -20,6 +20,12 @@ def of_row(stack_id: str, generation: int, name: str, replaces: str | None = Non
 def of_nested(row_uuid: str, attempt: int = 0) -> str:
     """Return the id of the nested stack of a row. `attempt`: 0, 1, ... if it had stacks with the ids before."""
     return _id_of(f'{row_uuid}/{attempt}')
+
+
+def of_replaced(credentials_id: str, number: int) -> str:
+    """Return the id under which credentials are stored that others have replaced under `credentials_id`. `number`: 0,
+    1, ..."""
+    return _id_of(f'{credentials_id}/replaced/{number}')
 
 
 def _id_of(text: str) -> str:

@@ -2,6 +2,9 @@
 
 from dataclasses import replace
 
+import pytest
+
+from heatlite.common import exception
 from heatlite.db import credentials, leases, signals, snapshots, stacks
 from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot
@@ -44,14 +47,41 @@ def test_credentials(db):
         assert credentials.get(tx, 'c1') == replace(CREDENTIALS, token=None)
         assert credentials.update(tx, 'c1', trust_id='other')
         assert credentials.get(tx, 'c1').trust_id == 'other'
-        for stack_id in ('s1', 's2'):
-            stacks.insert(tx, stack(stack_id, credentials_id='c1'))
-        assert credentials.is_shared(tx, 'c1', 's1')
-        stacks.delete_soft(tx, 's2', later(1))
-        assert not credentials.is_shared(tx, 'c1', 's1')
         assert credentials.delete(tx, 'c1')
         assert credentials.get(tx, 'c1') is None
     assert 'token' not in repr(CREDENTIALS)
+
+
+def test_a_tree_has_the_credentials_of_its_root(db):
+    other = replace(CREDENTIALS, id='c2', user_id='other', trust_id='second')
+    with db.writer() as tx:
+        credentials.insert(tx, CREDENTIALS)
+        stacks.insert(tx, stack('s1', credentials_id='c1'))
+        stacks.insert(tx, stack('s2', credentials_id='c0', owner_id='s1', root_id='s1', depth=1))
+        assert credentials.of_tree(tx, 's1') == CREDENTIALS and credentials.of_tree(tx, 's2') is None
+        assert credentials.replace(tx, 'c1', other) == 'c1'
+        assert credentials.of_tree(tx, 's1') == replace(other, id='c1')
+        waiting, = credentials.replaced(tx, 'c1')
+        assert waiting == replace(CREDENTIALS, id=waiting.id, token=None)
+        for number in range(1, credentials.MOST_REPLACED):
+            credentials.replace(tx, 'c1', replace(other, trust_id=f'trust-{number}'))
+        with pytest.raises(exception.Conflict):
+            credentials.replace(tx, 'c1', other)
+        assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 1 + credentials.MOST_REPLACED
+        credentials.insert(tx, replace(CREDENTIALS, id='c0'))
+        assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 2 + credentials.MOST_REPLACED
+        credentials.delete_given_up(tx, [waiting, replace(CREDENTIALS, id='c0', trust_id='newer')])
+        assert not any(each.id == waiting.id for each in credentials.replaced(tx, 'c1'))
+        assert credentials.get(tx, 'c0') is not None
+
+
+def test_credentials_without_a_trust_are_replaced_for_good(db):
+    with db.writer() as tx:
+        credentials.insert(tx, replace(CREDENTIALS, trust_id=None))
+        assert credentials.replace(tx, None, replace(CREDENTIALS, id='c2')) == 'c2'
+        assert credentials.replace(tx, 'c1', replace(CREDENTIALS, id='c3')) == 'c1'
+        assert not credentials.replaced(tx, 'c1') and credentials.get(tx, 'c3') is None
+        assert credentials.get(tx, 'c1') == CREDENTIALS
 
 
 def test_signals_wait_in_their_order(db):

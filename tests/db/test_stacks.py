@@ -136,10 +136,8 @@ def test_single_values(db):
         stacks.set_outputs(tx, 's1', [{'output_key': 'k'}])
         stacks.set_parameters(tx, 's1', {'a': 'b'})
         stacks.set_user_project(tx, 's1', 'up')
-        stacks.set_credentials(tx, 's1', 'c1')
         row = stacks.get(tx, 's1')
-    assert (row.outputs, row.parameters, row.user_project_id, row.credentials_id) == (
-        [{'output_key': 'k'}], {'a': 'b'}, 'up', 'c1')
+    assert (row.outputs, row.parameters, row.user_project_id) == ([{'output_key': 'k'}], {'a': 'b'}, 'up')
 
 
 def test_what_a_newer_release_has_stored_can_be_read_and_deleted(db):

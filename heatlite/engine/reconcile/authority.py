@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
+from typing import Unpack
 
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
@@ -22,6 +23,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.credentials import Credentials
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
+from heatlite.engine.durability.request_ids import Ids
 from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
@@ -89,18 +91,20 @@ class Authority:
             nests = nests or hasattr(kind, 'child_template')
         return nests and any(NAMED.search(text) for text in _texts(definition))
 
-    def is_of(self, stored: Credentials | None, context: RequestContext) -> bool:
+    @staticmethod
+    def is_of(stored: Credentials | None, context: RequestContext) -> bool:
         """Whether the stored credentials are the caller's; otherwise an update stores new ones."""
         return stored is None or not context.user_id or (
             stored.user_id == context.user_id and stored.project_id == context.project_id)
 
-    def give_up(self, stored: Credentials, context: RequestContext) -> None:
-        """Delete a trust that is no longer needed. A failure is only logged."""
+    def give_up(self, stored: Credentials, context: RequestContext | None = None) -> None:
+        """Delete a trust that is no longer needed. A failure is only logged. `context`: of its user; None: of the trust
+        itself."""
         if stored.trust_id is None:
             return
         try:
             trust_id = crypt.decrypt(stored.method, stored.trust_id)
-            clients.of(context).client('keystone').delete_trust(trust_id)
+            clients.of(context or context_of(stored)).client('keystone').delete_trust(trust_id)
         except Exception as error:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
 
@@ -140,6 +144,18 @@ class Authority:
             raise exception.MissingCredentialError(required='X-Auth-Key')
         method, secret = crypt.encrypt(context.password)
         return replace(found, password=secret, method=method)
+
+
+def context_of(stored: Credentials, **ids: Unpack[Ids]) -> RequestContext:
+    """Return the context in which stored credentials act. `ids`: of a request."""
+    def clear(secret: str | None) -> str | None:
+        return crypt.decrypt(stored.method, secret) if secret else None
+
+    return RequestContext(
+        project_id=stored.project_id, project_name=stored.project_name, user_id=stored.user_id,
+        username=stored.username, auth_url=stored.auth_url, region_name=stored.region_name,
+        trustor_user_id=stored.trustor_user_id, trust_id=clear(stored.trust_id), auth_token=clear(stored.token),
+        password=clear(stored.password), overwrite=False, **ids)
 
 
 def _texts(definition: StackDefinition) -> Iterator[str]:

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, leases, snapshots, stacks, templates
+from heatlite.db import credentials, events, leases, snapshots, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -34,34 +34,30 @@ class CleanUp:
     def before_removal(self, leased: LeasedStack) -> None:
         """Delete snapshots, trust and project of a stack before its row is marked as deleted."""
         is_root = leased.row.owner_id is None
+        present_id = leased.row.credentials_id if is_root else None
         # The project is read anew: a nested stack, perhaps of another engine, may have made it since the row was read.
-        kept, project_id = self._database.retry_until_available(lambda tx: (
-            snapshots.page(tx, leased.id), stacks.user_project(tx, leased.id) if is_root else None), reading=True)
+        kept, project_id, authorities = self._database.retry_until_available(lambda tx: (
+            snapshots.page(tx, leased.id), stacks.user_project(tx, leased.id) if is_root else None,
+            credentials.all_of_tree(tx, leased.id, present_id) if present_id is not None else []), reading=True)
         for each in kept:
             self._use_cases().snapshots.forget(leased.id, each)
-        authority_id = leased.row.credentials_id if is_root else None
-
-        def clear(tx: Connection) -> credentials.Credentials | None:
-            if kept:
-                snapshots.delete_all(tx, leased.id)
-            if authority_id is None:
-                return None
-            found = credentials.get(tx, authority_id)
-            credentials.delete(tx, authority_id)
-            return found
-
-        authority = self._database.retry_until_available(clear) if kept or authority_id is not None else None
+        if kept:
+            self._database.retry_until_available(lambda tx: snapshots.delete_all(tx, leased.id))
         if project_id is not None:
             self._authority.give_up_project(project_id, leased.context)
-        if authority is not None:                   # last: the deletions above may have used it
-            self._authority.give_up(authority, leased.context)
+        for authority in authorities:               # last: the deletions above may have used it
+            self._authority.give_up(authority, leased.context if authority.id == present_id else None)
+        if authorities:                             # after their trusts: an engine that ends here leaves none behind
+            self._database.retry_until_available(
+                lambda tx: credentials.delete_all(tx, [authority.id for authority in authorities]))
 
     def after_action(self, leased: LeasedStack) -> None:
-        """Delete the templates that nothing refers to any longer, and the old end of the history."""
+        """Delete what nothing refers to any longer, templates and trusts of former owners, and the old end of the
+        history."""
         if not self._leaves_something(leased):
             return
 
-        def tidy(tx: Connection) -> None:
+        def tidy(tx: Connection) -> list[credentials.Credentials]:
             leases.lock(tx, leased.id)               # locked, so that no request is accepted in between
             self._recorder.remove_old(tx, leased.row)
             templates.prune(tx, leased.id)
@@ -69,9 +65,14 @@ class CleanUp:
                 credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
             if self._most_events:
                 events.purge_over(tx, leased.id, self._most_events)
+            return _replaced(tx, leased)
 
         try:
-            self._database.retry(tidy)
+            replaced = self._database.retry(tidy)
+            for each in replaced:
+                self._authority.give_up(each)
+            if replaced:
+                self._database.retry(lambda tx: credentials.delete_given_up(tx, replaced))
         except exception.DatabaseUnavailable as error:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
@@ -85,3 +86,12 @@ class CleanUp:
         """Whether there may be a former template, a token, or more events than allowed."""
         return (leased.row.generation > 1 or self._may_have_token(leased)
                 or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1))
+
+
+def _replaced(tx: Connection, leased: LeasedStack) -> list[credentials.Credentials]:
+    """Return credentials of a tree that others have replaced, once no action of it can use them any longer."""
+    row = leased.row
+    if row.owner_id is not None or row.credentials_id is None or row.generation == 1:
+        return []
+    found = credentials.replaced(tx, row.credentials_id)
+    return [] if found and stack_trees.is_busy(tx, row.root_id) else found

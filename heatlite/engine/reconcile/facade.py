@@ -105,7 +105,7 @@ class Stack(Mapping[str, Resource]):
         self._make = make
         self._clients = clients
         self._project = project
-        self._client_cache: Clients | None = None
+        self._client_cache: tuple[RequestContext, Clients] | None = None
         self.resizing: set[str] = set()             # groups that a signal is resizing
         self.software = software
         self.alarms = alarms
@@ -132,9 +132,10 @@ class Stack(Mapping[str, Resource]):
 
     @property
     def clients(self) -> Clients:
-        if self._client_cache is None:
-            self._client_cache = self._clients(self.context)
-        return self._client_cache
+        context = self.context                  # another one after a newer request, perhaps of another user
+        if self._client_cache is None or self._client_cache[0] is not context:
+            self._client_cache = context, self._clients(context)
+        return self._client_cache[1]
 
     @property
     def definition(self) -> StackDefinition:

@@ -10,6 +10,7 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, metrics
+from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
@@ -33,7 +34,6 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands as c
 from heatlite.planning import text
-from heatlite.planning.plan import Permissions
 from heatlite.planning.states import Action, Event, StackChange, Status
 
 LOG = logging.getLogger(__name__)
@@ -95,7 +95,7 @@ class StackLifecycle:
         runner.is_idle = False
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
-            self._take_row(leased, row)
+            self._take_row(leased, row, request_ids.following(leased.context, row))
             self._timeouts.watch(runner, started)
             return leased.traversal.stop()
         return self._follow(runner, row)
@@ -108,8 +108,9 @@ class StackLifecycle:
             self._use_cases().snapshots.finished(leased.row, Status.FAILED, text.cancelled(Action.SNAPSHOT))
         if definition is None:
             definition = self._definition(row)
-        permissions = self._permissions(row)
-        self._take_row(leased, row)
+        permissions, context = self._database.retry_until_available(
+            lambda tx: (planned.permissions(tx, row), loading.stored_context(tx, row)), reading=True)
+        self._take_row(leased, row, context)            # the credentials may be those of another user now
         leased.definition, leased.unread = definition, None
         runner.executor.objects.use_types(self._registry.frozen())
         self._sinks.follow(leased, runner.finish_if_idle)
@@ -118,14 +119,11 @@ class StackLifecycle:
             loading.target(row, definition, permissions), self._runtime.now(),
             abort=text.USER_CANCEL if row.action == Action.DELETE else None, unvisited=_leave_unvisited(runner)))
 
-    def _permissions(self, row: stacks.StoredStack) -> Permissions:
-        return self._database.retry_until_available(lambda tx: planned.permissions(tx, row), reading=True)
-
-    def _take_row(self, leased: LeasedStack, row: stacks.StoredStack) -> None:
-        """Make the stack follow the request in `row`."""
+    def _take_row(self, leased: LeasedStack, row: stacks.StoredStack, context: RequestContext) -> None:
+        """Make the stack follow the request in `row`, and act in `context` from now on."""
         if leased.row.status == Status.IN_PROGRESS:
             action_spans.ended(leased, action_spans.SUPERSEDED)
-        leased.row, leased.context = row, request_ids.following(leased.context, row)
+        leased.row, leased.context = row, context
         leased.bind()
 
     def _definition(self, row: stacks.StoredStack) -> StackDefinition:

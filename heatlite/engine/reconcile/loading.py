@@ -8,7 +8,6 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from heatlite.common import crypt
 from heatlite.common.context import RequestContext, hide
 from heatlite.common.limits import ACCEPTED
 from heatlite.common.runtime import Runtime
@@ -17,6 +16,7 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import planned, request_keys
+from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
 from heatlite.engine.reconcile.settled import tolerance
@@ -119,19 +119,13 @@ def _held(database: Database, row: stacks.StoredStack, wanted: StackDefinition) 
 
 
 def stored_context(tx: Connection, row: stacks.StoredStack) -> RequestContext:
-    """Return the context of a stack: its stored credentials, with the ids of its last request."""
-    found = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+    """Return the context of a stack: the credentials of its tree, with the ids of its own last request."""
+    is_nested = row.owner_id is not None
+    found = credentials.of_tree(tx, row.root_id) if is_nested or row.credentials_id is not None else None
     if found is None:
         return RequestContext(project_id=row.project_id, username=row.username, overwrite=False,
                               **request_ids.of_action(row))
-    return RequestContext(
-        project_id=found.project_id, project_name=found.project_name, user_id=found.user_id,
-        username=found.username, auth_url=found.auth_url, region_name=found.region_name,
-        trustor_user_id=found.trustor_user_id,
-        trust_id=crypt.decrypt(found.method, found.trust_id) if found.trust_id else None,
-        auth_token=crypt.decrypt(found.method, found.token) if found.token else None,
-        password=crypt.decrypt(found.method, found.password) if found.password else None, overwrite=False,
-        **request_ids.of_action(row))
+    return context_of(found, **request_ids.of_action(row))
 
 
 def for_reading(runtime: Runtime, database: Database, stack_id: str, operator: Registry,

@@ -348,8 +348,6 @@ class Refactors:
                   current: stacks.StoredStack | None,
                   authority: credentials.Credentials | None, now: datetime) -> stacks.StoredStack:
         """Store the new definition of a root stack with the end of its update. Returns its row."""
-        if authority is not None:
-            credentials.keep(tx, authority)
         template_id = self._runtime.uuid()
         content = replace(each.content, environment=each.definition.environment.document())
         shown = refactor_checks.outputs_of(each.found)
@@ -357,7 +355,8 @@ class Refactors:
             'template_id': template_id, 'outputs': shown, 'request': request_ids.stored(context, None),
             'acts_by_token': self._authority.needs_token(each.definition) or each.row.acts_by_token}
         if authority is not None:
-            columns['credentials_id'] = authority.id
+            columns['credentials_id'] = credentials.replace(
+                tx, None if current is None else current.credentials_id, authority)
         if current is None:
             row = replace(each.row, **columns)
             leases.insert(tx, row.id, None, wanted=False)

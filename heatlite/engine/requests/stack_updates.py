@@ -212,7 +212,8 @@ class StackUpdates:
 
     def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                           now: datetime) -> credentials.Credentials | None:
-        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None.
+        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None. A
+        nested stack has those of its root: `UpdateRequest` refuses its update by another user.
 
         `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
         their trust may have been deleted with a stack since."""

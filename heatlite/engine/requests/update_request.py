@@ -7,10 +7,13 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.db import credentials, stacks
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import request_keys
+from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guarding
 from heatlite.engine.requests.acceptance import Applying
@@ -23,7 +26,7 @@ from heatlite.rpc import messages
 @dataclass(frozen=True)
 class UpdateRequest:
     """One update. `row`: of the stack, as it was read for the request; `acts_by_token`: whether the stack needs the
-    token of the request; `renewed`: credentials that replace its own, or None."""
+    token of the request; `renewed`: credentials that replace those of its tree, or None."""
 
     context: RequestContext
     message: messages.UpdateStack
@@ -48,8 +51,7 @@ class UpdateRequest:
         check_tag(current, message.if_match)
         if plan is not None:
             plan.accept(tx, current.id, current.generation)
-        if renewed is not None:
-            credentials.keep(tx, renewed)
+        self._check_authority(tx, current)
         lasting = request_keys.lasting(current, Action.UPDATE, self.definition.resources)
         return {
             'description': str(self.definition.description), 'parameters': self.definition.parameters.shown(),
@@ -59,5 +61,22 @@ class UpdateRequest:
                                  else message.disable_rollback),
             'converge': bool(message.converge),
             'acts_by_token': self.acts_by_token or current.acts_by_token,
-            'credentials_id': current.credentials_id if renewed is None else renewed.id,
+            'credentials_id': (current.credentials_id if renewed is None
+                               else credentials.replace(tx, current.credentials_id, renewed)),
             'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
+
+    def _check_authority(self, tx: Connection, current: stacks.StoredStack) -> None:
+        """Check that the definition will be executed with credentials of its author, which are those of the root.
+
+        Raise Forbidden for a nested stack that acts for another user, and Conflict if another user has updated the
+        stack since it was read."""
+        is_nested = current.owner_id is not None
+        is_replaced = self.renewed is not None and self.renewed.id != current.credentials_id
+        if not is_nested and (is_replaced or current.generation == self.row.generation):
+            return
+        if Authority.is_of(credentials.of_tree(tx, current.root_id), self.context):
+            return
+        if is_nested:
+            raise exception.Forbidden(_('this nested stack: it acts for another user. An update of the root stack %s '
+                                        'makes it act for you') % current.root_id)
+        raise exception.Conflict(_('Another user has updated stack %s meanwhile; repeat the request.') % current.name)

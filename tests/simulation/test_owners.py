@@ -1,0 +1,289 @@
+"""A tree of stacks acts for one user: the one who has given the root its definition. Former owners leave no trust."""
+
+from __future__ import annotations
+
+import itertools
+import json
+
+import pytest
+import sqlalchemy as sa
+
+from heatlite.common import crypt, exception
+from heatlite.common.context import RequestContext
+from heatlite.db import credentials as authorities
+from heatlite.db import stack_trees
+from heatlite.db.tables import credentials, stack
+from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+from heatlite.rpc import messages
+from heatlite.testing import cluster as bare
+from tests.simulation import cloud as clouds
+from tests.simulation import cluster as simulation
+from tests.simulation.cluster import PROJECT, SEAL, done, wait
+
+HOT = {'heat_template_version': '2018-08-31'}
+
+
+class Keystone:
+    """Trusts, which only their trustors may delete."""
+
+    def __init__(self):
+        self.trusts, self.numbers = {}, itertools.count(1)
+
+    def create(self, client):
+        context = client.context
+        made = RequestContext.from_dict({**context.to_dict(), 'auth_token': None}, overwrite=False)
+        made.trust_id, made.trustor_user_id = f'trust-{next(self.numbers)}', context.user_id
+        self.trusts[made.trust_id] = context.user_id
+        return made
+
+    def delete(self, client, trust_id):
+        assert self.trusts.get(trust_id, client.context.user_id) == client.context.user_id
+        self.trusts.pop(trust_id, None)
+
+
+@pytest.fixture
+def keystone(monkeypatch):
+    made = Keystone()
+    monkeypatch.setattr(KeystoneClient, 'create_trust_context', lambda client: made.create(client))
+    monkeypatch.setattr(KeystoneClient, 'delete_trust', lambda client, trust_id: made.delete(client, trust_id))
+    return made
+
+
+class Acting(clouds.Thing):
+    """A thing that notes for whom it is made and changed, with its value."""
+
+    requires_deferred_auth = True
+    acts = []
+
+    def _note(self, value):
+        assert self.stack.clients._context is self.context
+        self.acts.append((self.context.user_id, value))
+
+    def handle_create(self):
+        self._note(self.properties['value'])
+        return super().handle_create()
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        self._note(json_snippet.properties(self.properties_schema, self.context)['value'])
+        return super().handle_update(json_snippet, tmpl_diff, prop_diff)
+
+    def handle_check(self):
+        self._note('check')
+
+
+class Cluster(bare.Cluster):
+    """Engines with things that note for whom they act, and users who have tokens."""
+
+    def __init__(self, seed=0, kill_at=(), engines=2, **options):
+        def prepare(service):
+            for name, kind in {**clouds.resource_mapping(), 'Sim::Acting': Acting}.items():
+                service.registry.register(name, kind)
+
+        super().__init__(seed, kill_at, engines, seal=SEAL, prepare=prepare, **options)
+        self.cloud = clouds.Cloud(self.chaos)
+        clouds.use(self.cloud)
+        Acting.acts = []
+        self.is_('ann')
+
+    def is_(self, name):
+        self.context = user(name)
+
+
+def user(name):
+    return RequestContext(project_id=PROJECT, user_id=name, username=name, auth_token=f'token of {name}',
+                          roles=['member'], overwrite=False)
+
+
+def template(value, beside='', count=1):
+    inner = {**HOT, 'resources': {f'r{number}': {'type': 'Sim::Acting', 'properties': {'value': value}}
+                                  for number in range(count)}}
+    return ({**HOT, 'resources': {
+        'inner': {'type': 'inner.yaml'},
+        'beside': {'type': 'Sim::Acting', 'properties': {'value': beside or value}}}},
+        {'inner.yaml': json.dumps(inner)})
+
+
+def create(cluster, value='ann', **more):
+    document, files = template(value, **more)
+    return cluster.create('s', document, files=files)
+
+
+def update(cluster, stack_id, value, **more):
+    document, files = template(value, **more)
+    cluster.update(stack_id, document, files=files)
+
+
+def nested(cluster, stack_id):
+    with cluster.database.reader() as tx:
+        found = stack_trees.child(tx, stack_id, 'inner')
+    return found.id
+
+
+def stored(cluster):
+    with cluster.database.reader() as tx:
+        return list(tx.execute(sa.select(credentials.c.user_id)).scalars())
+
+
+@pytest.fixture
+def cluster(keystone):
+    with Cluster() as made:
+        yield made
+
+
+def test_what_another_user_has_defined_is_executed_for_that_user(cluster):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    assert set(Acting.acts) == {('ann', 'ann')}
+    del Acting.acts[:]
+    cluster.is_('bob')
+    update(cluster, stack_id, 'bob')
+    done(cluster, stack_id, 'UPDATE')
+    assert sorted(Acting.acts) == [('bob', 'bob')] * 2
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_an_update_that_overtakes_another_action_is_executed_for_its_user(seed, keystone):
+    with Cluster(seed) as cluster:
+        stack_id = create(cluster, count=4)
+        wait(cluster, 0.1 * seed)
+        cluster.is_('bob')
+        update(cluster, stack_id, 'bob', count=4)
+        done(cluster, stack_id, 'UPDATE')
+        assert {acting for acting, value in Acting.acts if value == 'bob'} == {'bob'}
+        assert ('bob', 'bob') in Acting.acts
+
+
+@pytest.mark.parametrize('seed', range(8))
+def test_updates_of_two_users_at_once_are_executed_for_their_own(seed, keystone):
+    """In the root. What one of them has stored in a nested stack, and nothing has begun, may be begun for the other."""
+    with Cluster(seed) as cluster:
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        answers = []
+
+        def ask(name):
+            document, files = template(f'of {name}', beside=name)
+            _runtime, service = cluster.engines[name == 'bob']
+            try:
+                answers.append(service.endpoint.handle(user(name), messages.UpdateStack(
+                    stack_id=stack_id, template=document, environment={}, files=files)))
+            except (exception.Conflict, exception.ActionInProgress) as error:
+                answers.append(error)
+
+        del Acting.acts[:]
+        for number, name in enumerate(('bob', 'ann', 'bob', 'ann')):
+            cluster.engines[name == 'bob'][0].spawn(ask, name)
+            wait(cluster, 0.02 * (seed % 3) * number)
+        assert cluster.universe.run(lambda: len(answers) == 4)
+        cluster.settle(stack_id)
+        in_root = [(acting, value) for acting, value in Acting.acts if not value.startswith('of ')]
+        assert all(acting == value for acting, value in in_root), Acting.acts
+
+
+def test_a_nested_stack_that_the_update_leaves_alone_has_another_owner_too(cluster):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    cluster.is_('bob')
+    update(cluster, stack_id, 'ann', beside='bob')
+    done(cluster, stack_id, 'UPDATE')
+    del Acting.acts[:]
+    cluster.is_('ann')
+    cluster.ask(messages.StackAction(nested(cluster, stack_id), 'check'))
+    done(cluster, nested(cluster, stack_id), 'CHECK')
+    assert Acting.acts == [('bob', 'check')]
+
+
+def test_a_nested_stack_is_updated_alone_by_the_owner_of_the_tree_only(cluster):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    inner = nested(cluster, stack_id)
+    document = json.loads(template('mine')[1]['inner.yaml'])
+    cluster.is_('bob')
+    with pytest.raises(exception.Forbidden, match=stack_id):
+        cluster.update(inner, document)
+    assert cluster.row(inner).action == 'CREATE'
+    cluster.is_('ann')
+    cluster.update(inner, document)
+    done(cluster, inner, 'UPDATE')
+    assert ('ann', 'mine') in Acting.acts
+    cluster.is_('bob')
+    update(cluster, stack_id, 'bob')
+    done(cluster, stack_id, 'UPDATE')
+    cluster.update(inner, document)
+    done(cluster, inner, 'UPDATE')
+    assert Acting.acts[-1] == ('bob', 'mine')
+    cluster.is_('ann')
+    with pytest.raises(exception.Forbidden):
+        cluster.update(inner, document)
+
+
+def test_nested_stacks_of_an_earlier_release_act_for_the_owner_of_the_root(cluster, keystone):
+    """Their rows have the credentials of the user who created the tree."""
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    with cluster.database.writer() as tx:
+        method, sealed = crypt.encrypt('trust-of-zoe')
+        present = authorities.of_tree(tx, stack_id)
+        keystone.trusts['trust-of-zoe'] = 'zoe'
+        tx.execute(credentials.insert(), [{
+            **{name: getattr(present, name) for name in authorities.NAMES}, 'id': 'former', 'user_id': 'zoe',
+            'method': method, 'trust_id': sealed}])
+        tx.execute(stack.update().where(stack.c.owner_id == stack_id).values(credentials_id='former'))
+    del Acting.acts[:]
+    cluster.ask(messages.StackAction(nested(cluster, stack_id), 'check'))
+    done(cluster, nested(cluster, stack_id), 'CHECK')
+    assert Acting.acts == [('ann', 'check')]
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id)
+    assert not keystone.trusts and not stored(cluster)
+
+
+def test_the_trust_of_a_former_owner_is_deleted_at_the_end_of_the_action(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    assert list(keystone.trusts.values()) == ['ann']
+    cluster.is_('bob')
+    update(cluster, stack_id, 'bob')
+    assert sorted(keystone.trusts.values()) == ['ann', 'bob']           # calls of an engine may still use it
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert list(keystone.trusts.values()) == ['bob'] and stored(cluster) == ['bob']
+    assert cluster.row(stack_id).credentials_id == cluster.row(nested(cluster, stack_id)).credentials_id
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id)
+    assert not keystone.trusts and not stored(cluster)
+
+
+def test_owners_cannot_change_without_end_during_one_action(cluster, keystone):
+    stack_id = create(cluster)
+    for number in range(authorities.MOST_REPLACED):
+        cluster.is_(f'user-{number}')
+        update(cluster, stack_id, f'{number}')
+    cluster.is_('one more')
+    document, files = template('more')
+    refused = cluster.ask(messages.UpdateStack(stack_id=stack_id, template=document, environment={}, files=files),
+                          [exception.Conflict])
+    assert isinstance(refused, exception.Conflict)
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    update(cluster, stack_id, 'more')
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert stored(cluster) == ['one more']
+
+
+def test_no_trust_is_left_however_engines_end(keystone, monkeypatch):
+    def life(cluster):
+        keystone.trusts.clear()
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        cluster.is_('bob')
+        update(cluster, stack_id, 'bob')
+        cluster.chaos.enabled = True
+        done(cluster, stack_id, 'UPDATE')
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
+        assert not keystone.trusts and not stored(cluster)
+
+    monkeypatch.setattr(simulation, 'Cluster', Cluster)
+    assert simulation.kill_engines_in(life, 3, from_the_start=False) > 0
