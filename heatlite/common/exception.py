@@ -26,9 +26,9 @@ class WireError(TypedDict, total=False):
     state: dict[str, object]    # the attributes that are JSON values (path, details...)
 
 
-def shortened(text: str) -> str:
-    """`text`, truncated if it is longer than an error may be."""
-    return text if len(text) <= LONGEST_TEXT else f'{text[:LONGEST_TEXT]}...'
+def shortened(text: str, most: int = LONGEST_TEXT) -> str:
+    """`text`, truncated if it has more than `most` characters, by default those of an error."""
+    return text if len(text) <= most else f'{text[:most]}...'
 
 
 class HeatException(Exception):

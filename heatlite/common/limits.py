@@ -5,7 +5,7 @@ Values only: the code that does the work enforces them. An error names the limit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -87,6 +87,16 @@ MOST_SET_EVENTS: Final = 5_000          # events of members that are read for on
 MOST_METADATA: Final = 2_097_152        # characters of the metadata of one resource, written as JSON
 MOST_SIGNALS: Final = 8_388_608         # characters of the pending signals of one stack
 SIGNAL: Final = 4_096                   # characters added for each of them
+
+# Characters of the texts of users and services in columns that lists and loads read of many rows at once, by the name
+# of the column. Longer texts are stored shortened (`db.codec.stored_text`): an error, which has at most
+# `exception.LONGEST_TEXT`, stays whole with the words before it.
+STORED_TEXT: Final[Mapping[str, int]] = {
+    'reason': 12_000,                   # of stacks, resources, events, snapshots and alarms
+    'status_reason': 12_000,            # of software deployments
+    'summary': 12_000,                  # of entries in the history of alarms
+    'description': 10_000,              # of stacks; their templates have it whole
+}
 
 MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
 PROTECTION_PATH: Final = 1_024          # characters of the path of a protection

@@ -113,7 +113,7 @@ def put(tx: sa.Connection, new: Alarm) -> None:
     encode = codec.encoder(tx)
     values.update(
         shard=new.shard, digest=new.rule.metric.digest, period=new.rule.period, rule=encode(new.rule.to_json()),
-        reason=codec.clean(new.reason), reason_data=codec.encode_or_null(new.reason_data, encode))
+        reason=codec.stored_text('reason', new.reason), reason_data=codec.encode_or_null(new.reason_data, encode))
     known = tx.execute(alarm.update().where(alarm.c.id == new.id).values(**values))
     if not known.rowcount:
         tx.execute(alarm.insert().values(**values))
@@ -130,7 +130,7 @@ def remember(tx: sa.Connection, entries: Iterable[HistoryEntry]) -> None:
     """Adds entries to the history, in the order given."""
     encode, time = codec.encoder(tx), bulk.Times()
     bulk.texts(tx.dialect.name).insert(tx, 'alarm_history', _ENTRY, [
-        (each.alarm_id, each.project_id, each.name, each.kind, codec.clean(each.summary),
+        (each.alarm_id, each.project_id, each.name, each.kind, codec.stored_text('summary', each.summary),
          codec.encode_or_null(each.data, encode), time(each.created_at)) for each in entries])
 
 
@@ -278,7 +278,7 @@ def change_state(tx: sa.Connection, new: Alarm, before: Alarm) -> bool:
     """Stores the state of `new` and when it is due. False if the alarm is no longer as `before`."""
     done = tx.execute(alarm.update().where(
         alarm.c.id == before.id, alarm.c.version == before.version, alarm.c.evaluated == before.evaluated).values(
-        state=new.state, reason=codec.clean(new.reason), state_at=new.state_at, version=new.version,
+        state=new.state, reason=codec.stored_text('reason', new.reason), state_at=new.state_at, version=new.version,
         reason_data=codec.encode_or_null(new.reason_data, codec.encoder(tx)), evaluated=new.evaluated,
         due_at=new.due_at))
     return bool(done.rowcount)

@@ -14,10 +14,11 @@ import sqlalchemy as sa
 from heatlite.common import crypt
 from heatlite.db import revisions, signals
 from heatlite.db.bulk import Texts, Times, chunks, one_message, texts
-from heatlite.db.codec import clean, encode, encode_or_null, encoder, once, sealed
+from heatlite.db.codec import clean, encode, encode_or_null, encoder, once, sealed, stored_text
 from heatlite.db.connection import certifies
 from heatlite.db.events import EVENT, event_values
 from heatlite.db.resources import ROW, WORDS, row_values
+from heatlite.db.stacks import SHORTENED
 from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange
 
@@ -208,9 +209,10 @@ def _stack_values(change: StackChange, gathered: _Gathered) -> dict[str, object]
         values['action'] = WORDS[change.action]
     if change.status is not None:
         values['status'] = WORDS[change.status]
-    if change.reason is not None:
-        values['reason'] = clean(change.reason)
-    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'description', 'settled'):
+    for name in SHORTENED:
+        if getattr(change, name) is not None:
+            values[name] = stored_text(name, getattr(change, name))
+    for name in ('template_id', 'previous_template_id', 'outputs', 'parameters', 'settled'):
         if getattr(change, name) is not None:
             values[name] = getattr(change, name)
     if change.updated_at is not None:

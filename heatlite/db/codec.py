@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 
-from heatlite.common import crypt
+from heatlite.common import crypt, exception, limits
 from heatlite.planning.states import Action, Status
 
 T = TypeVar('T')
@@ -231,6 +231,12 @@ def _is_small(row: Sequence[object]) -> bool:
         if isinstance(value, str):
             size += len(value)
     return size <= SMALL
+
+
+def stored_text(column: str, text: str) -> str:
+    """Text for a column of limits.STORED_TEXT: shortened to its limit, and as `clean` returns it. No other place
+    applies these limits; every statement that writes such a column takes its value from here."""
+    return clean(exception.shortened(text, limits.STORED_TEXT[column]))
 
 
 def clean(text: str) -> str:

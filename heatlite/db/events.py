@@ -53,8 +53,9 @@ def event_values(stack_id: str, new: Event, time: bulk.Times,
     """The values of the columns EVENT for one row. `encode`: codec.encoder."""
     action, status = new.action, new.status
     return (new.uuid, stack_id, new.resource_id, new.resource_name, new.resource_type, new.physical_id,
-            WORDS.get(action, action), WORDS.get(status, status), codec.clean(new.reason),   # type: ignore[call-overload]
-            None if new.properties is None else encode(new.properties), time(new.created_at))
+            WORDS.get(action, action), WORDS.get(status, status),       # type: ignore[call-overload]
+            codec.stored_text('reason', new.reason), None if new.properties is None else encode(new.properties),
+            time(new.created_at))
 
 
 def skip_numbers(tx: sa.Connection, count: int) -> None:

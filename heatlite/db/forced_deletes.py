@@ -84,8 +84,8 @@ def remove(tx: sa.Connection, stack_ids: Sequence[str], reason: str, now: dateti
     tx.execute(lease.update().where(lease.c.stack_id.in_(stack_ids)).values(
         engine_id=None, wanted=False, epoch=lease.c.epoch + 1))
     tx.execute(stack.update().where(stack.c.id.in_(stack_ids), stack.c.live == 1).values(
-        live=None, deleted_at=now, action=Action.DELETE.value, status=Status.COMPLETE.value, reason=reason,
-        generation=stack.c.generation + 1))
+        live=None, deleted_at=now, action=Action.DELETE.value, status=Status.COMPLETE.value,
+        reason=codec.stored_text('reason', reason), generation=stack.c.generation + 1))
 
 
 def over(tx: sa.Connection) -> int:

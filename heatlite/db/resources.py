@@ -237,9 +237,9 @@ def row_values(stack_id: str, row: ResourceState, time: bulk.Times, created_at: 
     """The values of the columns ROW for one row. `encode`: codec.encoder."""
     handle = row.handle
     return (stack_id, row.id, row.name, row.uuid, row.type, WORDS[row.action], WORDS[row.status],
-            codec.clean(row.reason), row.physical_id, codec.encode(row.requires) if row.requires else '{}',
-            row.replaces, row.replaced_by, row.template_id, row.fingerprint,
-            None if handle is NO_HANDLE else encode(handle), time(created_at or UNKNOWN_TIME),
+            codec.stored_text('reason', row.reason), row.physical_id,
+            codec.encode(row.requires) if row.requires else '{}', row.replaces, row.replaced_by, row.template_id,
+            row.fingerprint, None if handle is NO_HANDLE else encode(handle), time(created_at or UNKNOWN_TIME),
             time(row.updated_at))
 
 
@@ -497,8 +497,8 @@ def set_state(tx: sa.Connection, stack_id: str, row: ResourceState, mark: Replac
     """Writes action, status, reason and time of one row outside a traversal, and why the next update replaces the
     resource. The caller must hold the lease's lock."""
     tx.execute(resource.update().where(resource.c.stack_id == stack_id, resource.c.id == row.id).values(
-        action=str(row.action), status=str(row.status), reason=codec.clean(row.reason), updated_at=row.updated_at,
-        cause=_mark(tx, mark)))
+        action=str(row.action), status=str(row.status), reason=codec.stored_text('reason', row.reason),
+        updated_at=row.updated_at, cause=_mark(tx, mark)))
 
 
 def _mark(tx: sa.Connection, mark: ReplacementCause | None) -> str | None:
@@ -542,7 +542,7 @@ def fail_in_progress(tx: sa.Connection, stack_id: str, reason: str, now: datetim
     """Marks IN_PROGRESS rows as FAILED and returns how many."""
     return int(tx.execute(resource.update().where(
         resource.c.stack_id == stack_id, resource.c.status == Status.IN_PROGRESS.value)
-        .values(status=Status.FAILED.value, reason=reason, updated_at=now)).rowcount)
+        .values(status=Status.FAILED.value, reason=codec.stored_text('reason', reason), updated_at=now)).rowcount)
 
 
 def find(tx: sa.Connection, text: str) -> ShownResource:

@@ -34,7 +34,11 @@ _snapshot = codec.reader(Snapshot, 'data')
 def insert(tx: sa.Connection, new: Snapshot) -> None:
     values = {field.name: getattr(new, field.name) for field in fields(Snapshot)}
     tx.execute(snapshot.insert().values(**values | {
-        'data': codec.encode_or_null(new.data, codec.encoder(tx))}))
+        'reason': _reason(new.reason), 'data': codec.encode_or_null(new.data, codec.encoder(tx))}))
+
+
+def _reason(text: str | None) -> str | None:
+    return None if text is None else codec.stored_text('reason', text)
 
 
 def show(tx: sa.Connection, snapshot_id: str) -> Snapshot | None:
@@ -66,7 +70,7 @@ def is_being_made(tx: sa.Connection, snapshot_id: str) -> bool:
 def set_state(tx: sa.Connection, snapshot_id: str, *, action: str | None = None, status: str, reason: str | None,
               data: Mapping[str, Any] | None = None) -> bool:
     """Writes the state. `action`, `data` None: unchanged. False when the snapshot is gone."""
-    values: dict[str, object] = {'status': str(status), 'reason': None if reason is None else codec.clean(reason)}
+    values: dict[str, object] = {'status': str(status), 'reason': _reason(reason)}
     if action is not None:
         values['action'] = str(action)
     if data is not None:

@@ -115,5 +115,5 @@ def _encoded(tx: sa.Connection, values: Mapping[str, object]) -> dict[str, objec
             found[name] = codec.encode_or_null(found[name], codec.encoder(tx))
     reason = found.get('status_reason')
     if isinstance(reason, str):
-        found['status_reason'] = codec.clean(reason)
+        found['status_reason'] = codec.stored_text('status_reason', reason)
     return found

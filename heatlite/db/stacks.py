@@ -87,6 +87,7 @@ class Identity:
 
 NAMES = tuple(field.name for field in fields(StoredStack))
 TIMES = ('created_at', 'updated_at', 'started_at', 'deleted_at', 'restored_from')
+SHORTENED = ('reason', 'description')
 JSON = ('tags', 'parameters', 'outputs', 'request')
 WHOLE = codec.columns(stack, StoredStack)
 IDENTITY = codec.columns(stack, Identity)
@@ -150,7 +151,8 @@ def insert(tx: sa.Connection, new: StoredStack) -> None:
         values[name] = _encoded(tx, name, values[name])
     for name in TIMES:
         values[name] = time(values[name])
-    values['reason'], values['description'] = codec.clean(new.reason), codec.clean(new.description)
+    for name in SHORTENED:
+        values[name] = codec.stored_text(name, getattr(new, name))
     row = (*values.values(), None if new.deleted_at else 1)
     try:
         bulk.texts(tx.dialect.name).insert(tx, 'stack', (*NAMES, 'live'), [row])
@@ -261,7 +263,9 @@ def accept(tx: sa.Connection, stack_id: str, *, action: Action, reason: str, now
     if before is None:
         raise exception.StackNotFound(stack_name=stack_id)
     requested.setdefault('previous_template_id', revisions.last_good(before))
-    accepted = replace(before, action=action, status=status, reason=codec.clean(reason), updated_at=now,
+    if 'description' in requested:
+        requested['description'] = codec.stored_text('description', requested['description'])
+    accepted = replace(before, action=action, status=status, reason=codec.stored_text('reason', reason), updated_at=now,
                        started_at=now, generation=before.generation + 1, **requested,
                        **_revised(before, 'template_id' in requested, keeps_revision))
     values = {name: getattr(accepted, name) for name in ACCEPTED + tuple(requested)}

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, TypedDict
 
+from heatlite.common import exception
+
 
 class Reason(StrEnum):
     UNHEALTHY = 'unhealthy'             # a user, an alarm or a check says so
@@ -39,7 +41,7 @@ class ReplacementCause:
     at: str | None = None
 
     def to_json(self) -> ReplacementDocument:
-        return {'kind': str(self.reason), 'what': self.what, 'by': self.by, 'at': self.at}
+        return {'kind': str(self.reason), 'what': exception.shortened(self.what), 'by': self.by, 'at': self.at}
 
     @classmethod
     def from_json(cls, stored: ReplacementDocument) -> ReplacementCause:

@@ -23,6 +23,8 @@ CLOSED, SILENT = 0, -1
 LISTEN = 5.0            # seconds to wait for an answer
 DEADLINE = 10.0         # seconds the API gives a peer for its headers, by default
 SIGNALS = 80
+MARKS = 60
+NESTED = 100
 MANY = 1030             # connections of one peer
 
 
@@ -211,6 +213,39 @@ def signals(tenant: Tenant, port: int) -> list[int]:
     return found
 
 
+def marks(tenant: Tenant, port: int) -> list[int]:
+    """Resources marked as unhealthy with reasons as large as a request may be, of which lists and engines read all."""
+    names = [f'r{number}' for number in range(MARKS)]
+    made = tenant.ask('POST', '/stacks', {'stack_name': 'marked', 'template': {
+        'heat_template_version': '2018-08-31', 'resources': {name: {'type': 'OS::Heat::None'} for name in names}}})
+    path = f"/stacks/marked/{made.body['stack']['id']}"
+    settled(tenant, path)
+    found = [tenant.ask('PATCH', f'{path}/resources/{name}', {
+        'mark_unhealthy': True, 'resource_status_reason': 'z' * 900_000}).status for name in names]
+    found += [tenant.ask('GET', f'{path}/{what}').status for what in ('resources', 'events')]
+    found.append(tenant.ask('DELETE', path).status)
+    settled(tenant, path)
+    return found
+
+
+def descriptions(tenant: Tenant, port: int) -> list[int]:
+    """Nested stacks whose template has a description as large as a template may be."""
+    inner = {'heat_template_version': '2018-08-31', 'description': 'z' * 500_000,
+             'resources': {'a': {'type': 'OS::Heat::None'}}}
+    made = tenant.ask('POST', '/stacks', {
+        'stack_name': 'described', 'files': {'inner.yaml': json.dumps(inner)},
+        'template': {'heat_template_version': '2018-08-31', 'resources': {'g': {
+            'type': 'OS::Heat::ResourceGroup',
+            'properties': {'count': NESTED, 'resource_def': {'type': 'inner.yaml'}}}}}})
+    if made.status != 201:
+        return [made.status]
+    path = f"/stacks/described/{made.body['stack']['id']}"
+    settled(tenant, path)
+    found = [tenant.ask('GET', '/stacks?show_nested=true').status, tenant.ask('DELETE', path).status]
+    settled(tenant, path)
+    return [*found, tenant.ask('GET', '/stacks?show_nested=true&show_deleted=true').status]
+
+
 REFUSED = frozenset({400, 403, 404, 408, 411, 413, 414, 415, 431, 501, 503, CLOSED})
 PEERS = (
     Peer('50 MB of JSON', large_body, frozenset({400, 413, CLOSED})),
@@ -225,6 +260,8 @@ PEERS = (
     Peer('silent connections', silent, frozenset({200})),
     Peer('a header that drips', drip, frozenset({CLOSED, 400, 408}), quick=False, within=DEADLINE + 2.0),
     Peer('80 large signals', signals, frozenset({200, 204, 400})),
+    Peer('60 marks with long reasons', marks, frozenset({200, 204})),
+    Peer('100 nested stacks with long descriptions', descriptions, frozenset({200, 204})),
     Peer('32 callers without a pause', floods.flood, frozenset({201, 204, 400, 429, 503}), quick=False),
     Peer('120 000 form fields', form, REFUSED, api=CFN),
     Peer('100 MB of form', large_form, REFUSED, api=CFN),
