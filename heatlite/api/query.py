@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 
-from heatlite.common import exception
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 
 LONGEST_TAG = 80                            # characters
@@ -125,6 +125,9 @@ def tags(value: object, key: str = 'tags') -> tuple[str, ...]:
     else:
         raise exception.HTTPBadRequest(
             _('"%s" must be a text of tags separated by commas, or a list of texts without commas.') % key)
+    if len(found) > limits.MOST_TAGS:
+        raise exception.HTTPBadRequest(_('"%(key)s" has %(count)d tags, more than the %(most)d that a stack may have.')
+                                       % {'key': key, 'count': len(found), 'most': limits.MOST_TAGS})
     for tag in found:
         if len(tag) > LONGEST_TAG:
             raise exception.HTTPBadRequest(

@@ -97,6 +97,7 @@ STORED_TEXT: Final[Mapping[str, int]] = {
     'summary': 12_000,                  # of entries in the history of alarms
     'description': 10_000,              # of stacks; their templates have it whole
 }
+MOST_TAGS: Final = 200                  # tags of one stack
 
 MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
 PROTECTION_PATH: Final = 1_024          # characters of the path of a protection

@@ -3,7 +3,7 @@
 import pytest
 
 from heatlite.api import query, schemas
-from heatlite.common import exception
+from heatlite.common import exception, limits
 
 
 @pytest.mark.parametrize('text, value', [
@@ -60,6 +60,14 @@ def test_what_are_no_tags(given):
 def test_a_long_tag_is_quoted():
     with pytest.raises(exception.HTTPBadRequest, match=f'Invalid tag, "{"x" * 81}" is longer than 80 characters'):
         query.tags('x' * 81)
+
+
+@pytest.mark.parametrize('given', [
+    [str(number) for number in range(limits.MOST_TAGS + 1)], ','.join(map(str, range(limits.MOST_TAGS + 1)))])
+def test_a_stack_has_a_bounded_number_of_tags(given):
+    with pytest.raises(exception.HTTPBadRequest, match='"tags" has 201 tags, more than the 200 that a stack may have.'):
+        query.tags(given)
+    assert len(query.tags([str(number) for number in range(limits.MOST_TAGS)])) == limits.MOST_TAGS
 
 
 def test_the_last_value_of_a_key_counts():
