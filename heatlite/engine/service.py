@@ -17,6 +17,7 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.alarms.settings import AlarmSettings
 from heatlite.engine.alarms.shard_controller import ShardController
+from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.durability.lease_manager import EngineDescription, LeaseManager
 from heatlite.engine.durability.pool import Pool
@@ -62,7 +63,8 @@ class EngineService:
         self._wake_other = wake
         self._notify = InOrder(notify)
         self.registry = registries.create(conf)
-        self._sinks = EventSinks(runtime, database, lambda stack_id: loading.for_reading(
+        self._history = EventHistory(runtime, database, conf.max_events_per_stack)
+        self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))
         self._recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
         self._plugins = LifecyclePlugins.installed()
@@ -111,8 +113,8 @@ class EngineService:
         lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
                                    clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
         self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
-                                          room, self._timers, settings, self._sinks, self.runners, definitions,
-                                          executors, timeouts, lifecycle, self._claim)
+                                          room, self._timers, settings, self._sinks, self._history, self.runners,
+                                          definitions, executors, timeouts, lifecycle, self._claim)
 
     def _for_stacks(self) -> UseCases:
         """Return the use cases that driving a stack needs: they are built after the controller."""

@@ -58,6 +58,7 @@ BOUNDS: Mapping[str, Proof] = {
     'members': Proof('``max_resources_per_stack``', (
         'tests/simulation/test_members.py', f'{API}test_statements.py')),
     'events': Proof('``max_events_per_stack``; pages', (
+        'tests/simulation/test_signals.py::test_signals_to_a_finished_stack_do_not_make_its_history_grow',
         f'{SECURITY}test_consumption.py::test_a_page_has_no_more_than_was_asked_for', f'{API}test_statements.py')),
     'stream': Proof('a number of listeners, and a queue for each', (
         f'{API}test_event_streams.py::test_the_number_of_listeners_is_bounded',

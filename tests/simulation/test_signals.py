@@ -9,6 +9,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, exception
 from heatlite.db import resources
+from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
 
@@ -106,6 +107,52 @@ def test_nobody_can_signal():
     with Cluster() as cluster:
         row = cluster.settle(cluster.create('s', waiting(count=3, transport='NO_SIGNAL')))
         assert (row.action, row.status) == ('CREATE', 'COMPLETE'), row.reason
+
+
+def test_signals_to_a_finished_stack_do_not_make_its_history_grow(monkeypatch):
+    monkeypatch.setattr(event_history, 'EACH', 10)
+    with Cluster(engines=1, interleaved=False, max_events_per_stack=20) as cluster:
+        stack_id = cluster.create('s', waiting(count=1))
+        until(cluster, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+        signal(cluster, stack_id, 'handle')
+        assert cluster.settle(stack_id).status == 'COMPLETE'
+        for _number in range(200):
+            signal(cluster, stack_id, 'handle', {'id': 'x', 'reason': 'again'})
+            assert cluster.universe.run(lambda: not pending(cluster), limit=20)
+        assert 20 <= len(cluster.events(stack_id)) < 100
+        assert reasons(cluster, stack_id)[-1][2] == 'Signal: status:SUCCESS reason:again'
+
+
+def test_signals_that_are_refused_do_not_make_the_history_grow(monkeypatch):
+    monkeypatch.setattr(event_history, 'EACH', 10)
+    with Cluster(engines=1, interleaved=False, max_events_per_stack=20) as cluster:
+        stack_id = cluster.create('s', waiting(count=1, transport='NO_SIGNAL'))
+        cluster.settle(stack_id)
+        cluster.ask(messages.LockStack(stack_id, 'maintenance'))
+        for _number in range(200):
+            signal(cluster, stack_id, 'handle', allowed=(exception.StackLocked,))
+        assert 20 <= len(cluster.events(stack_id)) < 100
+
+
+def test_a_history_without_a_limit_stays_whole(monkeypatch):
+    monkeypatch.setattr(event_history, 'EACH', 1)
+    with Cluster(engines=1, interleaved=False, max_events_per_stack=0) as cluster:
+        stack_id = cluster.create('s', waiting(count=1, transport='NO_SIGNAL'))
+        cluster.settle(stack_id)
+        before = len(cluster.events(stack_id))
+        cluster.ask(messages.MarkUnhealthy(stack_id, 'handle', True, 'r'))
+        assert len(cluster.events(stack_id)) == before + 1
+
+
+def test_a_long_reason_is_an_event_that_is_shortened():
+    with Cluster(engines=1, interleaved=False) as cluster:
+        stack_id = cluster.create('s', waiting(count=1))
+        until(cluster, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+        signal(cluster, stack_id, 'handle', {'id': 'x', 'reason': 'r' * 100_000})
+        cluster.settle(stack_id)
+        ((_name, _state, reason),) = reasons(cluster, stack_id)
+        assert reason.startswith('Signal: status:SUCCESS reason:rrr') and reason.endswith('r...')
+        assert len(reason) < 15_000
 
 
 def test_signals_that_are_none_change_nothing():

@@ -21,6 +21,7 @@ from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
+from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.event_sink_types import Sink
 from heatlite.language.definition import StackDefinition
@@ -67,10 +68,12 @@ def make(entry: Mapping[str, object]) -> Sink:
 class EventSinks:
     """Follows the stacks of this engine that have sinks. Other stacks cost one dictionary lookup for each change."""
 
-    def __init__(self, runtime: Runtime, database: Database, read: Callable[[str], FollowedStack | None]) -> None:
+    def __init__(self, runtime: Runtime, database: Database, history: EventHistory,
+                 read: Callable[[str], FollowedStack | None]) -> None:
         """`read(stack_id)`: loads a stack for reading; None if it is gone."""
         self._runtime = runtime
         self._database = database
+        self._history = history
         self._read = read
         self._outlets: dict[str, Outlet] = {}
 
@@ -101,10 +104,12 @@ class EventSinks:
     def add(self, tx: Connection, row: StoredStack, new: Event) -> Callable[[], None]:
         """Add an event to a stack that another process may drive. Call the returned function after the commit.
 
-        Three statements, and one for the environment if no engine drives the stack.
+        Three statements, and one for the environment if no engine drives the stack; seldom those that remove old
+        events.
         """
         since = events.position(tx, row.id, of_action=False)
         events.insert_many(tx, row.id, [new])
+        self._history.limit(tx, row.id)
         if leases.owner(tx, row.id) is not None:
             return lambda: self.wake(row.id)
         if not templates.show(tx, row.template_id).environment.get('event_sinks'):

@@ -14,6 +14,7 @@ from heatlite.db import leases, signals, stacks
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import lease_manager, request_ids
+from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
@@ -50,8 +51,9 @@ class StackController:
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
                  pool: Pool, room: Room, timers: Timers, settings: ReconcileSettings, sinks: EventSinks,
-                 runners: Runners, definitions: AcceptedDefinitions, executors: Executors, timeouts: Timeouts,
-                 lifecycle: StackLifecycle, claim: Callable[[Connection, str], Lease | None]) -> None:
+                 history: EventHistory, runners: Runners, definitions: AcceptedDefinitions, executors: Executors,
+                 timeouts: Timeouts, lifecycle: StackLifecycle,
+                 claim: Callable[[Connection, str], Lease | None]) -> None:
         """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
         self._runtime = runtime
         self._database = database
@@ -63,6 +65,7 @@ class StackController:
         self._timers = timers
         self._settings = settings
         self._sinks = sinks
+        self._history = history
         self._runners = runners
         self._definitions = definitions
         self._executors = executors
@@ -200,7 +203,8 @@ class StackController:
     def _make(self, leased: LeasedStack) -> Runner:
         return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._room,
                       self._timers, self._lifecycle, self._ended,
-                      lambda runner: SignalDispatcher(self._runtime, self._database, leased, self._journal, runner),
+                      lambda runner: SignalDispatcher(
+                          self._runtime, self._database, leased, self._journal, runner, self._history),
                       self._settings.interval, self._settings.patience)
 
     # --- loading a stack --------------------------------------------------------------------------------

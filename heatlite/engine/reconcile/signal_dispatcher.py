@@ -25,6 +25,7 @@ from heatlite.db import signals
 from heatlite.db.connection import Database
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
+from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
@@ -75,12 +76,13 @@ class SignalDispatcher:
     """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
     def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack, journal: Journal,
-                 runner: Driver) -> None:
+                 runner: Driver, history: EventHistory) -> None:
         self._runtime = runtime
         self._database = database
         self._leased = leased
         self._journal = journal
         self._runner = runner
+        self._history = history
         self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
         self._known: set[int] = set()
         self._handled: set[int] = set()                     # since the last query began: its result may have them
@@ -195,6 +197,8 @@ class SignalDispatcher:
         self._end(signal, self._leased.make_change(
             row=recorder.take(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
             events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
+        if recorder.events:
+            self._history.limit_after(self._leased.id)
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
         if others:                                  # waits by itself: the signal is handled, and must not be once more
