@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Keys, Page, after, ordered
+from heatlite.db.listing import Keys, Page, Position, after, in_slices, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
@@ -69,10 +69,13 @@ def skip_numbers(tx: sa.Connection, count: int) -> None:
     tx.execute(event.delete().where(event.c.id == number))
 
 
-def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[ShownEvent]:
+def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page, yield_control: Callable[[], None] = lambda: None,
+         position: Position | None = None) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
+    `position`: time and number of an event of such a list that is not sorted; the page begins after it.
 
-    One statement, two with a marker. Index: (stack_id, id).
+    Calls `yield_control` after each whole slice of rows, as resources.page. One statement, two with a marker. Index:
+    (stack_id, id).
     """
     if wanted.limit == 0 or not stack_ids:
         return []
@@ -81,13 +84,14 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page) -> list[Show
     parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
     if wanted.filters:
         query = query.where(*(event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
-    if wanted.marker:
+    if wanted.marker or position:
         keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
-        marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
-        position = tx.execute(marker, parameters).first()
+        if wanted.marker:
+            marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
+            position = tx.execute(marker, parameters).first()
         if position is not None:
-            query = query.where(after(keys, position, ascending))
-    return _listed((*row, None) for row in tx.execute(query, parameters))
+            query = query.where(after(keys, position[-len(keys):], ascending))
+    return in_slices(((*row, None) for row in tx.execute(query, parameters)), _listed, yield_control)
 
 
 @functools.lru_cache(maxsize=128)

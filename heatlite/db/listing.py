@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 
+from heatlite.db.bulk import AT_ONCE, chunks
+from heatlite.db.codec import KeptRow, ListReader
+
 Keys = Sequence[sa.ColumnElement[object]]       # what a list is sorted by
+Position = Sequence[object]                      # the values of these in one row
 Row = TypeVar('Row', bound=tuple[object, ...])
+K = TypeVar('K', bound=KeptRow)
 
 
 class Page(Protocol):
@@ -36,7 +41,18 @@ def ordered(query: sa.Select[Row], keys: Keys, ascending: bool, is_limited: bool
     return found.limit(sa.bindparam('limit', type_=sa.Integer)) if is_limited else found
 
 
-def after(keys: Keys, position: Sequence[object], ascending: bool) -> sa.ColumnElement[bool]:
+def in_slices(rows: Iterable[Sequence[object]], read: ListReader[K], yield_control: Callable[[], None]) -> list[K]:
+    """Reads the rows of a list. Calls `yield_control` after each AT_ONCE of them: making the objects of a long list at
+    once would block other green threads."""
+    found: list[K] = []
+    for chunk in chunks(rows):
+        found += read(chunk, len(found))
+        if len(chunk) == AT_ONCE:
+            yield_control()
+    return found
+
+
+def after(keys: Keys, position: Position, ascending: bool) -> sa.ColumnElement[bool]:
     """The condition for rows after `position` in the order of `keys`.
 
     Spelled out because MySQL uses no index range for (a, b) < (x, y), but does for `a <= x and (a < x or b < y)`.

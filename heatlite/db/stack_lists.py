@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -11,7 +11,7 @@ from typing import Protocol
 import sqlalchemy as sa
 
 from heatlite.db import codec
-from heatlite.db.listing import Keys, Page, after, ordered
+from heatlite.db.listing import Keys, Page, Position, after, in_slices, ordered
 from heatlite.db.tables import stack, stack_tag
 
 
@@ -67,11 +67,13 @@ _summaries = codec.kept_reader(Summary, 'tags')
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
 
 
-def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter,
-         hidden_tags: Sequence[str] = ()) -> list[Summary]:
-    """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`.
+def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter, hidden_tags: Sequence[str] = (),
+         yield_control: Callable[[], None] = lambda: None, position: Position | None = None) -> list[Summary]:
+    """Stacks of a project (None: of all), newest first unless sorted, at most `limit`, after `marker`. `position`: of a
+    stack of such a list that is not sorted; the page begins after it.
 
-    An unknown marker is ignored. One statement, two with a marker. Index of the usual list, that of live roots:
+    Calls `yield_control` after each whole slice of rows, as resources.page. An unknown marker is ignored. One
+    statement, two with a marker. Index of the usual list, that of live roots:
     (project_id, live, owner_id, created_at, id); of the others (project_id, created_at, id).
     """
     if wanted.limit == 0:
@@ -81,14 +83,15 @@ def page(tx: sa.Connection, project_id: str | None, wanted: StackFilter,
     filters = _filters(wanted, hidden_tags)
     if filters:
         query = query.where(*filters)
-    if wanted.marker:
+    if wanted.marker or position:
         keys, ascending = _order(wanted.sort_keys, wanted.sort_dir)
-        at = tx.execute(sa.select(*keys).where(stack.c.id == wanted.marker,
-                                               *([] if project_id is None else [stack.c.project_id == project_id])))
-        position = at.first()
+        if wanted.marker:
+            position = tx.execute(sa.select(*keys).where(
+                stack.c.id == wanted.marker,
+                *([] if project_id is None else [stack.c.project_id == project_id]))).first()
         if position is not None:
             query = query.where(after(keys, position, ascending))
-    return _summaries(tx.execute(query, {'project': project_id, 'limit': wanted.limit}).all())
+    return in_slices(tx.execute(query, {'project': project_id, 'limit': wanted.limit}), _summaries, yield_control)
 
 
 @functools.lru_cache(maxsize=128)

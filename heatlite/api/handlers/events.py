@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from heatlite.api import finding, masking, schemas, views
-from heatlite.api.json_text import JsonText
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Request, StreamedList
+from heatlite.api.wsgi import Request, StreamedList, yield_control
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, stacks
@@ -17,17 +16,16 @@ View = dict[str, object]
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
-    found = _page(req, stack_name, stack_id, wanted)
-    return StreamedList('events', found, len(found))
+    return _page(req, stack_name, stack_id, wanted)
 
 
 def index_of_resource(req: Request, stack_name: str, stack_id: str, resource_name: str) -> StreamedList:
     wanted = schemas.ListEvents.parse(Query(req.query), req.conf.max_nested_stack_depth)
     named = replace(wanted, filters={**wanted.filters, 'resource_name': (resource_name,)})
     found = _page(req, stack_name, stack_id, named)
-    if not found:
+    if not found.count:
         raise exception.HTTPNotFound(_('No events found for resource %s') % resource_name)
-    return StreamedList('events', found, len(found))
+    return found
 
 
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event_id: str) -> View:
@@ -42,7 +40,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
     return {'event': views.event_detail(finding.url(req, stack), found)}
 
 
-def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> list[View | JsonText]:
+def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> StreamedList:
     """One page of events. Two SELECTs; more for those of the stacks below a nested one."""
     with req.db.reader() as tx:
         root_url = None
@@ -54,5 +52,6 @@ def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEven
             urls = {each.id: finding.url(req, each) for each in (stack, *below)}
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
-        found = events.page(tx, list(urls), wanted)
-    return [views.listed_event(urls[each.stack_id], each, root_url) for each in found]
+        found = events.page(tx, list(urls), wanted, yield_control)
+    shown = (views.listed_event(urls[each.stack_id], each, root_url) for each in found)
+    return StreamedList('events', shown, len(found))

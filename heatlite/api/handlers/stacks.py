@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 from heatlite.api import bodies, documents, finding, links, masking, preconditions, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Created, Redirect, Request, StreamedList, TaggedAnswer
+from heatlite.api.wsgi import Created, Redirect, Request, StreamedList, TaggedAnswer, yield_control
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
@@ -46,7 +46,7 @@ def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stack_lists.Su
     project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
     hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
     with req.db.reader() as tx:
-        found = stack_lists.page(tx, project_id, wanted, hidden)
+        found = stack_lists.page(tx, project_id, wanted, hidden, yield_control)
         count = stack_lists.count(tx, project_id, wanted, hidden) if wanted.with_count else None
     return found, count
 
