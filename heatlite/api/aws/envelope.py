@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from xml.etree import ElementTree
+from xml.sax.saxutils import escape, quoteattr
 
 import webob
 
+from heatlite.common import turns
+
+DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
 # XML 1.0 allows no other control characters, and these not in names.
 _UNPRINTABLE = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_.-]')
@@ -30,26 +33,42 @@ class Envelope:
             return webob.Response(body=json.dumps(document).encode('ascii'), status=status,
                                   content_type='application/json', charset=None)
         (name, value), *_rest = document.items()
-        root = self._element(name, value)
-        if self.namespace:
-            root.set('xmlns', self.namespace)
-        return webob.Response(body=ElementTree.tostring(root, encoding='utf-8'), status=status,
+        return webob.Response(body=(DECLARATION + ''.join(self._pieces(name, value))).encode('utf-8'), status=status,
                               content_type='application/xml', charset='UTF-8')
 
-    def _element(self, name: str, value: object) -> ElementTree.Element:
-        """Renders one element. Omits null values: clients of AWS would parse the text None as a date or a number."""
-        made = ElementTree.Element(_tag(name))
+    def _pieces(self, name: str, value: object) -> Iterator[str]:
+        """Renders an element piece by piece, with turns for other requests; values may be nested at any depth."""
+        attributes = f' xmlns={quoteattr(self.namespace)}' if self.namespace else ''
+        waiting: list[str | tuple[str, object]] = [(name, value)]           # the next one last; texts: ends of elements
+        while waiting:
+            found = waiting.pop()
+            if isinstance(found, str):
+                yield found
+                continue
+            turns.spend()
+            tag, content = _tag(found[0]), self._content(*found)
+            if not content:
+                yield f'<{tag}{attributes} />'
+            elif isinstance(content, str):
+                yield f'<{tag}{attributes}>{escape(content)}</{tag}>'
+            else:
+                yield f'<{tag}{attributes}>'
+                waiting.append(f'</{tag}>')
+                waiting += reversed(content)
+            attributes = ''
+
+    def _content(self, name: str, value: object) -> str | list[tuple[str, object]]:
+        """The text of an element, or the elements in it. Omits null values: clients of AWS would parse the text None as
+        a date or a number."""
         if name in self.as_json_text:
-            made.text = json.dumps(value) if value else None
-        elif isinstance(value, Mapping):
-            made.extend(self._element(str(key), each) for key, each in value.items() if each is not None)
-        elif isinstance(value, list | tuple):
-            made.extend(self._element('member', each) for each in value)
-        elif name in self.booleans:
-            made.text = str(value).lower()
-        else:
-            made.text = _UNPRINTABLE.sub('', str(value)) or None
-        return made
+            return json.dumps(value) if value else ''
+        if isinstance(value, Mapping):
+            return [(str(key), each) for key, each in value.items() if each is not None]
+        if isinstance(value, list | tuple):
+            return [('member', each) for each in value]
+        if name in self.booleans:
+            return str(value).lower()
+        return _UNPRINTABLE.sub('', str(value))
 
 
 def _tag(name: str) -> str:
