@@ -6,11 +6,13 @@ from sqlalchemy import Connection
 
 from heatlite.api import finding, stack_users
 from heatlite.api.aws.errors import AwsError
+from heatlite.api.cfn import pages
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current, visible_metadata
 from heatlite.api.schemas import ListEvents, ListStacks
 from heatlite.api.views import when
-from heatlite.common import exception
+from heatlite.api.wsgi import yield_control
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import events, resources, stack_lists, stacks
 
@@ -81,14 +83,22 @@ def _description(row: resources.ShownResource) -> str:
 
 
 def describe_stack_events(req: CfnRequest) -> View:
-    """Events, newest first; of all stacks of the project without StackName. Properties are omitted, as in lists."""
+    """A page of events, newest first; of all stacks of the project without StackName. Properties are omitted, as in
+    lists."""
+    most = limits.ROWS_LISTED
+    position = pages.position(req, 'DescribeStackEvents', int)
     with req.db.reader() as tx:
         found = ([req.stack(tx)] if req.parameters.get('StackName') else
                  stack_lists.page(tx, finding.own_project(req), ListStacks()))
         names = {stack.id: stack for stack in found}
-        listed = events.page(tx, list(names), ListEvents())
-    return {'StackEvents': [{
-        'EventId': event.uuid, 'LogicalResourceId': event.resource_name, 'PhysicalResourceId': event.physical_id,
-        'ResourceProperties': '{}', 'ResourceStatusReason': event.reason, 'ResourceType': event.resource_type,
-        'StackId': arn_of(names[event.stack_id]), 'StackName': names[event.stack_id].name,
-        'Timestamp': when(event.created_at), 'ResourceStatus': f'{event.action}_{event.status}'} for event in listed]}
+        listed = events.page(tx, list(names), ListEvents(limit=most + 1), yield_control, position)
+
+    def view(event: events.ShownEvent) -> View:
+        stack = names[event.stack_id]
+        return {
+            'EventId': event.uuid, 'LogicalResourceId': event.resource_name, 'PhysicalResourceId': event.physical_id,
+            'ResourceProperties': '{}', 'ResourceStatusReason': event.reason, 'ResourceType': event.resource_type,
+            'StackId': arn_of(stack), 'StackName': stack.name, 'Timestamp': when(event.created_at),
+            'ResourceStatus': f'{event.action}_{event.status}'}
+
+    return pages.page('DescribeStackEvents', 'StackEvents', listed, most, view)

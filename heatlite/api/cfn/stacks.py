@@ -6,15 +6,17 @@ from collections.abc import Mapping
 
 from heatlite.api import bodies, finding
 from heatlite.api.aws.errors import AwsError
-from heatlite.api.cfn import templates
+from heatlite.api.cfn import pages, templates
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.schemas import ListStacks
 from heatlite.api.views import NO_DESCRIPTION, NO_OUTPUT_DESCRIPTION, when
-from heatlite.common import exception
+from heatlite.api.wsgi import yield_control
+from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
 from heatlite.db import stack_lists, stacks
+from heatlite.db.listing import Position
 from heatlite.rpc import messages
 
 View = dict[str, object]
@@ -23,29 +25,51 @@ ON_FAILURE = {'DO_NOTHING': True, 'ROLLBACK': False, 'DELETE': False}       # wo
 
 
 def list_stacks(req: CfnRequest) -> View:
-    wanted = set(req.values('StackStatusFilter'))
-    return {'StackSummaries': [{
-        'CreationTime': when(stack.created_at), 'LastUpdatedTime': when(stack.updated_at), 'StackId': arn_of(stack),
-        'StackName': stack.name, 'StackStatusReason': stack.reason, 'StackStatus': f'{stack.action}_{stack.status}',
-        'DeletionTime': when(stack.deleted_at)}
-        for stack in _all(req) if not wanted or f'{stack.action}_{stack.status}' in wanted]}
+    """A page of stacks in these states: pages are read until it is full."""
+    wanted, most = set(req.values('StackStatusFilter')), limits.ROWS_LISTED
+    position, rows = pages.position(req, 'ListStacks', str), list[stack_lists.Summary]()
+    while len(rows) <= most:
+        found = _some(req, most + 1, position)
+        rows += [stack for stack in found if not wanted or _status(stack) in wanted]
+        if len(found) <= most:
+            break
+        position = (found[-1].created_at, found[-1].id)
+    return pages.page('ListStacks', 'StackSummaries', rows, most, _summary)
+
+
+def _summary(stack: stack_lists.Summary) -> View:
+    return {'CreationTime': when(stack.created_at), 'LastUpdatedTime': when(stack.updated_at), 'StackId': arn_of(stack),
+            'StackName': stack.name, 'StackStatusReason': stack.reason, 'StackStatus': _status(stack),
+            'DeletionTime': when(stack.deleted_at)}
+
+
+def _status(stack: stack_lists.Summary | stacks.StoredStack) -> str:
+    return f'{stack.action}_{stack.status}'
 
 
 def describe_stacks(req: CfnRequest) -> View:
-    with req.db.reader() as tx:
-        if req.parameters.get('StackName'):
-            wanted = [req.stack(tx).id]
-        else:
-            wanted = [stack.id for stack in _all(req)]
-        found = [stacks.show(tx, stack_id) for stack_id in wanted]
-    return {'Stacks': [_described(req, stack) for stack in found if stack is not None]}
+    """One stack, or a page of all. Each is read when its turn comes, so that a page of large ones ends before they are
+    all in memory."""
+    if req.parameters.get('StackName'):
+        with req.db.reader() as tx:
+            found = stacks.show(tx, req.stack(tx).id)
+        return {'Stacks': [_described(req, found)] if found is not None else []}
+
+    def described(row: stack_lists.Summary) -> View | None:
+        with req.db.reader() as tx:
+            stack = stacks.show(tx, row.id)
+        return None if stack is None else _described(req, stack)
+
+    most = limits.STACKS_DESCRIBED
+    rows = _some(req, most + 1, pages.position(req, 'DescribeStacks', str))
+    return pages.page('DescribeStacks', 'Stacks', rows, most, described)
 
 
-def _all(req: CfnRequest) -> list[stack_lists.Summary]:
-    """Live root stacks of the project (of all projects for admins), newest first."""
+def _some(req: CfnRequest, most: int, position: Position | None) -> list[stack_lists.Summary]:
+    """The first live root stacks of the project (of all projects for admins) after `position`, newest first."""
     with req.db.reader() as tx:
-        return stack_lists.page(tx, finding.listed_project(req), ListStacks(),
-                                tuple(req.conf.hidden_stack_tags))
+        return stack_lists.page(tx, finding.listed_project(req), ListStacks(limit=most),
+                                tuple(req.conf.hidden_stack_tags), yield_control, position)
 
 
 def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
@@ -59,7 +83,7 @@ def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
         'TimeoutInMinutes': stack.timeout_mins}
     if stack.updated_at is not None:
         view['LastUpdatedTime'] = when(stack.updated_at)
-    view['StackStatus'] = f'{stack.action}_{stack.status}'
+    view['StackStatus'] = _status(stack)
     outputs = finding.fresh_outputs(req, stack) if stack.deleted_at is None else []
     view['Outputs'] = [{
         'Description': output.get('description') or NO_OUTPUT_DESCRIPTION, 'OutputKey': output['output_key'],

@@ -1,20 +1,14 @@
-"""NextToken: where a list goes on. Clients cannot read it and send it back as it is."""
+"""The NextToken of the CloudWatch API, read as what a list of it goes on after."""
 
 from __future__ import annotations
 
-import base64
-import json
 from typing import Final
 
+from heatlite.api.aws import tokens
+from heatlite.api.aws.tokens import make as make
 from heatlite.api.cloudwatch.errors import CloudWatchError
 
 LARGEST: Final = 2 ** 53            # of an integer
-
-
-def make(action: str, *place: int | str) -> str:
-    """The token of a list of `action` that goes on after `place`."""
-    text = json.dumps([action, *place], separators=(',', ':'))
-    return base64.urlsafe_b64encode(text.encode()).decode('ascii').rstrip('=')
 
 
 def text(action: str, token: str | None) -> str | None:
@@ -52,9 +46,6 @@ def _place(action: str, token: str | None) -> list[object] | None:
     if token is None:
         return None
     try:
-        found = json.loads(base64.b64decode(token.encode('ascii') + b'=' * (-len(token) % 4), b'-_', validate=True))
-    except (ValueError, RecursionError):        # not ASCII, not base64, not UTF-8, not JSON
+        return tokens.place(action, token)
+    except ValueError:
         raise CloudWatchError('InvalidNextToken') from None
-    if not isinstance(found, list) or found[:1] != [action]:
-        raise CloudWatchError('InvalidNextToken')
-    return found[1:]
