@@ -26,6 +26,7 @@ from heatlite.db.event_stream import Streamed
 LOG = logging.getLogger(__name__)
 
 PAGE = 500                      # events that are read at once
+SPAN = 10_000                   # events of all projects in which those of one are looked for at once
 NUMBERS = 10_000                # numbers that are compared with missing ones at once
 NEWEST = 1000                   # numbers in which a new reader looks for missing ones
 WAITING = 1000                  # events that may wait for one listener; beyond, its stream ends
@@ -311,13 +312,22 @@ class EventListener:
         return b''.join(parts)
 
     def _replay(self) -> bytes:
-        """The next page of earlier events; empty at the end."""
-        position, scope = self._position or 0, self.scope
+        """The next page of earlier events, or a new position where none of them are of this listener; empty at the end.
+        Each statement reads SPAN events of others at most, however far back the position is."""
+        position, scope, end = self._position or 0, self.scope, self._top
         with self._hub.database.reader() as tx:
             if scope.project_id is not None:
-                found = event_stream.of_project(tx, scope.project_id, position, self._top, PAGE)
+                end = event_stream.end_of_span(tx, position, self._top, SPAN)
+                found = event_stream.of_project(tx, scope.project_id, position, end, PAGE)
             else:
                 found = event_stream.of_tree(tx, scope.stack_id or '', position, self._top, PAGE)
-        self._position = found[-1].event.id if len(found) == PAGE else None
+        if len(found) == PAGE:
+            self._position = found[-1].event.id
+        elif end < self._top:
+            self._position = end
+        else:
+            self._position = None
+        if not found and self._position is not None:        # a client that comes again need not begin before this
+            return b'id: %d\n\n' % min(end, self._floor)
         self._replayed.update(each.event.id for each in found if each.event.id > self._floor)
         return b''.join(b'id: %d\n%s' % (min(each.event.id, self._floor), self.render(each)) for each in found)

@@ -54,8 +54,17 @@ def by_numbers(tx: sa.Connection, numbers: Sequence[int]) -> list[Streamed]:
             for each in _found(tx, _QUERY.where(event.c.id.in_(chunk)).order_by(event.c.id))]
 
 
+def end_of_span(tx: sa.Connection, position: int, last: int, count: int) -> int:
+    """The number up to which there are at most `count` events of all projects above `position`; at most `last`. Primary
+    key, of which it reads no rows."""
+    found = tx.execute(sa.select(event.c.id).where(event.c.id > position, event.c.id <= last).order_by(event.c.id)
+                       .offset(count - 1).limit(1)).scalar()
+    return last if found is None else int(found)
+
+
 def of_project(tx: sa.Connection, project_id: str, position: int, last: int, limit: int) -> list[Streamed]:
-    """Events of a project's stacks with numbers above `position`, up to `last`, ascending. Primary key."""
+    """Events of a project's stacks with numbers above `position`, up to `last`, ascending. Primary key: reads events of
+    all projects in between, so bound them by `end_of_span`."""
     return _found(tx, _QUERY.where(event.c.id > position, event.c.id <= last, stack.c.project_id == project_id)
                   .order_by(event.c.id).limit(limit))
 

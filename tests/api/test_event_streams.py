@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from heatlite.api import event_hub
 from heatlite.api.event_hub import EventStreamBounds, Hub, StreamScope
 from heatlite.common import exception, metrics
-from heatlite.db import tables
+from heatlite.db import event_stream, tables
 from tests.api import in_process, rows
 from tests.api.in_process import OTHER, PROJECT
 
@@ -146,6 +146,42 @@ def test_a_client_resumes_where_it_was(hub, database, monkeypatch):
         hub.look()
         assert [*found, *data(next(again))] == [*expected, f'later-{place}']
         again.close()
+
+
+def test_a_replay_reads_events_of_others_in_spans(hub, database, monkeypatch):
+    monkeypatch.setattr(event_hub, 'SPAN', 3)
+    with database.reader() as tx:
+        position = tx.execute(sa.select(sa.func.max(tables.event.c.id))).scalar_one()
+    happen(database, rows.THEIRS, *(f't{number}' for number in range(8)))
+    happen(database, rows.WEB, 'w1')
+    happen(database, rows.THEIRS, 't8')
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, position)
+    next(listener)
+    found = []
+    while not found or found[-1][1] is None:
+        found += parts(next(listener))
+    assert found == [(position + 3, None), (position + 6, None), (position + 9, 'w1')]
+    happen(database, rows.WEB, 'w2')
+    hub.look()
+    assert data(next(listener)) == ['w2']
+
+
+def test_no_statement_of_a_replay_reads_more_than_a_span(hub, database, monkeypatch):
+    monkeypatch.setattr(event_hub, 'SPAN', 100)
+    happen(database, rows.THEIRS, *(f't{number}' for number in range(1_000)))
+    listener = listen(hub, StreamScope(PROJECT, project_id=PROJECT), render, 0)
+    spans = []
+    whole = event_stream.of_project
+
+    def of_project(tx, project_id, position, last, limit):
+        spans.append(tx.execute(sa.select(sa.func.count()).select_from(tables.event).where(
+            tables.event.c.id > position, tables.event.c.id <= last)).scalar_one())
+        return whole(tx, project_id, position, last, limit)
+
+    monkeypatch.setattr(event_stream, 'of_project', of_project)
+    while len(spans) < 10:
+        next(listener)
+    assert set(spans) == {100}
 
 
 def test_a_client_of_another_process_that_was_ahead_gets_nothing_twice(hub, database):
