@@ -55,6 +55,13 @@ def page(tx: sa.Connection, stack_id: str, project_id: str | None = None) -> lis
     return [_snapshot(row) for row in tx.execute(query.order_by(snapshot.c.created_at, snapshot.c.id))]
 
 
+def ids(tx: sa.Connection, stack_id: str, project_id: str) -> list[str]:
+    """Those of `page`, without reading what they hold. Index: (stack_id)."""
+    return list(tx.execute(sa.select(snapshot.c.id).where(
+        snapshot.c.stack_id == stack_id, snapshot.c.project_id == project_id).order_by(
+        snapshot.c.created_at, snapshot.c.id)).scalars())
+
+
 def count(tx: sa.Connection, stack_id: str) -> int:
     return int(tx.execute(sa.select(sa.func.count()).select_from(snapshot)
                           .where(snapshot.c.stack_id == stack_id)).scalar_one())

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from heatlite.api import views, wsgi
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
-from heatlite.db import codec, events, resources, stack_lists, tables
+from heatlite.db import codec, events, resources, snapshots, stack_lists, tables
 from tests.api import in_process, rows
 
 P = f'/v1/{in_process.PROJECT}'
@@ -45,6 +45,17 @@ def test_a_large_stack_of_which_no_resource_matches(database, get, query):
     path = f'{P}/stacks/batch/{rows.BATCH}/resources'
     assert len(get(path)['resources']) == wsgi.PIECE + 1
     assert get(f'{path}?{query}') == {'resources': []}
+
+
+def test_snapshots_are_read_one_after_the_other(database, get, monkeypatch):
+    """Each has an export of its stack, which may be large."""
+    with database.writer() as tx:
+        tx.execute(tables.snapshot.insert(), [rows.snapshot(number, rows.WEB) for number in (11, 12)])
+    read, whole = [], snapshots.show
+    monkeypatch.setattr(snapshots, 'show', lambda tx, snapshot_id: read.append(snapshot_id) or whole(tx, snapshot_id))
+    found = get(f'{WEB}/snapshots')['snapshots']
+    assert [each['id'] for each in found] == read == [rows.number(3, number) for number in (1, 11, 12)]
+    assert all(each['data'] for each in found)
 
 
 # path, table, changes of columns: each of them is in the answer

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import partial
 
 from sqlalchemy import Connection
 
 from heatlite.api import finding, masking, views
+from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_NAME, text
-from heatlite.api.wsgi import Request
+from heatlite.api.wsgi import Request, StreamedList
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import snapshots
@@ -26,11 +28,24 @@ def create(req: Request, stack_name: str, stack_id: str) -> View:
     return _masked(req.call(messages.SnapshotStack(stack.id, name)))
 
 
-def index(req: Request, stack_name: str, stack_id: str) -> View:
-    with req.db.reader() as tx:
+def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
+    """Snapshots with their exports, which may be large: each is read when it is sent, so that only one is in memory."""
+    database = req.db
+    with database.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
-        found = snapshots.page(tx, stack.id, finding.own_project(req))
-    return {'snapshots': [_masked(views.snapshot(each)) for each in found]}
+        found = snapshots.ids(tx, stack.id, finding.own_project(req))
+
+    def read(snapshot_id: str) -> snapshots.Snapshot | None:
+        with database.reader() as tx:
+            return snapshots.show(tx, snapshot_id)
+
+    def shown() -> Iterator[JsonText]:
+        for snapshot_id in found:
+            each = req.handled(partial(read, snapshot_id))
+            if each is not None:
+                yield JsonText(write(_masked(views.snapshot(each))))
+
+    return StreamedList('snapshots', shown(), len(found), is_large=True)
 
 
 def show(req: Request, stack_name: str, stack_id: str, snapshot_id: str) -> View:

@@ -14,8 +14,9 @@ from heatlite.planning.steps import current_rows_of
 REDACTED = 'redacted'               # key of the names of secret data; the API removes these entries from answers
 
 
-def document(tx: Connection, stack_id: str) -> dict[str, object]:
-    """Export the whole tree: a resource with a nested stack is that stack's document. Raises EntityNotFound."""
+def document(tx: Connection, stack_id: str, with_resources: bool = True) -> dict[str, object]:
+    """Export the whole tree: a resource with a nested stack is that stack's document. `with_resources` False: nothing
+    of them is read. Raises EntityNotFound."""
     row = stacks.get(tx, stack_id)
     if row is None:
         raise exception.EntityNotFound(entity='Stack', name=stack_id)
@@ -29,7 +30,7 @@ def document(tx: Connection, stack_id: str) -> dict[str, object]:
             ('resource_registry', {}), ('parameters', {}), ('parameter_defaults', {}), ('event_sinks', [])
             )} | inherited,
         'files': stored.files, 'tags': list(row.tags or ()), 'project_id': row.project_id,
-        'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row)}
+        'stack_user_project_id': row.user_project_id, 'resources': _resources(tx, row) if with_resources else {}}
 
 
 def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:

@@ -52,7 +52,7 @@ class Snapshots:
                 raise exception.RequestLimitExceeded(
                     _('You have reached the maximum snapshots per stack, %d. Please delete some snapshots.')
                     % self._limit)
-            data = {**exports.document(tx, row.id), 'resources': {}}
+            data = exports.document(tx, row.id, with_resources=False)
             made.append(snapshots.Snapshot(snapshot_id, row.id, row.project_id, message.name, Action.CREATE,
                                            Status.IN_PROGRESS, text.started(Action.SNAPSHOT), data,
                                            self._runtime.now()))
