@@ -23,6 +23,7 @@ class ObjectStore(Service):
         self.accounts: dict[str, dict[str, str]] = {}
         self.containers = Table('object-store.containers')
         self.objects = Table('object-store.objects', ('container',))
+        self.latest = 0                         # when the last object was put, in units of 10 microseconds
         super().__init__(cloud, description)
 
     def tables(self) -> Iterable[Table]:
@@ -187,31 +188,39 @@ class ObjectStore(Service):
             self.objects.remove(old)
         headers = {'Content-Type': call.header('Content-Type') or 'application/octet-stream'}
         made = self.objects.add(Thing(f'{place.id}/{name}', place.project_id, {
-            'name': name, 'container': place.id, 'etag': etag, 'headers': headers,
+            'name': name, 'container': place.id, 'etag': etag, 'headers': headers, 'timestamp': self.timestamp(),
             'modified': self.cloud.clock.stamp('%Y-%m-%dT%H:%M:%S.%f'),
             'date': self.cloud.clock.stamp('%a, %d %b %Y %H:%M:%S GMT')}, {'content': content}))
         merge(made['headers'], call)
         return Reply(201, None, {'ETag': etag, 'Last-Modified': made['date']}, TEXT)
 
+    def timestamp(self) -> str:
+        """Of an object: as X-Timestamp gives it. No two are equal, even while the clock is stopped."""
+        self.latest = max(int(self.cloud.clock.now() * 100000), self.latest + 1)
+        return f'{self.latest // 100000:010d}.{self.latest % 100000:05d}'
+
     def archive(self, place: Thing, old: Thing) -> None:
-        """A container with a versions location keeps what is written over, the oldest first."""
+        """A container with a versions location keeps what is written over, named by the time of that, the oldest
+        first."""
         kept_in = place['headers'].get('X-Versions-Location') or place['headers'].get('X-History-Location')
         archive = self.containers.get(f'{place.hidden["account"]}/{unquote(kept_in)}') if kept_in else None
         if archive is not None:
-            name = f'{len(old["name"]):03x}{old["name"]}/{self.cloud.clock.now():016.5f}'
+            name = f'{versions_of(old["name"])}{old["timestamp"]}'
             self.objects.add(Thing(f'{archive.id}/{name}', old.project_id, {
                 **old.data, 'name': name, 'container': archive.id}, dict(old.hidden)))
 
     def object_head(self, call: Call, account: str, container: str, name: str) -> Reply:
         found = self.object(account, container, name)
-        return Reply(200, None, {'ETag': found['etag'], 'Last-Modified': found['date'], 'Content-Length':
-                                 str(len(found.hidden['content'])), **found['headers']},
-                     found['headers']['Content-Type'])
+        return Reply(200, None, {**self.times(found), 'Content-Length': str(len(found.hidden['content'])),
+                                 **found['headers']}, found['headers']['Content-Type'])
 
     def object_get(self, call: Call, account: str, container: str, name: str) -> Reply:
         found = self.object(account, container, name)
-        return Reply(200, found.hidden['content'], {'ETag': found['etag'], 'Last-Modified': found['date'],
-                                                    **found['headers']}, found['headers']['Content-Type'])
+        return Reply(200, found.hidden['content'], {**self.times(found), **found['headers']},
+                     found['headers']['Content-Type'])
+
+    def times(self, found: Thing) -> dict[str, str]:
+        return {'ETag': found['etag'], 'Last-Modified': found['date'], 'X-Timestamp': found['timestamp']}
 
     def object_post(self, call: Call, account: str, container: str, name: str) -> Reply:
         found = self.object(account, container, name)
@@ -226,7 +235,7 @@ class ObjectStore(Service):
         place = self.find(account, container)
         kept_in = place['headers'].get('X-Versions-Location')
         if kept_in:                             # the version before takes its place
-            prefix = f'{len(name):03x}{name}/'
+            prefix = versions_of(name)
             older = [each for each in self.objects.find('container', f'{account}/{unquote(kept_in)}')
                      if each['name'].startswith(prefix)]
             if older:
@@ -234,6 +243,11 @@ class ObjectStore(Service):
                 self.objects.add(Thing(f'{place.id}/{name}', place.project_id, {
                     **older[-1].data, 'name': name, 'container': place.id}, older[-1].hidden))
         return Reply(204)
+
+
+def versions_of(name: str) -> str:
+    """What the names of the versions of an object begin with; the time of each follows."""
+    return f'{len(name.encode()):03x}{name}/'
 
 
 def merge(headers: dict[str, str], call: Call) -> None:

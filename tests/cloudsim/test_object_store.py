@@ -2,9 +2,12 @@
 
 import hashlib
 import hmac
+from email.utils import parsedate_to_datetime
 
 import pytest
 import requests
+
+NAME = 'd\u00f6rr'                      # four characters, five bytes
 
 
 @pytest.fixture
@@ -52,6 +55,20 @@ def test_versions_come_back(swift):
     assert len(swift.get('/old?format=json').json()) == 1
     swift.delete('/c/o')
     assert swift.get('/c/o').content == b'1'
+
+
+def test_versions_are_named_by_the_time_of_what_they_have(swift):
+    swift.put('/c', headers={'X-Versions-Location': 'c'})
+    times = []
+    for each in (b'1', b'2', b'3'):
+        swift.put(f'/c/{NAME}', data=each)
+        found = swift.head(f'/c/{NAME}').headers
+        times.append(found['X-Timestamp'])
+        assert int(float(found['X-Timestamp'])) == parsedate_to_datetime(found['Last-Modified']).timestamp()
+    assert len(set(times)) == 3
+    listed = [each['name'] for each in swift.get('/c?format=json').json()]
+    assert listed == [*(f'005{NAME}/{time}' for time in times[:2]),
+                      NAME]
 
 
 def test_others_are_kept_out(sim, swift):
