@@ -2,6 +2,7 @@
 
 import datetime
 import json
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -195,6 +196,43 @@ def test_signed_addresses_take_signals(demo):
     with OPENER.open(request, timeout=60) as answer:
         assert answer.status == 200
     assert ended(stack, token) == 'CREATE_COMPLETE'
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
+WAITING = """
+heat_template_version: 2013-05-23
+resources:
+  handle: {type: "OS::Heat::WaitConditionHandle", properties: {signal_transport: TEMP_URL_SIGNAL}}
+  wait: {type: "OS::Heat::WaitCondition", properties: {handle: {get_resource: handle}, timeout: 60, count: 3}}
+  address: {type: "OS::Heat::Value", properties: {value: {get_attr: [handle, signal]}}}
+outputs:
+  data: {value: {get_attr: [wait, data]}}
+"""
+
+
+def test_signals_put_to_an_object_count_once(demo):
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'objects', 'template': WAITING}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/objects/{made['stack']['id']}"
+
+    def resource(name, state):
+        found = send('GET', f'{stack}/resources/{name}', token=token)[2]['resource']
+        return found if found['resource_status'] == state else None
+
+    told = eventually('the address', lambda: resource('address', 'CREATE_COMPLETE'))['attributes']['value']
+    eventually('the wait', lambda: resource('wait', 'CREATE_IN_PROGRESS'))
+    send('PUT', json.loads(told)['alarm_url'], {'data': 'a'})
+    time.sleep(4)                       # some looks
+    assert resource('wait', 'CREATE_IN_PROGRESS')
+    for data in ('b', 'c'):
+        send('PUT', json.loads(told)['alarm_url'], {'data': data})
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    [output] = send('GET', stack, token=token)[2]['stack']['outputs']
+    assert json.loads(output['output_value']) == {'1': 'a', '2': 'b', '3': 'c'}
+    events = send('GET', f'{stack}/resources/handle/events', token=token)[2]['events']
+    assert len([each for each in events if each['resource_status'].startswith('SIGNAL')]) == 3
     send('DELETE', stack, token=token)
     assert ended(stack, token) == 'DELETE_COMPLETE'
 

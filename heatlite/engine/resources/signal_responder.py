@@ -17,13 +17,15 @@ from heatlite.common.i18n import _
 from heatlite.engine.resources import stack_user
 
 if TYPE_CHECKING:
+    from heatlite.engine.clients.os.swift import StoredSignal
     from heatlite.engine.clients.os.zaqar import MessageClient
 
 LOG = log.getLogger(__name__)
 
 SIGNAL_TYPES = (WAITCONDITION, SIGNAL) = ('/waitcondition', '/signal')
 SIGNAL_VERB = {WAITCONDITION: 'PUT', SIGNAL: 'POST'}
-IN_PROGRESS = b'in progress'            # what an object for signals holds before the first
+SWIFT_SIGNALS_READ = 'swift_signals_read'   # data: JSON list of the times of signals that were handled
+MOST_TIMES = 100                        # of signals that are noted
 TIME = '%Y-%m-%dT%H:%M:%SZ'
 
 
@@ -174,7 +176,7 @@ class SignalResponder(stack_user.StackUser):
         if name is None:
             return
         self.client_plugin('swift').delete_versions(self.stack.id, name)
-        for key in ('swift_signal_object_name', 'swift_signal_url'):
+        for key in ('swift_signal_object_name', 'swift_signal_url', SWIFT_SIGNALS_READ):
             self.data_delete(key)
 
     def _get_zaqar_signal_queue_id(self) -> str | None:
@@ -221,29 +223,48 @@ class SignalResponder(stack_user.StackUser):
                 return {}
         return None
 
-    def _service_signal(self) -> None:
-        """For transports that are polled: fetches what is there and handles it."""
+    def _service_signal(self, multiple_signals: bool = True) -> None:
+        """For transports that are polled: fetches what is there and handles it. `multiple_signals`: all that was put to
+        an object, also nothing; otherwise what it holds."""
         if self.data().get('swift_signal_object_name') is not None:
-            self._service_swift_signal()
+            self._service_swift_signal(multiple_signals)
         elif self.data().get('zaqar_signal_queue_id') is not None:
             for message in self._zaqar().queue(self.data()['zaqar_signal_queue_id']).pop():
                 self.signal(details=message.body)
 
-    def _service_swift_signal(self) -> None:
-        swift, name = self.client('swift'), self.data()['swift_signal_object_name']
+    def _service_swift_signal(self, multiple_signals: bool) -> None:
+        """Handles each signal once. Its time is noted, in one transaction with what the handler stores in the metadata.
+
+        A version is deleted afterwards. The object itself is not: the deletion might hit a signal that came meanwhile.
+        """
+        plugin, name = self.client_plugin('swift'), self.data()['swift_signal_object_name']
+        read, changed = list(json.loads(self.data().get(SWIFT_SIGNALS_READ, '[]'))), False
         try:
-            _headers, body = swift.get_object(self.stack.id, name)
-        except Exception as error:
-            self.client_plugin('swift').ignore_not_found(error)
-            return
-        if body == IN_PROGRESS or not body:
-            return
+            for signal in plugin.signals(self.stack.id, name, multiple_signals):
+                if signal.put_at not in read and (signal.content or multiple_signals):
+                    read.append(signal.put_at)
+                    changed = True
+                    self.data_set(SWIFT_SIGNALS_READ, json.dumps(read[-MOST_TIMES:]))
+                    self._signal_from_swift(signal)
+                if signal.name != name:
+                    plugin.delete_version(self.stack.id, signal.name)
+                    read.remove(signal.put_at)
+                    changed = True
+        finally:
+            if changed:
+                self._note_swift_signals(read)
+
+    def _signal_from_swift(self, signal: StoredSignal) -> None:
         try:
-            details = json.loads(body)
+            details = signal.details()
         except ValueError:
             LOG.warning('What was put to signal %s is no JSON', self.name)
             return
         self.signal(details)
+
+    def _note_swift_signals(self, read: list[str]) -> None:
+        self.data_set(SWIFT_SIGNALS_READ, json.dumps(read[-MOST_TIMES:]))
+        self.resource_id_set(self.resource_id)      # the times are durable with it: the running step may be another's
 
     def _delete_signals(self) -> None:
         self._delete_ec2_signed_url()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import urlsplit
 
 import pytest
 import requests
@@ -10,9 +11,12 @@ from keystoneauth1 import session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
 
+from heatlite.common import limits
+from heatlite.engine.resources.openstack.heat import swiftsignal
 from tests.plugins.openstack.cloud import Cloud, Life
 
 HANDLE = 'OS::Heat::WaitConditionHandle'
+SWIFT_HANDLE, SWIFT_SIGNAL = 'OS::Heat::SwiftSignalHandle', 'OS::Heat::SwiftSignal'
 
 
 @pytest.fixture
@@ -82,15 +86,132 @@ def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     assert here.get_status() == ['SUCCESS']             # the message was taken, not read again
 
 
-def test_objects_at_a_signed_address_are_signals(handle):
+@pytest.fixture
+def swift_handle(handle):
+    """(a handle with an object, its URL)"""
     life = handle('TEMP_URL_SIGNAL')
-    told = json.loads(life.attribute('signal'))
-    requests.put(told['alarm_url'], json={'data': 'here', 'id': 'it'}, timeout=10).raise_for_status()
-    assert life.fresh('CREATE', 'COMPLETE').get_status() == ['SUCCESS']
+    return life, json.loads(life.attribute('signal'))['alarm_url']
 
+
+def put(url: str, data: object = None) -> None:
+    """`data` as JSON; None: nothing at all."""
+    requests.put(url, data=b'' if data is None else json.dumps(data), timeout=10).raise_for_status()
+
+
+def signals(life: Life) -> dict[str, str]:
+    """Id -> data of each signal, after one look at what has arrived."""
+    here = life.fresh('CREATE', 'COMPLETE')
+    here.get_status()
+    return {name: each['data'] for name, each in here.metadata_get(True).items()}
+
+
+def test_an_object_at_a_signed_address_is_one_signal(swift_handle):
+    life, url = swift_handle
+    assert signals(life) == {}
+    put(url, {'data': 'a'})
+    assert signals(life) == signals(life) == {'1': 'a'}
+
+
+def test_versions_of_an_object_are_signals(swift_handle):
+    """Those that came between two looks, and those that came after the newest one was read."""
+    life, url = swift_handle
+    for data in ('a', 'b'):
+        put(url, {'data': data})
+    assert signals(life) == {'1': 'a', '2': 'b'}
+    for data in ('c', 'd', 'e'):
+        put(url, {'data': data})
+    assert signals(life) == signals(life) == {'1': 'a', '2': 'b', '3': 'c', '4': 'd', '5': 'e'}
+
+
+def test_an_object_without_content_is_a_signal(swift_handle):
+    life, url = swift_handle
+    put(url)
+    put(url)
+    assert signals(life) == signals(life) == {'1': None, '2': None}
+
+
+def test_an_object_that_is_no_json_is_no_signal(swift_handle):
+    life, url = swift_handle
+    requests.put(url, data=b'{', timeout=10).raise_for_status()
+    assert signals(life) == {}
+    put(url, {'data': 'a'})
+    assert signals(life) == {'1': 'a'}
+
+
+def test_a_signal_and_the_note_that_it_was_read_are_stored_together(swift_handle):
+    """What a type notes is stored with its next change. A crash between two changes would count the signal again."""
+    life, url = swift_handle
+    put(url, {'data': 'a'})
+    before = len(life.memory.told)
+    signals(life)
+    assert [each[0] for each in life.memory.told[before:]][:2] == ['data', 'metadata']
+
+
+def test_signals_that_were_read_leave_one_object(cloud: Cloud, swift_handle):
+    life, url = swift_handle
+    for number in range(5):
+        put(url, {'data': str(number)})
+        if number % 2:
+            signals(life)
+    assert len(signals(life)) == 5
+    container, name = urlsplit(url).path.split('/')[-2:]
+    _headers, objects = cloud.client('swift').get_container(container)
+    assert [each['name'] for each in objects if each['name'].endswith(f'{name}')] == [name]
+    assert len(objects) <= 2            # the version with what the URL was made with is no signal
+
+
+@pytest.fixture
+def waiting(cloud: Cloud):
+    """Makes a SwiftSignal for its own handle, to whose URL was put what is given."""
+    handle = Life(cloud, SWIFT_HANDLE)
+    handle.create()
+    url = handle.attribute('endpoint')
+
+    def make(count: int, *sent: object) -> Life:
+        for data in sent:
+            put(url, data)
+        return Life(cloud, SWIFT_SIGNAL, {'handle': url, 'timeout': 20, 'count': count})
+
+    yield make
+    handle.delete()
+
+
+def test_a_swift_signal_counts_all_versions(waiting):
+    life = waiting(3, {'data': 'a'}, None, {'data': 'c', 'id': 'it'})
+    life.create()
+    assert json.loads(life.attribute('data')) == {'1': 'a', '2': None, 'it': 'c'}
+    assert life.fresh('CREATE', 'COMPLETE').get_status_reason('SUCCESS') == ';'.join(
+        f'Signal {number} received' for number in (1, 2, 3))
+
+
+def test_a_swift_signal_takes_the_later_of_two_with_one_id(waiting):
+    with pytest.raises(swiftsignal.SwiftSignalTimeout, match='1 of 2 received'):
+        waiting(2, {'data': 'a', 'id': 'it'}, {'data': 'b', 'id': 'it'}).create()
+
+
+def test_a_failure_before_a_success_is_a_failure(waiting):
+    with pytest.raises(swiftsignal.SwiftSignalFailure, match='no disk'):
+        waiting(1, {'status': 'FAILURE', 'reason': 'no disk'}, {'status': 'SUCCESS'}).create()
+
+
+def test_a_swift_signal_without_container_waits(cloud: Cloud, waiting):
+    life = waiting(1)
+    container, name = urlsplit(life.definition.properties(life.kind().properties_schema)['handle']).path.split('/')[-2:]
+    cloud.plugin('swift').delete_versions(container, name)
+    with pytest.raises(swiftsignal.SwiftSignalTimeout, match='0 of 1 received'):
+        life.create()
+
+
+def test_signals_have_a_bound(waiting, monkeypatch):
+    monkeypatch.setattr(limits, 'MOST_METADATA', 100)
+    with pytest.raises(Exception, match='more than the 100 bytes'):
+        waiting(3, *({'data': 'x' * 40} for _ in range(3))).create()
+
+
+# --- what is left -------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize('kind, properties', [(HANDLE, {'signal_transport': 'TEMP_URL_SIGNAL'}),
-                                              ('OS::Heat::SwiftSignalHandle', {})])
+                                              (SWIFT_HANDLE, {})])
 def test_all_versions_of_an_object_are_deleted(cloud: Cloud, stack_domain, kind, properties):
     """Each signal is a version of the object, which comes back when the newer one is deleted."""
     life = Life(cloud, kind, properties)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import itertools
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, urlsplit
 
-from heatlite.common import password_gen
+from heatlite.common import exception, limits, password_gen
 from heatlite.common import runtime as runtimes
+from heatlite.common.i18n import _
 from heatlite.engine.clients.os import collection, service
 
 if TYPE_CHECKING:
     from requests import Response
 
 CLIENT_NAME = 'swift'
-IN_PROGRESS = 'in progress'
-MOST_VERSIONS = 1000                        # of one object that are deleted with it
+IN_PROGRESS = 'in progress'                 # the content of an object for signals before the first one
+MOST_VERSIONS = 1000                        # of one object that are read at once, and that are deleted with it
 MAX_EPOCH = 2 ** 31 - 1                     # the end of time of clients that count seconds in 32 bits
 KEY_HEADER = 'x-account-meta-temp-url-key'
 TEMP_URL_PATH = re.compile(r'/v1/[^/]+/[^/]+/[^/]+')
@@ -32,6 +35,19 @@ class ListedObject(TypedDict):
     """What is used of an object in the list of its container."""
 
     name: str
+
+
+@dataclass(frozen=True)
+class StoredSignal:
+    """What was put once to a URL for signals."""
+
+    name: str                   # of the object that has it: that of the URL, or a version of it
+    put_at: str                 # seconds since 1970 by the clock of the service; no two signals of a URL have the same
+    content: bytes
+
+    def details(self) -> object:
+        """The JSON; an empty map if nothing was sent. Raises ValueError."""
+        return json.loads(self.content) if self.content.strip() else {}
 
 
 class ObjectClient(collection.Client):
@@ -149,6 +165,52 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
         client.put_object(container_name, obj_name, IN_PROGRESS)
         return url
 
+    def signals(self, container: str, name: str, with_versions: bool = True) -> Iterator[StoredSignal]:
+        """What was put to the URL of an object, oldest first: with `with_versions` the former contents, which the
+        service keeps as versions of the object, at most MOST_VERSIONS; then its content. Nothing without an object.
+
+        The object is read before its versions are listed: what replaces it meanwhile comes next time. Raises
+        RequestLimitExceeded if there are more than MOST_METADATA bytes.
+        """
+        newest = self._stored_signal(container, name)
+        if newest is None:
+            return
+        versions = self._versions(container, name) if with_versions else ()
+        older = (self._stored_signal(container, version, put_at) for version, put_at in versions
+                 if put_at != newest.put_at)
+        size = 0
+        for found in itertools.chain(older, [newest]):
+            if found is None or found.content == IN_PROGRESS.encode():
+                continue
+            size += len(found.content)
+            if size > limits.MOST_METADATA:
+                raise exception.RequestLimitExceeded(
+                    _('The signals in object %(name)s have more than the %(limit)d bytes that are read.')
+                    % {'name': name, 'limit': limits.MOST_METADATA})
+            yield found
+
+    def _stored_signal(self, container: str, name: str, put_at: str | None = None) -> StoredSignal | None:
+        """`put_at`: of a version, which has a time of its own. None if there is no such object."""
+        try:
+            headers, content = self.client().get_object(container, name)
+        except Exception as error:
+            self.ignore_not_found(error)
+            return None
+        # Without this header, the service names versions by the other one.
+        stamp = headers.get('x-timestamp') or str(_seconds(self.parse_last_modified(headers['last-modified'])))
+        return StoredSignal(name, put_at or _moment(stamp), content)
+
+    def _versions(self, container: str, name: str) -> list[tuple[str, str]]:
+        """(name, when it was put as the content of the object) of the MOST_VERSIONS oldest versions, oldest first."""
+        prefix = f'{len(name.encode()):03x}{name}/'
+        _headers, entries = self.client().get_container(container, prefix=prefix, limit=MOST_VERSIONS)
+        return [(entry['name'], _moment(entry['name'].removeprefix(prefix))) for entry in entries]
+
+    def delete_version(self, container: str, name: str) -> None:
+        """Deletes one version of an object, by its own name. Gone already is fine."""
+        with self.ignore_not_found:
+            self.client().delete_object(container, name)
+
     def delete_versions(self, container: str, name: str) -> None:
         """Deletes an object with its older versions, of which each deletion brings the next one back, and then the
         container, if it is empty. What is not there is fine; after MOST_VERSIONS the rest is left."""
@@ -179,6 +241,12 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
             except UnicodeDecodeError:
                 found[name] = json.dumps(hashlib.md5(content, usedforsecurity=False).hexdigest())
         return found
+
+
+def _moment(timestamp: str) -> str:
+    """The time of an object in one form: services write it with different digits in headers and in names."""
+    seconds, _point, fraction = timestamp.partition('.')
+    return f'{int(seconds):010d}.{fraction[:5]:0<5}'
 
 
 def _seconds(moment: datetime) -> float:

@@ -230,7 +230,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             return True
         found = self.rpc_client().show_software_deployment(self.context, self.resource_id)
         if found['status'] == self.IN_PROGRESS:
-            self._service_signal()
+            self._service_signal(multiple_signals=False)
             found = self.rpc_client().show_software_deployment(self.context, self.resource_id)
         if found['status'] == self.FAILED:
             raise exception.Error(_('Deployment to server failed: %s') % found['status_reason'])

@@ -17,11 +17,11 @@ from heatlite.engine.resources import catalogue
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
+    from heatlite.engine.clients.os.swift import StoredSignal
 
 HANDLE, SIGNAL = 'OS::Heat::SwiftSignalHandle', 'OS::Heat::SwiftSignal'
 FAILURE, SUCCESS = WAIT_STATUSES = ('FAILURE', 'SUCCESS')
 STATUS, REASON, DATA, UNIQUE_ID = METADATA_KEYS = ('status', 'reason', 'data', 'id')
-BEFORE = b'in progress'                 # what the object holds before the first signal
 
 
 class SwiftSignalFailure(exception.Error):
@@ -108,38 +108,31 @@ class SwiftSignal(resource.Resource):
     # --- signals ------------------------------------------------------------------------------------------
 
     def _object(self) -> tuple[str, str]:
-        """(container, name) in the handle's address."""
-        parts = unquote(urlsplit(self.properties[self.HANDLE]).path).split('/', 4)
+        """(container, name) in the handle's address: its last parts. The account may be below a path of its own."""
+        parts = urlsplit(self.properties[self.HANDLE]).path.split('/')
         if len(parts) < 5:
             raise ValueError(_('"%s" is not a valid SwiftSignalHandle. The Swift TempURL path is invalid')
                              % self.properties[self.HANDLE])
-        return parts[3], parts[4]
+        return unquote(parts[-2]), unquote(parts[-1])
 
     def get_signals(self) -> list[Fields]:
         """In the order they came; of two with the same id the later one."""
-        container, name = self._object()
-        swift = self.client()
-        _headers, objects = swift.get_container(container)
-        versions = sorted(found['name'] for found in objects
-                          if found['name'] != name and found['name'].endswith(name))
         found: dict[object, dict[str, object]] = {}
-        for place, version in enumerate([*versions, name], 1):
-            _headers, body = swift.get_object(container, version)
-            if body == BEFORE:
-                continue
-            signal = self._signal(body, place)
+        for number, stored in enumerate(self.client_plugin().signals(*self._object()), 1):
+            signal = self._signal(stored, number)
+            found.pop(signal[UNIQUE_ID], None)
             found[signal[UNIQUE_ID]] = signal
         return list(found.values())
 
-    def _signal(self, body: bytes, place: int) -> dict[str, object]:
+    def _signal(self, stored: StoredSignal, number: int) -> dict[str, object]:
         """Nothing at all means success."""
         try:
-            received = json.loads(body) if body.strip() else {}
+            received = stored.details()
         except ValueError:
             received = None
         if not isinstance(received, dict) or set(received) - set(METADATA_KEYS):
-            raise exception.Error(_('Failed to parse JSON data: %s') % body.decode('utf-8', 'replace'))
-        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % place, DATA: None, UNIQUE_ID: place, **received}
+            raise exception.Error(_('Failed to parse JSON data: %s') % stored.content.decode('utf-8', 'replace'))
+        signal = {STATUS: SUCCESS, REASON: _('Signal %d received') % number, DATA: None, UNIQUE_ID: number, **received}
         if signal[STATUS] not in WAIT_STATUSES:
             raise exception.Error(_('Invalid status %s') % signal[STATUS])
         return signal
