@@ -237,6 +237,53 @@ def test_signals_put_to_an_object_count_once(demo):
     assert ended(stack, token) == 'DELETE_COMPLETE'
 
 
+DEPLOYED = """
+heat_template_version: 2014-10-16
+resources:
+  server: {type: "OS::Heat::DeployedServer"}
+  config: {type: "OS::Heat::SoftwareConfig", properties: {config: "%s", outputs: [{name: out}]}}
+  it: {type: "OS::Heat::SoftwareDeployment", properties: {
+    config: {get_resource: config}, server: {get_resource: server}, signal_transport: TEMP_URL_SIGNAL}}
+outputs:
+  out: {value: {get_attr: [it, out]}}
+"""
+
+
+def test_each_deployment_waits_for_a_result_of_its_own(demo):
+    """All deployments of a resource have one object for their results."""
+    url, token = demo
+    status, _, made = send('POST', f'{url}/stacks', {'stack_name': 'deployed', 'template': DEPLOYED % 'one'}, token)
+    assert status == 201, made
+    stack = f"{url}/stacks/deployed/{made['stack']['id']}"
+
+    def deployment(action):
+        found = [each for each in send('GET', f'{url}/software_deployments', token=token)[2]['software_deployments']
+                 if (each['action'], each['status']) == (action, 'IN_PROGRESS')]
+        return found[0] if found else None
+
+    def answer(found, result):
+        config = send('GET', f"{url}/software_configs/{found['config_id']}", token=token)[2]['software_config']
+        address = {each['name']: each['value'] for each in config['inputs']}['deploy_signal_id']
+        send('PUT', address, {'out': result, 'deploy_status_code': 0})
+
+    def result():
+        return send('GET', stack, token=token)[2]['stack']['outputs'][0]['output_value']
+
+    answer(eventually('the first deployment', lambda: deployment('CREATE')), 'first')
+    assert ended(stack, token) == 'CREATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    assert result() == 'first'
+    status, _, body = send('PUT', stack, {'template': DEPLOYED % 'two'}, token)
+    assert status == 202, body
+    found = eventually('the second deployment', lambda: deployment('UPDATE'))
+    time.sleep(4)                       # some looks
+    assert deployment('UPDATE') is not None
+    answer(found, 'second')
+    assert ended(stack, token) == 'UPDATE_COMPLETE', send('GET', stack, token=token)[2]['stack']
+    assert result() == 'second'
+    send('DELETE', stack, token=token)
+    assert ended(stack, token) == 'DELETE_COMPLETE'
+
+
 DECLARED = """
 AWSTemplateFormatVersion: 2010-09-09
 Resources:

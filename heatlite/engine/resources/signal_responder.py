@@ -262,6 +262,13 @@ class SignalResponder(stack_user.StackUser):
             return
         self.signal(details)
 
+    def _pass_over_swift_signals(self) -> None:
+        """What was put to the object so far will not be handled: it answers a former request."""
+        name = self.data().get('swift_signal_object_name')
+        if name is not None:
+            found = self.client_plugin('swift').signals(self.stack.id, name, with_versions=False)
+            self._note_swift_signals([signal.put_at for signal in found])
+
     def _note_swift_signals(self, read: list[str]) -> None:
         self.data_set(SWIFT_SIGNALS_READ, json.dumps(read[-MOST_TIMES:]))
         self.resource_id_set(self.resource_id)      # the times are durable with it: the running step may be another's

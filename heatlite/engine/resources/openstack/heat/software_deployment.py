@@ -142,6 +142,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         status, reason = (
             (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
             else (self.IN_PROGRESS, _('Deploy data available')))
+        if self._signal_transport_temp_url() and self._is_answered():
+            self._pass_over_swift_signals()
         made = self.rpc_client().deploy(
             self.context, self.resource_id or str(self.uuid), self.properties[self.SERVER], config, action=action,
             input_values=dict(self.properties[self.INPUT_VALUES] or {}), status=status, status_reason=reason,
@@ -149,6 +151,11 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         if self.resource_id is None:
             self.resource_id_set(made['id'])
         return {'id': made['id']} if status == self.IN_PROGRESS else None
+
+    def _is_answered(self) -> bool:
+        """Whether a deployment of before has its result. One without may be this one, begun before a crash."""
+        found = self._deployment()
+        return found is not None and found['status'] != self.IN_PROGRESS
 
     def find_existing(self) -> str | None:
         """It has the id of the resource."""
