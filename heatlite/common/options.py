@@ -138,7 +138,8 @@ IDENTITY: list[Opt] = [
     StrOpt('region_name_for_shared_services', help='Region of the services that regions share.'),
     ListOpt('shared_services_types', default=['image', 'volumev3'], help='Types of those services.'),
     StrOpt('server_keystone_endpoint_type', default='', choices=['', 'public', 'internal', 'admin'],
-           help='Which identity endpoint servers are given; empty: the one the service itself uses.'),
+           help='Interface of the endpoint "identity" in the catalogue whose URL servers are given to log in at. '
+                'Empty, or without such an endpoint: [clients_keystone] auth_uri, else the URL that the service uses.'),
     StrOpt('heat_metadata_server_url', help='Base URL servers fetch metadata from; unset: from the catalogue.'),
     StrOpt('heat_waitcondition_server_url', help='Base URL of wait conditions; unset: from the catalogue.'),
     StrOpt('heat_watch_server_url',
@@ -436,7 +437,9 @@ CLIENT_NAMES = ('aodh', 'barbican', 'blazar', 'cinder', 'designate', 'glance', '
                 'zun')
 _OF_ONE_CLIENT: dict[str, list[Opt]] = {
     'heat': [StrOpt('url', default='', help='URL of this service with %(tenant_id)s; empty: from the catalogue.')],
-    'keystone': [StrOpt('auth_uri', default='', help='Keystone as servers reach it.')],
+    'keystone': [StrOpt('auth_uri', default='',
+                        help='URL of Keystone, where it is not www_authenticate_uri: for requests in the name of '
+                             'users, and what servers are given unless server_keystone_endpoint_type is set.')],
     'nova': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
     'cinder': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
 }

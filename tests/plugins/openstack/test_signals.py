@@ -208,6 +208,46 @@ def test_signals_have_a_bound(waiting, monkeypatch):
         waiting(3, *({'data': 'x' * 40} for _ in range(3))).create()
 
 
+# --- where a guest logs in ----------------------------------------------------------------------------------
+
+INTERNAL = 'http://internal.example:5000'
+
+
+@pytest.mark.parametrize('interface, auth_uri, region, expected', [
+    ('public', INTERNAL, 'RegionOne', 'catalogue'), ('internal', '', 'RegionOne', 'catalogue'),
+    ('', INTERNAL, 'RegionOne', f'{INTERNAL}/v3'), ('', f'{INTERNAL}/v3/', 'RegionOne', f'{INTERNAL}/v3'),
+    ('', '', 'RegionOne', 'own'),
+    ('public', INTERNAL, 'Nowhere', f'{INTERNAL}/v3'), ('public', '', 'Nowhere', 'own')])
+def test_guests_get_the_keystone_of_the_catalogue(cloud: Cloud, interface, auth_uri, region, expected):
+    """[clients_keystone] auth_uri of a file for Heat is the URL that the service uses, perhaps one that guests cannot
+    reach. `region`: Nowhere has no such endpoint."""
+    cfg.CONF.set_override('server_keystone_endpoint_type', interface)
+    cfg.CONF.set_override('auth_uri', auth_uri, group='clients_keystone')
+    before = cloud.context.region_name
+    try:
+        cloud.context.region_name = region
+        keystone = cloud.client('keystone')
+        found = keystone.server_keystone_endpoint_url(fallback_endpoint='http://own.example/v3')
+    finally:
+        cloud.context.region_name = before
+        cfg.CONF.clear_override('server_keystone_endpoint_type')
+        cfg.CONF.clear_override('auth_uri', group='clients_keystone')
+    own = {'catalogue': f'{cloud.url}/identity/v3', 'own': 'http://own.example/v3'}
+    assert found == own.get(expected, expected)
+
+
+@pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'ZAQAR_SIGNAL'])
+def test_a_handle_tells_the_keystone_of_the_catalogue(cloud: Cloud, handle, transport):
+    cfg.CONF.set_override('server_keystone_endpoint_type', 'public')
+    cfg.CONF.set_override('auth_uri', INTERNAL, group='clients_keystone')
+    try:
+        told = json.loads(handle(transport).attribute('signal'))
+    finally:
+        cfg.CONF.clear_override('server_keystone_endpoint_type')
+        cfg.CONF.clear_override('auth_uri', group='clients_keystone')
+    assert guest(told).get_project_id() == told['project_id']
+
+
 # --- what is left -------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize('kind, properties', [(HANDLE, {'signal_transport': 'TEMP_URL_SIGNAL'}),

@@ -89,12 +89,22 @@ class KeystoneClient:
         return ask(**kwargs)
 
     def server_keystone_endpoint_url(self, fallback_endpoint: str) -> str:
-        """Keystone as servers reach it: [clients_keystone] auth_uri, else `fallback_endpoint`."""
-        configured = cfg.CONF.clients_keystone.auth_uri
-        if not configured:
-            return fallback_endpoint
-        url = str(configured).rstrip('/')
-        return url if url.endswith('/v3') else f'{url}/v3'
+        """Keystone as servers reach it, with /v3 at its end: the endpoint of server_keystone_endpoint_type in the
+        catalogue; without that, [clients_keystone] auth_uri, else `fallback_endpoint`."""
+        kind = cfg.CONF.server_keystone_endpoint_type
+        found = self._endpoint_in_catalogue(kind) if kind else None
+        if kind and not found:
+            LOG.warning('There is no endpoint "identity" with the interface %s in the catalogue: servers get another '
+                        'address of Keystone', kind)
+        return netutils.keystone_v3(found or cfg.CONF.clients_keystone.auth_uri or fallback_endpoint)
+
+    def _endpoint_in_catalogue(self, interface: str) -> str | None:
+        """As it is written there, without a version."""
+        try:
+            return self.url_for(service_type='identity', interface=interface, region_name=self._region_name,
+                                skip_discovery=True)
+        except exceptions.CatalogException:
+            return None
 
     # --- trusts -------------------------------------------------------------------------------------------
 
