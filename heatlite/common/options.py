@@ -144,9 +144,11 @@ IDENTITY: list[Opt] = [
     StrOpt('heat_waitcondition_server_url', help='Base URL of wait conditions; unset: from the catalogue.'),
     StrOpt('heat_watch_server_url',
            help='Base URL of the CloudWatch API as servers reach it; unset: from the catalogue.'),
-    StrOpt('instance_connection_is_secure', default='0', help='Whether servers connect to these URLs by HTTPS.'),
+    StrOpt('instance_connection_is_secure',
+           help='is_secure, 0 or 1, in the file of boto on servers with the user data format HEAT_CFNTOOLS: whether '
+                'its clients connect to these URLs by HTTPS. Unset: as the URL for metadata says.'),
     StrOpt('instance_connection_https_validate_certificates', default='1',
-           help='Whether servers check the certificates of these URLs.'),
+           help='https_validate_certificates in that file: whether they check the certificates of these URLs.'),
     StrOpt('load_balancer_image',
            help='Image, with heat-cfntools, of the servers that balance load where the cloud has no Octavia.'),
     StrOpt('load_balancer_flavor', default='m1.small', help='Flavor of these servers.'),

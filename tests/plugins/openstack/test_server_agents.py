@@ -152,3 +152,26 @@ def test_where_the_tools_find_the_apis(cloud: Cloud, url):
     told = 'cloudwatch_region_name = heat\ncloudwatch_region_endpoint = 203.0.113.6\n'
     assert (parts.get('cfn-watch-server'), told in parts['cfn-boto-cfg']) == (
         ('https://203.0.113.6:8003/v1/', True) if url else (None, False))
+
+
+@pytest.mark.parametrize('url, secure, validate, lines', [
+    ('http://203.0.113.5:8000', None, '1', ['is_secure = 0', 'https_validate_certificates = 1']),
+    ('https://203.0.113.5:8000', None, '0', ['is_secure = 1', 'https_validate_certificates = 0']),
+    ('https://203.0.113.5:8000', '0', '1', ['is_secure = 0', 'https_validate_certificates = 1']),
+    ('http://203.0.113.5:8000', '1', '0', ['is_secure = 1', 'https_validate_certificates = 0'])])
+def test_how_the_tools_connect(cloud: Cloud, url, secure, validate, lines):
+    """As the options say; without them, as the URL of the CFN API says."""
+    values = {'heat_metadata_server_url': url, 'instance_connection_is_secure': secure,
+              'instance_connection_https_validate_certificates': validate}
+    for name, value in values.items():
+        cfg.CONF.set_override(name, value)
+    try:
+        life = Life(cloud, 'OS::Nova::Server', {**PLAIN, 'user_data_format': 'HEAT_CFNTOOLS'})
+        life.create()
+        found = parts_of(cloud, life)['cfn-boto-cfg'].splitlines()
+        life.delete()
+    finally:
+        for name in values:
+            cfg.CONF.clear_override(name)
+        cfg.CONF.set_override('heat_metadata_server_url', 'http://203.0.113.5:8000')
+    assert found[2:4] == lines

@@ -17,6 +17,8 @@ from email.mime.text import MIMEText
 from typing import Any
 from urllib.parse import urlsplit
 
+from oslo_config import cfg
+
 FORMATS = (RAW, SOFTWARE_CONFIG, HEAT_CFNTOOLS) = ('RAW', 'SOFTWARE_CONFIG', 'HEAT_CFNTOOLS')
 
 USER_LINE = string.Template('user: $user\n')
@@ -175,7 +177,9 @@ def _kind(text: str) -> str:
 def boto_config(metadata_server: str, watch_server: str | None = None) -> str:
     """For cfn tools that talk to the CFN and CloudWatch APIs with boto."""
     at = urlsplit(metadata_server)
-    text = (f'[Boto]\ndebug = 0\nis_secure = {int(at.scheme == "https")}\nhttps_validate_certificates = 1\n'
+    secure = cfg.CONF.instance_connection_is_secure
+    text = (f'[Boto]\ndebug = 0\nis_secure = {int(at.scheme == "https") if secure is None else secure}\n'
+            f'https_validate_certificates = {cfg.CONF.instance_connection_https_validate_certificates}\n'
             f'cfn_region_name = heat\ncfn_region_endpoint = {at.hostname}\n')
     if watch_server:
         text += f'cloudwatch_region_name = heat\ncloudwatch_region_endpoint = {urlsplit(watch_server).hostname}\n'
