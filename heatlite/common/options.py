@@ -68,10 +68,15 @@ LIMITS: list[Opt] = [
            help='Most software deployments of one project; -1: no limit.'),
     IntOpt('max_events_per_stack', default=1000, min=0,
            help='About how many events of a stack are kept, the oldest go first; 0: all.'),
-    IntOpt('event_purge_batch_size', default=200, min=1, help='Events removed at once when a stack has too many.'),
+    IntOpt('event_purge_batch_size', default=200, min=1, deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: all events beyond max_events_per_stack '
+                             'are removed at once, when an action ends.',
+           help='Without effect.'),
     IntOpt('max_server_name_length', default=53, max=53, help='Longest name given to a server.'),
-    IntOpt('max_interface_check_attempts', default=10, min=1,
-           help='How often to look whether a network interface was attached or detached.'),
+    IntOpt('max_interface_check_attempts', default=10, min=1, deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: interfaces are looked at until the time '
+                             'of the action is over, 30 seconds for a port that a replaced server must let go.',
+           help='Without effect.'),
 ]
 
 BEHAVIOUR: list[Opt] = [
@@ -83,7 +88,10 @@ BEHAVIOUR: list[Opt] = [
     IntOpt('stack_set_patience', default=300, min=0,
            help='Seconds that a member of a stack set waits for the orchestration service of its region to answer, '
                 'before the member fails.'),
-    IntOpt('client_retry_limit', default=2, min=0, help='How often a request to another service is sent again.'),
+    IntOpt('client_retry_limit', default=2, min=0, deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: a request that a service did not begin, '
+                             'or that may be repeated, is sent again four times.',
+           help='Without effect.'),
     BoolOpt('enable_stack_abandon', default=False, help='Allow to abandon and export stacks.'),
     BoolOpt('enable_stack_adopt', default=False, help='Allow to adopt what an abandoned stack left.'),
     ListOpt('hidden_stack_tags', default=[], help='Stacks with one of these tags are left out of lists.'),
@@ -117,7 +125,10 @@ BEHAVIOUR: list[Opt] = [
            help='How servers report the result of a deployment unless the template says.'),
     StrOpt('default_user_data_format', default='HEAT_CFNTOOLS', choices=['HEAT_CFNTOOLS', 'RAW', 'SOFTWARE_CONFIG'],
            help='Format of the user data of servers unless the template says.'),
-    IntOpt('metadata_put_timeout', default=60, min=0, help='Seconds to wait for metadata put to a temporary URL.'),
+    IntOpt('metadata_put_timeout', default=60, min=0, deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: metadata are put to object storage as '
+                             'any other request to it, see [clients] timeout.',
+           help='Without effect.'),
     StrOpt('default_notification_level', default='INFO', help='Priority of notifications.'),
     StrOpt('default_publisher_id', help='Publisher of notifications; unset: orchestration.<host>.'),
 ]
@@ -385,8 +396,9 @@ def _listener(port: int) -> list[Opt]:
 
 PASTE_DEPLOY: list[Opt] = [
     StrOpt('flavor', help='How callers say who they are: unset (Keystone token), standalone, noauth.'),
-    StrOpt('api_paste_config', default='api-paste.ini',
-           help='Accepted for existing files; the order of the filters is fixed.'),
+    StrOpt('api_paste_config', default='api-paste.ini', deprecated_for_removal=True,
+           deprecated_reason='Accepted for existing files and without effect: the order of the filters is fixed.',
+           help='Without effect.'),
 ]
 
 AUTH_PASSWORD: list[Opt] = [
@@ -421,6 +433,13 @@ def _cache(seconds: int) -> list[Opt]:
 
 # --- clients of other services -----------------------------------------------------------------------------
 
+def _http_log_debug() -> Opt:
+    return BoolOpt('http_log_debug', default=False, deprecated_for_removal=True,
+                   deprecated_reason='Accepted for existing files and without effect: default_log_levels with '
+                                     'keystoneauth=DEBUG logs requests and answers of all services.',
+                   help='Without effect.')
+
+
 CLIENTS: list[Opt] = [
     StrOpt('endpoint_type', default='publicURL', help='Which endpoint of the catalogue to use.'),
     StrOpt('ca_file', help='Authorities to trust.'),
@@ -442,8 +461,8 @@ _OF_ONE_CLIENT: dict[str, list[Opt]] = {
     'keystone': [StrOpt('auth_uri', default='',
                         help='URL of Keystone, where it is not www_authenticate_uri: for requests in the name of '
                              'users, and what servers are given unless server_keystone_endpoint_type is set.')],
-    'nova': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
-    'cinder': [BoolOpt('http_log_debug', default=False, help='Log requests and answers.')],
+    'nova': [_http_log_debug()],
+    'cinder': [_http_log_debug()],
 }
 
 

@@ -1,4 +1,7 @@
-"""Options are read when they are needed, not while a module is imported: two engines of one process have their own."""
+"""Options are read when they are needed, not while a module is imported: two engines of one process have their own.
+
+Each option is read somewhere, or says that it has no effect.
+"""
 
 import ast
 import json
@@ -7,10 +10,15 @@ import sys
 
 import pytest
 
+from heatlite.common import options
+from heatlite.engine.resources import packed
 from tests.architecture import source
 
 # This module registers the options with the library, because plug-ins rely on it. It reads none.
 REGISTERS = 'heatlite/common/config.py'
+# These modules have names of options, but do not use their values.
+DECLARE = ('heatlite/common/options.py', 'heatlite/common/settings.py', 'heatlite/common/foreign_options.py')
+NO_EFFECT = 'Without effect'
 LOAD = '''
 import importlib, json, pkgutil, sys
 import heatlite
@@ -81,3 +89,48 @@ def test_importing_modules_and_making_types_reads_no_option():
     done = subprocess.run([sys.executable, '-W', 'ignore', '-c', LOAD], cwd=source.ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout.splitlines()[-1]) == []
+
+
+def names_used(tree):
+    """Attributes that are read, and texts: an option is read by one of these. Of a text that is put together in square
+    brackets, for options with a number in their names, what it begins with and a star."""
+    found = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Constant(value=str(name)):
+                found.add(name)
+            case ast.Subscript(slice=ast.JoinedStr(values=[ast.Constant(value=str(name)), ast.FormattedValue()])):
+                found.add(f'{name}*')
+    return found
+
+
+def is_used(name, used):
+    return name in used or f'{name.rstrip("0123456789")}*' in used
+
+
+@pytest.mark.parametrize('text, names', [
+    ('cfg.CONF.size', {'size', 'CONF'}),
+    ('cfg.CONF[group]["size"]', {'size', 'CONF'}),
+    ('get_client_option("nova", "size")', {'nova', 'size'}),
+    ('cfg.CONF[f"size_{number}"]', {'size_', 'size_*', 'CONF'}),
+    ('self.size = 1', set()),
+    ('# size\nsize = 1', set()),
+])
+def test_reads_of_options_are_found(text, names):
+    assert names_used(ast.parse(text)) == names
+
+
+def test_each_option_is_read_or_says_that_it_has_no_effect():
+    """A setting of an operator that nothing reads looks like one that works."""
+    used = {body['default_from_config'] for name in packed.names()
+            for body in packed.facts(name).get('properties', {}).values() if 'default_from_config' in body}
+    for path in source.modules().values():
+        if str(path.relative_to(source.ROOT)) not in DECLARE:
+            used |= names_used(ast.parse(path.read_text()))
+    assert [f'[{group}] {option.name}' for group, declared in options.GROUPS.items() for option in declared
+            if not is_used(option.dest, used) and not option.help.startswith(NO_EFFECT)] == []
+
+
+def test_an_option_without_effect_says_why():
+    assert [f'[{group}] {option.name}' for group, declared in options.GROUPS.items() for option in declared
+            if option.help.startswith(NO_EFFECT) and not option.deprecated_reason] == []
