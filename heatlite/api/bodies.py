@@ -196,8 +196,8 @@ def _update(body: Body, stack_id: str, limits: Limits, patch: bool) -> _Update:
     forgotten = body.get('clear_parameters') or ()
     if isinstance(forgotten, str) or not all(isinstance(name, str) for name in _listed('clear_parameters', forgotten)):
         raise exception.InvalidField('clear_parameters', _('a list of names'), forgotten)
-    return {**fields, **_source(body, limits, required=not patch), 'stack_id': stack_id, 'converge': converge,
-            'existing': existing,
+    source = _source(body, limits, required=not patch, over_stored=existing)
+    return {**fields, **source, 'stack_id': stack_id, 'converge': converge, 'existing': existing,
             'clear_parameters': tuple(forgotten) if existing else ()}
 
 
@@ -217,8 +217,10 @@ def _options(body: Body) -> _Options:
     return found
 
 
-def _source(body: Body, limits: Limits, required: bool) -> _Source:
-    """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`."""
+def _source(body: Body, limits: Limits, required: bool, over_stored: bool = False) -> _Source:
+    """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`.
+
+    `over_stored`: the stored files of the stack count as well, so the engine looks for the environment files."""
     files = body.get('files') or {}
     if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
         raise exception.InvalidField('files', _('a map of names and texts'), type(files).__name__)
@@ -228,7 +230,7 @@ def _source(body: Body, limits: Limits, required: bool) -> _Source:
     if len(names) > MOST_ENVIRONMENT_FILES:
         raise exception.InvalidField('environment_files', _('at most %d names') % MOST_ENVIRONMENT_FILES, len(names))
     missing = [name for name in names if name not in files]
-    if missing and not body.get('files_container'):
+    if missing and not over_stored and not body.get('files_container'):
         raise exception.HTTPBadRequest(_('Environment files are missing in "files": %s') % ', '.join(missing))
     container = body.get('files_container')
     if container is not None and not isinstance(container, str):

@@ -105,6 +105,15 @@ def test_refusals(body, words):
     assert words in refusal(exception.HTTPBadRequest, create, **body)
 
 
+@pytest.mark.parametrize('patch', [True, False])
+def test_environment_files_of_an_update_may_be_stored_ones(patch):
+    body = {'template': HOT, 'environment_files': ['e'], 'files': {}}
+    if patch:
+        assert update(existing=True, **body).environment_files == ('e',)
+    else:
+        assert 'Environment files are missing in "files": e' in refusal(exception.HTTPBadRequest, update, **body)
+
+
 @pytest.mark.parametrize('name', [123, None, ['a']])
 def test_a_name_that_is_no_text(name):
     assert refusal(exception.StackValidationFailed, create, stack_name=name) == (

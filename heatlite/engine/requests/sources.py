@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -25,9 +25,12 @@ Update = TypeVar('Update', bound=messages.UpdateStack)
 
 
 def define(message: messages.Source, whose: StackIdentity, operator: Registry, limits: Limits,
-           is_planned: bool = False) -> StackDefinition:
+           is_planned: bool = False, stored: Mapping[str, object] | None = None) -> StackDefinition:
     """Build the definition. Checks only versions and environment files, and the size of the template unless it is
     that of a plan (`is_planned`), which was checked when the plan was made. Raises HTTPBadRequest without a template.
+
+    `stored`: the environment of the stack for a PATCH, over which that of the request is merged. Environment files
+    are merged into the request's parameters before: what they gave at an earlier update does not count again.
     """
     if message.template is None:
         raise exception.HTTPBadRequest('No template specified')
@@ -35,16 +38,19 @@ def define(message: messages.Source, whose: StackIdentity, operator: Registry, l
                                       encoded=codec.encode(message.template))
     sections = message.environment
     if message.environment_files:
-        merged = merging.merge_files(message.environment_files, message.files,
-                                     message.environment.get('parameters') or {}, kinds(template, message.files),
-                                     limits)
-        is_over_existing = isinstance(message, messages.UpdateStack) and message.existing
-        sections = merged if not is_over_existing else {
-            **_over(message.environment, merged), 'parameters': merged['parameters']}
+        sections = merging.merge_files(message.environment_files, message.files,
+                                       message.environment.get('parameters') or {}, kinds(template, message.files),
+                                       limits)
+    ignored: tuple[str, ...] = ()
+    if stored is not None and isinstance(message, messages.UpdateStack):
+        known = _names(message.template)
+        ignored = tuple(name for name in mapping(sections.get('parameters')) if name not in known)
+        sections = _over_stored(stored, sections, known, message.clear_parameters)
     if message.imports:
         sections = {**sections, REGISTRY: with_imports(sections.get(REGISTRY) or {}, message.imports)}
     made = definitions.build(template, Environment(sections, operator), message.files, whose, limits=limits)
     made.imports = tuple(message.imports)
+    made.ignored_parameters = ignored
     hide(made.masked)
     return made
 
@@ -82,27 +88,22 @@ def _kinds_of(template: templates.Template) -> dict[str, str]:
 
 
 def over_existing(message: Update, stored: StoredTemplate) -> Update:
-    """Merge the request of a PATCH with the stored template, environment and files.
+    """Complete the request of a PATCH with the stored template and files. `define` merges the environments.
 
     Source: docs/spec/rest.rst, "Updating a stack".
     """
     document = message.template if message.template is not None else dict(stored.document)
-    given = message.environment
-    kept = stored.environment
-    parameters = {name: value for name, value in (kept.get('parameters') or {}).items()
-                  if name not in message.clear_parameters}
-    parameters.update(given.get('parameters') or {})
-    known = _names(document)
-    sections = {**_over(kept, given),
-                'parameters': {name: value for name, value in parameters.items() if name in known}}
-    return replace(message, template=document, environment=sections, files={**stored.files, **message.files})
+    return replace(message, template=document, files={**stored.files, **message.files})
 
 
-def ignored_by_existing(message: messages.Source, document: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the parameters of the request of a PATCH that `over_existing` leaves out, since its template, or else
-    `document`, does not declare them."""
-    known = _names(document if message.template is None else message.template)
-    return tuple(name for name in mapping(message.environment.get('parameters')) if name not in known)
+def _over_stored(stored: Mapping[str, object], given: Mapping[str, object], known: Collection[str],
+                 cleared: Collection[str]) -> dict[str, object]:
+    """Return the environment of a PATCH: its sections over the stored ones, without parameters that the template does
+    not declare (`known`: those that it does)."""
+    parameters = {name: value for name, value in mapping(stored.get('parameters')).items() if name not in cleared}
+    parameters.update(mapping(given.get('parameters')))
+    return {**_over(stored, given),
+            'parameters': {name: value for name, value in parameters.items() if name in known}}
 
 
 def _over(kept: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:

@@ -199,15 +199,13 @@ class StackUpdates:
     def redefine(self, row: stacks.StoredStack, stored: templates.StoredTemplate,
                  message: messages.UpdateStack, is_planned: bool = False) -> StackDefinition:
         """Build the definition that an update brings, without checks. `is_planned`: see `sources.define`."""
-        ignored: tuple[str, ...] = ()
         if message.existing:
-            ignored = sources.ignored_by_existing(message, stored.document)
             message = sources.over_existing(message, stored)
         if message.files == stored.files:           # unchanged files need no second row
             message = replace(message, files=stored.files)
         made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
-                              self._limits, is_planned)
-        made.ignored_parameters, made.outer = ignored, loading.facade(row)
+                              self._limits, is_planned, stored.environment if message.existing else None)
+        made.outer = loading.facade(row)
         return made
 
     def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
