@@ -21,10 +21,11 @@ if TYPE_CHECKING:
     from heatlite.rpc import messages
 
 Allows = Callable[[RequestContext, str], bool]         # (context, type name) -> whether the caller may use it
+Describe = Callable[[str, 'type[Resource]'], str]      # (type name, class) -> its description
 
 
 def list_types(classes: Iterable[tuple[str, type[Resource]]], context: RequestContext,
-               message: messages.ListResourceTypes, allows: Allows) -> list[object]:
+               message: messages.ListResourceTypes, allows: Allows, describe: Describe) -> list[object]:
     """List the types that the caller can use now: names, or `{resource_type, description}`. Raises Invalid."""
     wanted = message.support_status
     if wanted is not None and not support.is_valid_status(wanted):
@@ -48,7 +49,7 @@ def list_types(classes: Iterable[tuple[str, type[Resource]]], context: RequestCo
                 or (message.version is not None and status.version != message.version)
                 or not allows(context, name) or not _is_available(kind, context)):
             continue
-        found.append({'resource_type': name, 'description': kind.getdoc()} if message.with_description else name)
+        found.append({'resource_type': name, 'description': describe(name, kind)} if message.with_description else name)
     return found
 
 

@@ -31,6 +31,7 @@ from heatlite.language import custom_constraints
 from heatlite.language import registry as language_registry
 from heatlite.language.constraints import CustomCheck
 from heatlite.language.environment import REGISTRY, Environment
+from heatlite.language.template import is_template_name
 
 if TYPE_CHECKING:
     from heatlite.engine.resource import Resource  # which asks this registry
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
 LOG = log.getLogger(__name__)
 
+NO_DESCRIPTION = _('No description available')
 DESCRIBED = 'heatlite.engine.resources.rest.types'      # has the types whose catalogue entry names no module
 TEST_CONSTRAINT = 'heatlite.engine.resources.openstack.heat.test_resource:TestConstraintDelay'
 BUILT_IN_CONSTRAINTS: dict[str, str] = {    # name -> module:class
@@ -244,7 +246,7 @@ class TypeRegistry:
     # Source: docs/spec/rest.rst, "Resource types".
 
     def list_types(self, context: RequestContext, message: messages.ListResourceTypes) -> list[object]:
-        return listing.list_types(self.classes(), context, message, self.allows)
+        return listing.list_types(self._listed(), context, message, self.allows, self._described)
 
     def schema(self, context: RequestContext, message: messages.ResourceSchema) -> dict[str, object]:
         return listing.schema(self._for_show(message.type_name), context, message, self.allows)
@@ -259,6 +261,23 @@ class TypeRegistry:
     def enforce(self, context: RequestContext, rule: str) -> None:
         """Raise Forbidden unless the caller passes a rule of the policy."""
         self._rules().enforce(context, rule)
+
+    def _listed(self) -> Iterator[tuple[str, type[Resource]]]:
+        """Yield (name, class) as `classes`, with the types that the operator maps to templates, which are not read."""
+        for name, value in list(self._entries.items()):
+            if name.endswith('*') or name == language_registry.BASE_URL or isinstance(value, Mapping):
+                continue
+            if not isinstance(value, str) or is_template_name(value):
+                yield name, self._class_of(language_registry.FoundType(value))
+
+    def _described(self, name: str, kind: type[Resource]) -> str:
+        """Return the description of a type. That of a template is in the template, which is read."""
+        if not isinstance(self._entries.get(name), str):
+            return kind.getdoc()
+        try:
+            return self._for_show(name).getdoc()
+        except exception.HeatException:             # the answer about its schema says why
+            return NO_DESCRIPTION
 
     def _rules(self) -> policy.Policy:
         if self._policy is None:

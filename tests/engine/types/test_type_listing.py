@@ -70,6 +70,22 @@ def test_descriptions(known):
                      {'resource_type': 'Acme::Undescribed', 'description': 'No description available'}]
 
 
+def test_templates_of_the_operator_are_types(known, tmp_path):
+    template = tmp_path / 'lamp.yaml'
+    template.write_text('heat_template_version: 2018-08-31\ndescription: A lamp of parts.\n')
+    known.load_environment({'resource_registry': {
+        'Acme::Template': template.as_uri(), 'Acme::Lamp': template.as_uri(), 'Acme::Gone': 'file:///gone.yaml',
+        'Acme::Alias2': 'Acme::Template', 'Acme::*': template.as_uri(), 'base_url': template.as_uri()}})
+    asked = messages.ListResourceTypes(name='Acme|base')
+    assert known.list_types(MEMBER, asked) == ['Acme::Lamp', 'Acme::Undescribed', 'Acme::Template', 'Acme::Gone']
+    described = known.list_types(MEMBER, messages.ListResourceTypes(name='Acme', with_description=True))
+    assert {each['resource_type']: each['description'] for each in described} == {
+        'Acme::Lamp': 'A lamp of parts.', 'Acme::Template': 'A lamp of parts.',
+        'Acme::Undescribed': 'No description available', 'Acme::Gone': 'No description available'}
+    assert known.list_types(MEMBER, messages.ListResourceTypes(name='Acme', version='9.9')) == []
+    assert 'Acme::Template' not in dict(known.classes())
+
+
 def test_an_unknown_status_is_named(known):
     with pytest.raises(exception.Invalid) as error:
         known.list_types(MEMBER, messages.ListResourceTypes(support_status='GREAT'))
