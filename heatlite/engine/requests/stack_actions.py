@@ -277,7 +277,7 @@ class Unneeded(Exception):
 
 def refuse_while_deleting(action: Action) -> Store:
     """Return a function for `StackActions.begin` that refuses any action during a delete: it raises Unneeded or
-    NotSupported."""
+    NotSupported. After one that has failed, the resources that are left can be acted on."""
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
             raise Unneeded

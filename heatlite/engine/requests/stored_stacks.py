@@ -71,13 +71,14 @@ def check_updatable(row: stacks.StoredStack) -> None:
 
 
 def check_not_deleting(row: stacks.StoredStack, action: Action) -> None:
-    """Raise NotSupported if `action` would take the place of a delete, whoever requests it. A delete that has failed is
-    followed by nothing but another one, too."""
+    """Raise NotSupported if `action`, of a user or of a parent, would take the place of a delete. After a delete that
+    has failed, only updates are refused, as in Heat."""
     if row.action != Action.DELETE or action is Action.DELETE:
         return
-    raise exception.NotSupported(feature=(
-        _('Updating a stack when it is deleting') if action is Action.UPDATE
-        else _('%s of a stack that is being deleted') % action.capitalize()))
+    if action is Action.UPDATE:
+        raise exception.NotSupported(feature=_('Updating a stack when it is deleting'))
+    if row.status == Status.IN_PROGRESS:
+        raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
 
 
 def check_tag(row: stacks.StoredStack, wanted: Collection[str] | None) -> None:
