@@ -16,6 +16,7 @@ from heatlite.db.engines import Engine
 from heatlite.db.load import Load
 from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
+from heatlite.language.parameters import PSEUDO_PARAMETERS
 
 View = dict[str, object]
 
@@ -75,7 +76,7 @@ def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> V
 
 def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping[str, object]] | None) -> View:
     """A stack with details. `outputs` None omits the key."""
-    description = stack.description or NO_DESCRIPTION
+    description = described(stack)
     view: View = {
         'id': stack.id,
         'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
@@ -90,7 +91,7 @@ def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping
         'stack_owner': stack.username,
         'parent': stack.owner_id,
         'stack_user_project_id': stack.user_project_id,
-        'parameters': stack.parameters or {},
+        'parameters': parameters(stack),
         'disable_rollback': stack.disable_rollback,
         'timeout_mins': stack.timeout_mins,
         'notification_topics': [],
@@ -100,6 +101,18 @@ def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping
     if outputs is not None:
         view['outputs'] = [output(each) for each in outputs]
     return view
+
+
+def described(stack: stacks.StoredStack) -> str:
+    """The description. A deleted stack has an empty template, see `documents.emptied`."""
+    return (stack.description if stack.deleted_at is None else '') or NO_DESCRIPTION
+
+
+def parameters(stack: stacks.StoredStack) -> Mapping[str, object]:
+    """The parameters; of a deleted stack those that every template has."""
+    found = stack.parameters or {}
+    return found if stack.deleted_at is None else {
+        name: value for name, value in found.items() if name in PSEUDO_PARAMETERS}
 
 
 def output(stored: Mapping[str, object]) -> View:

@@ -28,8 +28,8 @@ from heatlite.language.parameter_schema import (
 )
 from heatlite.language.unknown import UNKNOWN
 
-__all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'WIRE_TYPES', 'ParameterSchema', 'Parameters',
-           'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
+__all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'PSEUDO_PARAMETERS', 'WIRE_TYPES',
+           'ParameterSchema', 'Parameters', 'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
 
 STEPS = 10                      # of `turns`, for checking one parameter
 REGION = 'ap-southeast-1'
@@ -225,6 +225,7 @@ def _wrong_value(name: str, error: Exception) -> exception.StackValidationFailed
 
 _PSEUDO_TEXT = {'OS::stack_id': 'Stack ID', 'OS::stack_name': 'Stack Name', 'OS::project_id': 'Project ID',
                 'AWS::StackId': 'Stack ID', 'AWS::StackName': 'Stack Name', 'AWS::Region': 'Region'}
+PSEUDO_PARAMETERS = frozenset(_PSEUDO_TEXT)
 
 
 def pseudo_parameters(edition: versions.Edition, *, name: str, stack_id: str | None, project_id: str,

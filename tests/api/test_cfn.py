@@ -330,5 +330,7 @@ def test_update_and_delete(cfn, lamp):
     assert cfn.settled('lamp', 'UPDATE_COMPLETE')['LastUpdatedTime']
     assert cfn.error('CancelUpdateStack', StackName='lamp')[2] == 'InvalidParameterValue'
     assert cfn.xml('DeleteStack', StackName='lamp').text is None
-    assert cfn.settled(lamp, 'DELETE_COMPLETE')['Outputs'] == []
+    deleted = cfn.settled(lamp, 'DELETE_COMPLETE')
+    assert deleted['Outputs'] == [] and deleted['Description'] == 'No description'
+    assert all('::' in each['ParameterKey'] for each in deleted['Parameters'])
     assert cfn.ask('ListStacks') == {'StackSummaries': []}

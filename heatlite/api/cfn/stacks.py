@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from heatlite.api import bodies, finding
+from heatlite.api import bodies, finding, views
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import pages, templates
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.schemas import ListStacks
-from heatlite.api.views import NO_DESCRIPTION, NO_OUTPUT_DESCRIPTION, when
+from heatlite.api.views import NO_OUTPUT_DESCRIPTION, when
 from heatlite.api.wsgi import yield_control
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
@@ -75,10 +75,10 @@ def _some(req: CfnRequest, most: int, position: Position | None) -> list[stack_l
 def _described(req: CfnRequest, stack: stacks.StoredStack) -> View:
     view: View = {
         'Capabilities': [], 'CreationTime': when(stack.created_at),
-        'Description': stack.description or NO_DESCRIPTION, 'DisableRollback': stack.disable_rollback,
+        'Description': views.described(stack), 'DisableRollback': stack.disable_rollback,
         'NotificationARNs': [],
         'Parameters': [{'ParameterKey': key, 'ParameterValue': value}
-                       for key, value in (stack.parameters or {}).items()],
+                       for key, value in views.parameters(stack).items()],
         'StackId': arn_of(stack), 'StackName': stack.name, 'StackStatusReason': stack.reason,
         'TimeoutInMinutes': stack.timeout_mins}
     if stack.updated_at is not None:
