@@ -101,6 +101,8 @@ MOST_PAGE: Final = 4_194_304            # characters of one page of the CloudFor
 STACKS_DESCRIBED: Final = 100           # stacks of one page with their outputs, which engines may read
 ROWS_LISTED: Final = 1_000              # stacks without outputs, or events, of one page
 MOST_TAGS: Final = 200                  # tags of one stack
+MOST_REQUESTS: Final = 5_000            # requests of alarms of one project that wait to be sent
+MOST_HISTORY: Final = 1_000             # entries in the history of one alarm that remain after a request for it
 
 MOST_PROTECTIONS: Final = 100           # protections of one tree of stacks
 PROTECTION_PATH: Final = 1_024          # characters of the path of a protection

@@ -319,6 +319,12 @@ def waiting(tx: sa.Connection, shard: int, now: float, limit: int, but: Collecti
     return [_webhook(row) for row in tx.execute(query.order_by(alarm_webhook.c.due_at).limit(limit))]
 
 
+def requests_of(tx: sa.Connection, project_id: str) -> int:
+    """How many requests of a project wait. Index: (shard, due_at)."""
+    return int(tx.execute(sa.select(sa.func.count()).select_from(alarm_webhook).where(
+        alarm_webhook.c.shard == shards.of_project(project_id), alarm_webhook.c.project_id == project_id)).scalar_one())
+
+
 def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:
     """Counts a failed attempt. False if the request is gone."""
     return bool(tx.execute(alarm_webhook.update().where(alarm_webhook.c.id == sent.id).values(
@@ -341,6 +347,19 @@ def purge_history(tx: sa.Connection, before: datetime, limit: int) -> int:
                           .order_by(alarm_history.c.created_at).limit(limit)).scalars())
     for chunk in bulk.chunks(old):
         tx.execute(alarm_history.delete().where(alarm_history.c.id.in_(chunk)))
+    return len(old)
+
+
+def trim_history(tx: sa.Connection, project_id: str, name: str, most: int, limit: int) -> int:
+    """Removes the oldest entries of an alarm beyond `most`, at most `limit`; returns how many. One SELECT if there are
+    no more than `most`. Index: (project_id, name, id)."""
+    table = alarm_history.c
+    of_alarm = sa.select(table.id).where(table.project_id == project_id, table.name == name)
+    newest = tx.execute(of_alarm.order_by(table.id.desc()).offset(most).limit(1)).scalar()
+    if newest is None:
+        return 0
+    old = list(tx.execute(of_alarm.where(table.id <= newest).order_by(table.id).limit(limit)).scalars())
+    tx.execute(alarm_history.delete().where(table.id.in_(old)))
     return len(old)
 
 

@@ -87,8 +87,11 @@ BOUNDS: Mapping[str, Proof] = {
         'tests/simulation/test_alarms.py::test_too_many_signals',)),
     'metrics': Proof('``[alarms] max_metrics_per_project``, datapoints and pages', (
         f'{API}test_cloudwatch_refusals.py', f'{API}test_cloudwatch.py::test_metrics_are_listed_in_pages')),
-    'alarms': Proof('``[alarms] max_alarms_per_project``; pages', (
+    'alarms': Proof('``[alarms] max_alarms_per_project``; pages; numbers of requests that wait and of entries in a '
+                    'history', (
         'tests/simulation/test_alarms.py::test_the_most_of_a_project',
+        'tests/simulation/test_alarms.py::test_too_many_requests',
+        'tests/simulation/test_alarms.py::test_requests_change_no_history_without_bound',
         f'{API}test_cloudwatch.py::test_alarms_are_listed_in_pages')),
 }
 

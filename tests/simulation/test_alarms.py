@@ -393,6 +393,21 @@ def test_too_many_signals(monkeypatch):
         assert outcomes(cluster) == ['Failed']
 
 
+def test_requests_change_no_history_without_bound(monkeypatch):
+    monkeypatch.setattr(limits, 'MOST_HISTORY', 5)
+    with Cluster(1, engines=1, **QUICK) as cluster:
+        put(cluster)
+        put(cluster, 'b')
+        for number in range(8):
+            cluster.ask(messages.SetAlarmState('a', ('ALARM', 'NORMAL')[number % 2], str(number)))
+            cluster.ask(messages.EnableAlarmActions(('a',), bool(number % 2)))
+            put(cluster, threshold=number)
+            assert len(history(cluster)) <= 5
+        assert [each.kind for each in history(cluster)][-3:] == [
+            'StateUpdate', 'ConfigurationUpdate', 'ConfigurationUpdate']
+        assert len(history(cluster, 'b')) == 1
+
+
 def test_an_alarm_that_cannot_be_read_does_not_hinder_others():
     with Cluster(1, engines=1, **QUICK) as cluster:
         for name in ('a', 'b', 'c'):
@@ -471,6 +486,30 @@ def test_a_request_that_fails_is_tried_again(statuses, attempts):
         with cluster.database.reader() as tx:
             assert tx.exec_driver_sql('SELECT count(*) FROM alarm_webhook').scalar() == 0
         assert 'secret' not in str(history(cluster))
+
+
+def test_too_many_requests(monkeypatch):
+    """Those of another project have room of their own, and those that were sent make room."""
+    monkeypatch.setattr(limits, 'MOST_REQUESTS', 3)
+    receiver = Receiver(None)
+    with cluster_with(receiver) as cluster:
+        put(cluster, alarm_actions=(HOOK, HOOK + '2'), ok_actions=(HOOK,))
+        for state in ('ALARM', 'NORMAL', 'ALARM'):
+            cluster.ask(messages.SetAlarmState('a', state, 'tried'))
+        found = [each for each in history(cluster, kind='Action') if 'wait' in each.summary]
+        assert [each.data['actionState'] for each in found] == ['Queued'] * 3 + ['Failed'] * 2
+        assert found[-1].summary == (
+            'No request was sent to https://hooks.example/in: 3 of the project wait already.')
+        cluster.context.project_id = 'other'
+        put(cluster, alarm_actions=(HOOK,))
+        cluster.ask(messages.SetAlarmState('a', 'ALARM', 'tried'))
+        with cluster.database.reader() as tx:
+            assert alarms.requests_of(tx, 'other') == 1
+        cluster.context.project_id = PROJECT
+        wait(cluster, 900.0)
+        cluster.ask(messages.SetAlarmState('a', 'NORMAL', 'tried'))
+        cluster.ask(messages.SetAlarmState('a', 'ALARM', 'tried'))
+        assert outcomes(cluster)[-2:] == ['Queued'] * 2
 
 
 def test_a_request_does_not_wait_for_alarms_that_are_behind(monkeypatch):

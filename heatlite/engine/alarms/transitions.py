@@ -49,6 +49,7 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
         if each.after.actions_enabled:
             targets += [(each, action) for action in each.after.rule.actions(each.after.state)]
     queued = []
+    room: dict[str, int] = {}                       # project -> requests that may wait besides
     by_stack: dict[str, list[tuple[Transition, ToResource]]] = {}
     for each, action in targets:
         try:
@@ -57,6 +58,15 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
             entries.append(action_entry(each.after, FAILED, str(error), at))
             continue
         if isinstance(target, ToURL):
+            project_id = each.after.project_id
+            if project_id not in room:
+                room[project_id] = limits.MOST_REQUESTS - alarms.requests_of(tx, project_id)
+            if room[project_id] <= 0:
+                entries.append(action_entry(each.after, FAILED, _(
+                    'No request was sent to %(target)s: %(count)d of the project wait already.') % {
+                        'target': target.shown, 'count': limits.MOST_REQUESTS}, at))
+                continue
+            room[project_id] -= 1
             queued.append(Webhook(0, each.after.id, each.after.project_id, each.after.name, target.url,
                                   actions.body(each.before, each.after), 0))
             entries.append(action_entry(each.after, QUEUED, _('A request to %s waits to be sent.') % target.shown, at))

@@ -45,6 +45,7 @@ MOST_POINTS: Final = 1_000                  # in one request
 OLDEST: Final = 14 * 86_400.0               # seconds that a datapoint may be old
 NEWEST: Final = 2 * 3_600.0                 # seconds that it may be ahead
 MOST_NAMES: Final = 100                     # alarms in one request
+TRIMMED: Final = 100                        # entries of a history that a request removes, at most: more than it adds
 PROJECTS: Final = 10_000                    # whose real project is remembered
 PROJECT_SECONDS: Final = 60.0
 
@@ -127,7 +128,9 @@ class Alarms:
             alarms.put(tx, after)
             if after.state == before.state:
                 return lambda: None
-            return self._notes(tx, after, transitions.store(tx, [Transition(before, after)], now, at))
+            followed = transitions.store(tx, [Transition(before, after)], now, at)
+            _trim(tx, [after])
+            return self._notes(tx, after, followed)
 
         self._database.retry(change)()
 
@@ -144,6 +147,7 @@ class Alarms:
                 alarms.put(tx, replace(each, actions_enabled=message.enabled, version=each.version + 1, updated_at=at))
             text = _('Actions enabled') if message.enabled else _('Actions disabled')
             alarms.remember(tx, [_configured(each, text, 'Update', at) for each in found])
+            _trim(tx, found)
 
         self._database.retry(change)
 
@@ -223,6 +227,7 @@ class Alarms:
             kind, text = ('Create', _('Alarm "%s" created')) if known is None else (
                 'Update', _('Alarm "%s" updated'))
             alarms.remember(tx, [_configured(new, text % name, kind, moment(now))])
+            _trim(tx, [new])
 
         self._database.retry(put)
         self._writer.forget(project_id, rule.metric)
@@ -311,6 +316,13 @@ class Alarms:
                 self._wake(lease_id, owner)
 
         return tell
+
+
+def _trim(tx: Connection, changed: Sequence[Alarm]) -> None:
+    """Bound the histories of alarms to which a request has added something. Those that grow by evaluations alone are
+    bounded by time."""
+    for each in changed:
+        alarms.trim_history(tx, each.project_id, each.name, limits.MOST_HISTORY, TRIMMED)
 
 
 # --- checks ------------------------------------------------------------------------------------------------
