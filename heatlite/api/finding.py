@@ -140,9 +140,11 @@ def fresh_outputs(req: Request, found: stacks.StoredStack) -> list[Mapping[str, 
 
 
 def live_attributes(req: Request, found: stacks.Identity, resource_name: str,
-                    names: tuple[str, ...]) -> Mapping[str, object] | None:
-    """All attributes of a resource, and those in `names`, read from the services; None when no engine answers."""
-    values = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names))
+                    names: tuple[str, ...], without_access: bool) -> Mapping[str, object] | None:
+    """All attributes of a resource, and those in `names`, read from the services; None when no engine answers.
+
+    `without_access`: those that give access to something are null."""
+    values = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names, without_access))
     return values if isinstance(values, Mapping) else None
 
 

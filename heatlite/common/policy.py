@@ -91,6 +91,8 @@ RULES = (
     ('resource:signal', READER_OR_STACK_USER, EVERYBODY, 'Send a signal to a resource.'),
     ('resource:mark_unhealthy', MEMBER, NOT_STACK_USER, 'Mark a resource as unhealthy.'),
     ('resource:show', READER, NOT_STACK_USER, 'Show a resource.'),
+    ('resource:show_access', MEMBER, NOT_STACK_USER,
+     'Show attributes of resources that give access to something, and secrets in the others.'),
     ('service:index', ADMIN, 'rule:context_is_admin', 'List the engines.'),
     ('service:load', ADMIN, NEVER_CHANGED, 'Show how much work the engines have.'),
     ('software_configs:global_index', NOBODY, NEVER_CHANGED, 'List configs of all projects.'),
@@ -183,7 +185,24 @@ ADMIN_TYPES = (
     'OS::Manila::ShareType', 'OS::Blazar::Host', 'OS::Keystone::*',
 )
 
+SHOW_ACCESS = 'resource:show_access'
+# Attributes that give access to something, and those for which a service makes something when they are read. By name,
+# not by type: the type in a template may be another name of it. Callers without the rule `SHOW_ACCESS` get null.
+ACCESS_ATTRIBUTES = frozenset({
+    'AlarmUrl', 'alarm_url',                            # signed URLs of scaling policies and workflows
+    'console_urls',                                     # of servers; the service makes new ones
+    'curl_cli', 'signal', 'token',                      # of handles of wait conditions
+    'os_collect_config',                                # login of the agent in a server
+    'query_str', 'signature',                           # of a signed URL of a queue
+    'SecretAccessKey', 'decrypted_payload', 'private_key', 'psk',
+})
+
 _SCOPES = ['project']
+
+
+def gives_access(attribute: str) -> bool:
+    """Whether an attribute is one of ACCESS_ATTRIBUTES, or such a one of a resource inside: `resource.NAME.token`."""
+    return not ACCESS_ATTRIBUTES.isdisjoint(attribute.split('.'))
 
 
 def rule_of_type(resource_type: str) -> str:

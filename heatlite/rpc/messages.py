@@ -418,13 +418,15 @@ class MarkUnhealthy(Message):
 
 @dataclass(frozen=True)
 class ResourceAttributes(Message):
-    """Reads live values of one resource. `names`: additional attributes (`with_attr`)."""
+    """Reads live values of one resource. `names`: additional attributes (`with_attr`). `without_access`: those that
+    give access to something (`policy.gives_access`) are not read."""
 
     answer = '{attribute: value}'
     timeout = READ_TIMEOUT
     stack_id: str
     resource_name: str
     names: tuple[str, ...] = ()
+    without_access: bool = False
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from heatlite.common.context import RequestContext
 READ = {'stacks:index', 'stacks:show', 'events:index', 'resource:show', 'actions:check', 'build_info:build_info',
         'stacks:preview', 'software_configs:index', 'software_deployments:show'}
 WRITE = {'stacks:create', 'stacks:update', 'stacks:update_patch', 'stacks:update_no_change', 'stacks:delete',
-         'actions:suspend', 'resource:mark_unhealthy', 'stacks:snapshot', 'stacks:validate_template'}
+         'actions:suspend', 'resource:mark_unhealthy', 'stacks:snapshot', 'stacks:validate_template',
+         'resource:show_access'}
 GUEST = {'stacks:lookup', 'resource:signal', 'resource:metadata', 'software_deployments:metadata'}
 
 

@@ -28,8 +28,9 @@ SUMMARY = {
     Risk.API4: 'Bodies beyond ``max_json_body_size`` are not read, queries have at most 1 000 fields, connections have '
                'times and numbers (`running <running.rst>`_). ``[rate_limits]`` bounds the requests of a '
                'project in a minute. What each route may make or list is limited for a project or a stack.',
-    Risk.API5: 'Each request asks a rule of the `policy <policy.rst>`_; readers change nothing, and no role means no '
-               'answer.',
+    Risk.API5: 'Each request asks a rule of the `policy <policy.rst>`_, and no role means no answer. Readers change '
+               'nothing, except that they check stacks and send signals, by Heat\'s defaults; attributes that give '
+               'access to something are null for them (rule ``resource:show_access``).',
     Risk.API6: 'Requests that cost, delete or take data away have limits of their own, which hold for members too.',
     Risk.API7: 'URLs in requests are asked only outside ``template_fetch_deny``, also after redirects and changes of '
                'names.',

@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 from heatlite.api import finding, json_text, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Request, StreamedList, yield_control
-from heatlite.common import exception
+from heatlite.common import exception, policy
 from heatlite.common.context import note
+from heatlite.common.documents import mapping
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
 from heatlite.planning import graph
@@ -27,6 +28,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
     others, and for any depth below a root; below a nested stack two more, and one for each level."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
+    may_see = wanted.with_detail and _may_see_access(req)
     with req.db.reader() as tx:
         depth = wanted.nested_depth + 1     # more than is listed: the deepest level shows which resources own a stack
         few = None
@@ -57,7 +59,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
                          _url(req, nested.get((stack.id, row.name))))
                 if wanted.with_detail:
                     view = _detailed(*shape)
-                    yield {**view, 'attributes': masks[stack.id](view['attributes'])}
+                    yield {**view, 'attributes': masks[stack.id](_visible(mapping(view['attributes']), may_see))}
                 else:
                     yield views.listed_resource(*shape)
 
@@ -67,16 +69,21 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
 def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> View:
     """One resource with its attributes, which an engine reads from the services.
 
-    They include signed URLs, generated passwords and keys, since clients get them here. Five SELECTs: the resource and
-    its stack, the resources that require it, whether an engine is up, and two for what is hidden.
+    They include signed URLs, generated passwords and keys, since clients of members get them here. Five SELECTs: the
+    resource and its stack, the resources that require it, whether an engine is up, and two for what is hidden; one more
+    for callers who may not see secrets.
     """
     names = Query(req.query).texts('with_attr')
+    may_see = _may_see_access(req)
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = tuple(resources.required_by(tx, stack.id, resource_name))
         hidden = masking.of_parameters(tx, stack)
+        if not may_see:
+            hidden |= masking.of_resource(tx, stack, row)
     view = _detailed(finding.url(req, stack), row, needed_by, stack.parent_resource, _url(req, nested))
-    view['attributes'] = {name: hidden(value) for name, value in _attributes(req, stack, row, names).items()}
+    found = _attributes(req, stack, row, names, may_see)
+    view['attributes'] = {name: hidden(value) for name, value in found.items()}
     return {'resource': view}
 
 
@@ -175,8 +182,19 @@ def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
 
 
+def _may_see_access(req: Request) -> bool:
+    """Whether the caller may see attributes that give access to something."""
+    return req.services.policy.allows(req.context, policy.SHOW_ACCESS)
+
+
+def _visible(attributes: Mapping[str, object], may_see_access: bool) -> Mapping[str, object]:
+    """The attributes; for callers who may not see access null in place of those that give some."""
+    return attributes if may_see_access else {
+        name: None if policy.gives_access(name) else value for name, value in attributes.items()}
+
+
 def _attributes(req: Request, stack: stacks.Identity, row: resources.ShownResource,
-                names: tuple[str, ...]) -> Mapping[str, object]:
+                names: tuple[str, ...], may_see_access: bool) -> Mapping[str, object]:
     """The attributes read from the services. Without an engine: the stored values, and null for other names."""
-    live = finding.live_attributes(req, stack, row.name, names)
-    return {**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live
+    live = finding.live_attributes(req, stack, row.name, names, not may_see_access)
+    return _visible({**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live, may_see_access)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from heatlite.common import exception
+from heatlite.common import exception, policy
 from heatlite.common.context import RequestContext
 from heatlite.db import codec
 from heatlite.engine import attributes
@@ -29,14 +29,18 @@ class LiveValues:
     def attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object]:
         """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
 
-        A value is null if the resource does not have it, or it cannot be read now.
+        A value is null if the resource does not have it, if it cannot be read now, or if the caller may not see it.
         """
         def ask(stack: Stack) -> dict[str, object]:
             resource = stack[message.resource_name]
-            shown = _or_null(resource, attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
+
+            def read(name: str) -> object:
+                return None if message.without_access and policy.gives_access(name) else _or_null(resource, name)
+
+            shown = read(attributes.SHOW_ATTR) if attributes.SHOW_ATTR in resource.attributes else None
             if not isinstance(shown, Mapping):
-                shown = {name: _or_null(resource, name) for name in resource.attributes if name != attributes.SHOW_ATTR}
-            named = {name: _or_null(resource, name) for name in message.names}
+                shown = {name: read(name) for name in resource.attributes if name != attributes.SHOW_ATTR}
+            named = {name: read(name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
         found: dict[str, object] = codec.decode(codec.encode(self._reader.asked(
