@@ -86,10 +86,14 @@ def register_libraries(conf: ConfigOpts) -> None:
         if point.name in LIBRARIES:
             for group, opts in point.load()():
                 conf.register_opts(opts, group=None if group in (None, 'DEFAULT') else group)
-    for group in LOGINS:
+    for group in _login_groups(conf):
         loading.register_auth_conf_options(conf, group)
         if conf[group].auth_type in _login_plugins():
             conf.register_opts(loading.get_auth_plugin_conf_options(conf[group].auth_type), group=group)
+
+
+def _login_groups(conf: ConfigOpts) -> list[str]:
+    return [*LOGINS, *config.register_clouds(conf)]
 
 
 def _needed(conf: ConfigOpts) -> Iterator[ConfigFinding]:
@@ -164,7 +168,7 @@ def unread_url(conf: ConfigOpts, group: str) -> str:
 
 def _logins(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     known = ', '.join(sorted(_login_plugins()))
-    for group in LOGINS:
+    for group in _login_groups(conf):
         chosen = conf[group].auth_type
         if chosen and chosen not in _login_plugins():
             yield ConfigFinding(ERROR, _('%(option)s "%(chosen)s" is not known%(meant)s (allowed: %(known)s)') % {

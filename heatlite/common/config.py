@@ -46,6 +46,15 @@ def register_cells(conf: cfg.ConfigOpts) -> None:
         conf.register_opts(options.ONE_CELL, group=options.cell_group(name))
 
 
+def register_clouds(conf: cfg.ConfigOpts) -> list[str]:
+    """Registers the options of the clouds that [ec2authtoken] names, after these were read, and returns their groups;
+    again is harmless."""
+    groups = [options.cloud_group(name) for name in conf.ec2authtoken.clouds]
+    for group in groups:
+        conf.register_opts(options.EC2_KEYSTONE, group=group)
+    return groups
+
+
 def register_database(conf: cfg.ConfigOpts) -> None:
     """Registers the options of the group [database], which oslo.db declares; registering twice is harmless."""
     from oslo_db import options as database
@@ -84,9 +93,11 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         raise SystemExit(' '.join(str(error).split())) from None
     settings.assignments(conf).values.clear()
     register_cells(conf)
+    register_clouds(conf)
     for assignment in conf.set:
         override(conf, assignment)
         register_cells(conf)            # of names that were just assigned
+        register_clouds(conf)
     for problem in problems(conf):
         if reports(conf):
             return conf

@@ -413,14 +413,21 @@ REVISION: list[Opt] = [
            help='Revision shown by "build info".'),
 ]
 
-EC2AUTHTOKEN: list[Opt] = [
+# Of one Keystone that checks signatures; also of a group [ec2authtoken.NAME], for a NAME in `clouds`.
+EC2_KEYSTONE: list[Opt] = [
     StrOpt('auth_uri', help='Keystone that checks signatures of the CloudFormation and CloudWatch APIs.'),
-    BoolOpt('multi_cloud', default=False, help='Try each of allowed_auth_uris.'),
-    ListOpt('allowed_auth_uris', default=[], help='Keystones to try.'),
     StrOpt('cert_file', help='Client certificate.'),
     StrOpt('key_file', help='Its private key.'),
     StrOpt('ca_file', help='Authorities to trust.'),
     BoolOpt('insecure', default=False, help='Do not check the certificate of Keystone.'),
+]
+EC2AUTHTOKEN: list[Opt] = [
+    *EC2_KEYSTONE,
+    BoolOpt('multi_cloud', default=False, help='Try the Keystones of all clouds, or else each of allowed_auth_uris.'),
+    ListOpt('clouds', default=[],
+            help='Names of clouds whose Keystones are tried in this order, with multi_cloud. Each has a group '
+                 '[ec2authtoken.NAME] with auth_uri, certificates, and a login of its own (auth_type).'),
+    ListOpt('allowed_auth_uris', default=[], help='Keystones to try, all with the login of [ec2authtoken].'),
 ]
 
 VOLUMES: list[Opt] = [BoolOpt('backups_enabled', default=True, help='Whether the cloud has volume backups.')]
@@ -487,6 +494,11 @@ ONE_CELL: list[Opt] = [
     StrOpt('topic', help='The topic of its engines, as their [engine] topic; by default that of the home cell. Cells '
                          'that share a virtual host of a broker need one each.'),
 ]
+
+
+def cloud_group(name: str) -> str:
+    """The group with the options of one of [ec2authtoken] clouds."""
+    return f'ec2authtoken.{name}'
 
 
 def cell_group(name: str) -> str:

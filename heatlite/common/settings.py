@@ -174,8 +174,9 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
 
 def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
     """A line for each URL of a service that no client of HTTP can use. Not of those that the environment replaces."""
-    for key, place in said.items():
-        example, variable = HTTP_URLS.get(key), f'OS_{place.group}__{place.name}'.upper()
+    for place in said.values():
+        example = HTTP_URLS.get((_kind_of(place.group), place.name))
+        variable = f'OS_{place.group}__{place.name}'.upper()
         if example is None or '$' in place.value or variable in os.environ:     # `$`: refers to other options
             continue
         for url in _unquoted(place.value).split(',') if place.name.endswith('s') else [_unquoted(place.value)]:
@@ -183,6 +184,11 @@ def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
                 shown = url if '@' not in url else '***'        # it may have a password
                 yield (f'{place.where}: [{place.group}] {place.name} = {shown}: not a URL that begins with http:// or '
                        f'https:// and a host (allowed: a URL such as {example})')
+
+
+def _kind_of(group: str) -> str:
+    """The group that has the same options: `ec2authtoken` of `ec2authtoken.NAME`."""
+    return group.partition('.')[0] if group.startswith('ec2authtoken.') else group
 
 
 def _unquoted(value: str) -> str:
@@ -224,6 +230,9 @@ def known_names(conf: cfg.ConfigOpts) -> dict[str, set[str]]:
     for table in (foreign_options.LIBRARIES, foreign_options.HEAT):
         for group, names in table.items():
             found.setdefault(group, set()).update(names.split())
+    for group, names_of_group in found.items():
+        if _kind_of(group) != group:
+            names_of_group |= found[_kind_of(group)]        # those of its login
     return found
 
 
@@ -245,7 +254,7 @@ def unknown(known: Mapping[str, set[str]], group: str, name: str) -> str:
             return ''                               # a group of a plug-in, or of another release
         return f'there is no group [{group}]{meant(group, guess or alike)}'
     if name in known[group] or group in foreign_options.HEAT_GROUPS or (
-            'auth_type' in known[group] and group not in foreign_options.LIBRARIES):
+            'auth_type' in known[group] and _kind_of(group) not in foreign_options.LIBRARIES):
         return ''
     homes = [other for other, names in known.items() if name in names]
     if not difflib.get_close_matches(name, known[group], 1, 0.75) and homes:

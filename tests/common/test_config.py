@@ -6,7 +6,7 @@ import sys
 import pytest
 from oslo_config import cfg
 
-from heatlite.common import config, options
+from heatlite.common import config, options, settings
 
 HEAT_CONF = """[DEFAULT]
 max_template_size = 1000
@@ -80,6 +80,20 @@ def test_a_client_option_falls_back_to_all_clients():
         for group, option in (('clients', 'endpoint_type'), ('clients_nova', 'endpoint_type'), ('clients', 'ca_file'),
                               ('clients_nova', 'insecure')):
             conf.clear_override(option, group=group)
+
+
+def test_the_groups_of_clouds_are_known(tmp_path):
+    file = tmp_path / 'heatlite.conf'
+    file.write_text('[ec2authtoken]\nclouds = north\n[ec2authtoken.north]\nauth_uri = http://n\nauth_type = password\n'
+                    'username = u\nnonsense = 1\n[ec2authtoken.south]\nauth_uri = http://s\n')
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], default_config_files=[str(file)], default_config_dirs=[])
+    assert config.register_clouds(conf) == config.register_clouds(conf) == ['ec2authtoken.north']
+    assert conf['ec2authtoken.north'].auth_uri == 'http://n'
+    option, group = settings.unknown_names(conf)
+    assert 'there is no option nonsense in [ec2authtoken.north]' in option
+    assert '[ec2authtoken.south]' in group
 
 
 def test_every_option_says_what_it_means():

@@ -24,6 +24,7 @@ def problems(folder, text):
     ('auth_password', 'allowed_auth_uris', 'h:5000', 'http://HOST:5000/v3'),
     ('DEFAULT', 'heat_waitcondition_server_url', 'h:8000/v1/waitcondition', 'http://HOST:8000/v1/waitcondition'),
     ('clients_heat', 'url', 'h:8004/v1/%(tenant_id)s', 'http://HOST:8004/v1/%(tenant_id)s'),
+    ('ec2authtoken.north', 'auth_uri', 'h:5000', 'http://HOST:5000/v3'),
     ('traces', 'endpoint', 'collector:4318', 'http://HOST:4318/v1/traces'),
 ])
 def test_a_url_that_cannot_be_used(tmp_path, group, name, value, example):

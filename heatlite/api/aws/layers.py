@@ -12,7 +12,7 @@ from oslo_config import cfg
 
 from heatlite.api import deploy, wsgi
 from heatlite.api.aws import errors
-from heatlite.api.aws.signature import Ec2Signature
+from heatlite.api.aws.signature import Ec2Signature, SignatureKeystone
 from heatlite.api.deploy import STANDALONE, Application, Layer
 from heatlite.api.middleware.access import AccessLog
 from heatlite.api.middleware.answer_headers import AnswerHeaders
@@ -21,11 +21,12 @@ from heatlite.api.middleware.context import ContextMiddleware
 from heatlite.api.middleware.request_id import RequestId
 from heatlite.api.middleware.traces import Traces
 from heatlite.api.middleware.version import VersionNegotiation
-from heatlite.common import exception, limits
+from heatlite.common import config, exception, limits
 
 if TYPE_CHECKING:
     from keystoneauth1.session import Session
 
+LOGINS = ('ec2authtoken', 'keystone_authtoken')         # groups with the login at Keystone: the first with auth_type
 Answer = Callable[[Exception, WSGIEnvironment], webob.Response]
 
 
@@ -68,34 +69,45 @@ def _authentication(conf: cfg.ConfigOpts) -> list[Layer]:
     """The layers for the signature and its token; in flavour standalone without the token layer, for signatures only.
     """
     has_tokens = conf.paste_deploy.flavor != STANDALONE
-    signed = partial(Ec2Signature, keystones=keystones(conf), session=partial(_session, conf), takes_tokens=has_tokens)
+    signed = partial(Ec2Signature, keystones=keystones(conf), takes_tokens=has_tokens)
     return [signed, deploy.authentication(conf)] if has_tokens else [signed]
 
 
-def keystones(conf: cfg.ConfigOpts) -> tuple[str, ...]:
-    """URLs of the services that check signatures. Raises Error, naming the option, when there is none."""
+def keystones(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
+    """The services that check signatures, in the order in which they are asked. Raises Error, naming the option, when
+    there is none."""
     options = conf.ec2authtoken
     if options.multi_cloud:
-        if not options.allowed_auth_uris:
-            raise exception.Error('[ec2authtoken] allowed_auth_uris is empty, and multi_cloud is on: no Keystone '
-                                  'can check signatures')
-        return tuple(options.allowed_auth_uris)
-    found = options.auth_uri or deploy.identity_url(conf)
-    if not found:
+        found = _of_clouds(conf) or [
+            SignatureKeystone(uri, partial(_session, conf, *LOGINS)) for uri in options.allowed_auth_uris]
+        if not found:
+            raise exception.Error('[ec2authtoken] clouds and allowed_auth_uris are empty, and multi_cloud is on: no '
+                                  'Keystone can check signatures')
+        return found
+    uri = options.auth_uri or deploy.identity_url(conf)
+    if not uri:
         raise exception.Error('[ec2authtoken] auth_uri is not set, nor are [keystone_authtoken] www_authenticate_uri '
                               'and auth_url: no Keystone can check signatures')
-    return (str(found),)
+    return [SignatureKeystone(str(uri), partial(_session, conf, *LOGINS))]
 
 
-def _session(conf: cfg.ConfigOpts) -> Session:
-    """The service's own session at Keystone, which checks signatures only for authenticated services.
+def _of_clouds(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
+    """The Keystones of [ec2authtoken] clouds. Each gets a token of its own login only. Raises Error."""
+    found = []
+    for group in config.register_clouds(conf):
+        if not conf[group].auth_uri:
+            raise exception.Error(f'[{group}] auth_uri is not set, and [ec2authtoken] clouds names this cloud')
+        found.append(SignatureKeystone(str(conf[group].auth_uri), partial(_session, conf, group)))
+    return found
 
-    Configured by [ec2authtoken] auth_type, or else by [keystone_authtoken].
-    """
+
+def _session(conf: cfg.ConfigOpts, *groups: str) -> Session:
+    """The service's own session at Keystone, which checks signatures only for authenticated services. Configured by the
+    first of the groups; the login by the first one with auth_type."""
     from keystoneauth1 import loading, session
-    options = conf.ec2authtoken
+    options = conf[groups[0]]
     login = None
-    for group in ('ec2authtoken', 'keystone_authtoken'):
+    for group in groups:
         loading.register_auth_conf_options(conf, group)
         login = loading.load_auth_from_conf_options(conf, group)
         if login is not None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import quote, unquote
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
@@ -65,17 +66,27 @@ class Token(TypedDict, total=False):
     is_admin_project: bool
 
 
-class Ec2Signature:
-    """`keystones`: the services to ask, in this order, until one accepts; `session`: makes the service's own
-    session; `takes_tokens`: the layer below authenticates requests without a signature."""
+class SignatureKeystone:
+    """A service that checks signatures. `make_session`: makes the session of heatlite at it, at the first use."""
 
-    def __init__(self, app: WSGIApplication, keystones: tuple[str, ...], session: Callable[[], Session],
-                 takes_tokens: bool) -> None:
+    def __init__(self, uri: str, make_session: Callable[[], Session]) -> None:
+        self.uri = uri
+        self.url = f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens'
+        self._make_session = make_session
+
+    @cached_property
+    def session(self) -> Session:
+        return self._make_session()
+
+
+class Ec2Signature:
+    """`keystones`: the services to ask, in this order, until one accepts; `takes_tokens`: the layer below authenticates
+    requests without a signature."""
+
+    def __init__(self, app: WSGIApplication, keystones: Sequence[SignatureKeystone], takes_tokens: bool) -> None:
         self._app = app
+        self._keystones = keystones
         self._takes_tokens = takes_tokens
-        self._urls = [f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens' for uri in keystones]
-        self._make_session = session
-        self._session: Session | None = None
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ.pop(AWS_CREDENTIALS, None)
@@ -98,9 +109,9 @@ class Ec2Signature:
     def _verify(self, environ: WSGIEnvironment, credentials: Mapping[str, object]) -> None:
         """Sets the identity that Keystone returns for the signature. Raises AwsError."""
         refused: AwsError | None = None
-        for url in self._urls:
+        for keystone in self._keystones:
             try:
-                answer = self._ask(url, credentials)
+                answer = self._ask(keystone, credentials)
             except AwsError as error:
                 refused = error
                 continue
@@ -109,12 +120,11 @@ class Ec2Signature:
         assert refused is not None
         raise refused
 
-    def _ask(self, url: str, credentials: Mapping[str, object]) -> Response:
-        if self._session is None:
-            self._session = self._make_session()
+    def _ask(self, keystone: SignatureKeystone, credentials: Mapping[str, object]) -> Response:
+        url, session = keystone.url, keystone.session
         try:
-            answer = self._session.post(url, json={'ec2Credentials': credentials}, raise_exc=False,
-                                        authenticated=self._session.auth is not None)
+            answer = session.post(url, json={'ec2Credentials': credentials}, raise_exc=False,
+                                  authenticated=session.auth is not None)
         except keystone_errors.ClientException as error:
             outages.away(outages.IDENTITY, f'{url} could not check a signature: {error}')
             raise IdentityUnavailable from None
