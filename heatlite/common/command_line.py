@@ -20,9 +20,9 @@ from heatlite.common.i18n import _
 LONGEST = 100                   # columns
 # Options that all programs share -> what they mean, in one line; in the order of the help.
 SHARED: Mapping[str, str] = {
-    'config_file': _('A file with options; may be repeated. Default: heatlite.conf in ~/.heatlite, ~, /etc/heatlite, '
-                     '/etc.'),
-    'config_dir': _('A folder whose *.conf files are read after that.'),
+    'config_file': _('A file with options; may be repeated. Default: heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, '
+                     '/etc/heatlite, /etc.'),
+    'config_dir': _('A folder of further files. Default: heatlite.conf.d, PROGRAM.conf.d.'),
     'set': _('Set one option, stronger than the files; may be repeated.'),
     'debug': _('Log details, too.'),
     'log_file': _('Write the log to this file instead of standard error.'),
@@ -31,33 +31,40 @@ SHARED: Mapping[str, str] = {
     'help': _('Show this text.'),
     'help_all': _('Show all options, with those of the libraries.'),
 }
+# The same for a program that reads no file unless it is named.
+WITHOUT_FILES: Mapping[str, str] = {
+    **SHARED, 'config_file': _('A file with options; may be repeated. Default: none.'),
+    'config_dir': _('A folder of further files. Default: none.'),
+}
 INVERSE = 'The inverse of'      # how oslo.config begins the help of --noNAME
 
 
 class HelpAll(cfg.BoolOpt):
     """`--help-all`. Registering it as an option of the command line also replaces what `--help` prints.
 
-    `description`: of the program. `has_commands`: whether a command has to follow the options.
+    `description`: of the program. `has_commands`: whether a command has to follow the options. `reads_files`: whether
+    the program reads files that the command line does not name.
     """
 
-    def __init__(self, description: str, has_commands: bool) -> None:
+    def __init__(self, description: str, has_commands: bool, reads_files: bool = True) -> None:
         super().__init__('help-all', default=False, help=SHARED['help_all'])
         self.description, self.has_commands = description, has_commands
+        self.shared = SHARED if reads_files else WITHOUT_FILES
 
     def _add_to_cli(self, parser: Any, group: object = None) -> None:
         usage = f'{parser.prog} [OPTION...]' + (' COMMAND ...' if self.has_commands else '')
         parser.description = self.description or None
         # Not `parser.usage`: that would be a part of the usage of each command.
         parser.format_usage = lambda: f'usage: {usage}\n'
-        parser.format_help = functools.partial(text, parser)
+        parser.format_help = functools.partial(text, parser, self.shared)
         parser._check_value = _check_value
         parser.add_parser_argument(parser, '--help-all', dest='help_all', action=_ShowAll, nargs=0,
-                                   help=SHARED['help_all'])
+                                   const=self.shared, help=SHARED['help_all'])
 
 
 class _ShowAll(argparse.Action):
     def __call__(self, parser: Any, namespace: object, values: object, option_string: str | None = None) -> None:
-        parser.format_help = functools.partial(text, parser, everything=True)
+        parser.format_help = functools.partial(text, parser, self.const, everything=True)
         parser.print_help()
         parser.exit()
 
@@ -82,8 +89,11 @@ def _check_value(action: argparse.Action, value: object) -> None:
             'value': value, 'meant': settings.meant(str(value), names), 'names': ', '.join(names)})
 
 
-def text(parser: argparse.ArgumentParser, everything: bool = False) -> str:
-    """The help: options of the program, commands, options of all programs; with `everything` all others, too."""
+def text(parser: argparse.ArgumentParser, shared: Mapping[str, str], everything: bool = False) -> str:
+    """The help: options of the program, commands, options of all programs; with `everything` all others, too.
+
+    `shared`: SHARED or WITHOUT_FILES.
+    """
     formatter = argparse.HelpFormatter(parser.prog, max_help_position=28)
     formatter._width = min(formatter._width, LONGEST - 2)
     formatter.add_usage(parser.format_usage().removeprefix('usage: ').strip(), [], [])
@@ -96,7 +106,7 @@ def text(parser: argparse.ArgumentParser, everything: bool = False) -> str:
     for action in commands:
         _section(formatter, _('commands'), action._get_subactions())
     _section(formatter, _('options of all programs'), [
-        _shortened(actions[name], said) for name, said in SHARED.items() if name in actions])
+        _shortened(actions[name], said) for name, said in shared.items() if name in actions])
     if everything:
         _section(formatter, _('options of the libraries'), [
             action for action in parser._actions if action.option_strings and action.dest not in SHARED

@@ -68,8 +68,10 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
          reports: Callable[[cfg.ConfigOpts], bool] = lambda _conf: False) -> cfg.ConfigOpts:
     """Reads the command line and the files, sets up logging, returns the options.
 
-    Files: `--config-file`, else heatlite.conf in ~/.heatlite, ~, /etc/heatlite and /etc. `--set GROUP.NAME=VALUE`
-    overrides both. `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
+    Files: `--config-file`, else `default_files`, else heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, /etc/heatlite
+    and /etc. After them those of `--config-dir`, else of the folders heatlite.conf.d and PROGRAM.conf.d in the same
+    places, unless `default_files` is empty. `--set GROUP.NAME=VALUE` overrides all of them.
+    `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
     `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
     are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
     Exits with a message of one line when a value or a file is wrong.
@@ -79,16 +81,18 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     from heatlite.common import logs
     os.umask(0o077)                         # logs and databases may hold secrets: only our user may read them
     conf = cfg.CONF if conf is None else conf
+    reads_files = default_files is None or bool(default_files)      # that the command line does not name
     register(conf)
     if 'set' not in conf:                   # first call only: no option can join the command line once it was parsed
         log.register_options(conf)
         log.set_defaults(default_log_levels=LOG_LEVELS, logging_context_format_string=LOG_LINE)
         conf.set_default('logging_default_format_string', LOG_LINE_OF_THE_SERVICE)
         has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
-        conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands)])
+        conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands, reads_files)])
     try:
         conf(list(arguments), project=PROJECT, prog=program, version=release.text(),
-             default_config_files=None if default_files is None else list(default_files))
+             default_config_files=None if default_files is None else list(default_files),
+             default_config_dirs=None if reads_files else [])
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise SystemExit(' '.join(str(error).split())) from None
     settings.assignments(conf).values.clear()

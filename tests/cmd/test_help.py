@@ -52,6 +52,14 @@ def test_own_options_come_first(program):
     assert short == lines[:libraries - 1]
 
 
+@pytest.mark.parametrize('program', SERVICES)
+@pytest.mark.parametrize('option', ['--help', '--help-all'])
+def test_the_help_says_which_files_are_read(program, option):
+    text = ' '.join(' '.join(said(program, option)).split())
+    assert ('may be repeated. Default: none.' in text) == (program == 'heatlite-all')
+    assert ('Default: heatlite.conf and PROGRAM.conf in' in text) == (program != 'heatlite-all')
+
+
 @pytest.mark.parametrize('command', COMMANDS, ids=' '.join)
 def test_the_help_of_commands_fits_a_screen(command):
     lines = said('heatlite-manage', *command, '--help')

@@ -41,6 +41,17 @@ def test_registering_twice_is_harmless(conf):
     config.register(conf)
 
 
+@pytest.mark.parametrize('default_files, expected', [(None, 7), ([], 524288)])
+def test_a_program_that_reads_no_file_reads_no_folder_either(tmp_path, monkeypatch, default_files, expected):
+    """heatlite-all on the host of a cluster: files of the cluster are not for it."""
+    monkeypatch.setenv('HOME', str(tmp_path))
+    folder = tmp_path / '.heatlite/heatlite.conf.d'
+    folder.mkdir(parents=True)
+    (folder / 'size.conf').write_text('[DEFAULT]\nmax_template_size = 7\n')
+    found = config.load([], 'test', cfg.ConfigOpts(), default_files=default_files, warn=False)
+    assert found.max_template_size == expected
+
+
 @pytest.mark.parametrize('assignment, group, name, value', [
     ('max_template_size=7', None, 'max_template_size', 7),
     ('engine.lease_ttl=7.5', 'engine', 'lease_ttl', 7.5),
