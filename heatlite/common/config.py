@@ -35,7 +35,14 @@ def register(conf: cfg.ConfigOpts) -> None:
 
 
 def set_defaults() -> None:
-    """Sets our defaults of libraries' options, also for oslo-config-generator (`oslo.config.opts.defaults`)."""
+    """Sets our defaults of libraries' options in the libraries: for oslo-config-generator (entry point
+    `oslo.config.opts.defaults`)."""
+    from heatlite.common import messaging
+    _set_database_defaults()
+    messaging.set_defaults()
+
+
+def _set_database_defaults() -> None:
     from oslo_db import options as database
     cfg.set_defaults(database.database_opts, max_pool_size=options.MAX_POOL_SIZE)
 
@@ -58,7 +65,7 @@ def register_clouds(conf: cfg.ConfigOpts) -> list[str]:
 def register_database(conf: cfg.ConfigOpts) -> None:
     """Registers the options of the group [database], which oslo.db declares; registering twice is harmless."""
     from oslo_db import options as database
-    set_defaults()
+    _set_database_defaults()
     conf.register_opts(database.database_opts, group='database')
 
 

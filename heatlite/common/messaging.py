@@ -29,10 +29,21 @@ HEARTBEAT_SECONDS = 5           # a connection silent for three times as long is
 # ever: oslo.messaging and kombu together move it on by three hosts each time, and a cluster has three.
 FAILOVER = 'shuffle'
 RABBIT = 'oslo_messaging_rabbit'
+RABBIT_DEFAULTS = {'rabbit_interval_max': RECONNECT_SECONDS, 'heartbeat_timeout_threshold': HEARTBEAT_SECONDS,
+                   'kombu_failover_strategy': FAILOVER}
 NOTIFICATIONS = 'oslo_messaging_notifications'
 BASIC_CANCEL = (60, 30)         # the method of AMQP that tells of a cancelled consumer
 CLOSING = 'during closing channel'      # in a line of the library `amqp`
 NOTIFICATION_RETRIES = 3        # the library's default is to retry for ever
+
+
+def set_defaults() -> None:
+    """Sets our defaults in the library itself, for the sample configuration. A program sets them with `transport`."""
+    import oslo_messaging
+    from oslo_config import cfg
+    from oslo_messaging._drivers import impl_rabbit
+    oslo_messaging.set_transport_defaults(EXCHANGE)
+    cfg.set_defaults(impl_rabbit.rabbit_opts, **RABBIT_DEFAULTS)
 
 
 def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_messaging.RPCTransport:
@@ -51,10 +62,8 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
     for group, found in opts.list_opts():       # the driver reads some while it is made
         if str(group) == RABBIT:
             conf.register_opts(found, group=RABBIT)
-    conf.set_default('rabbit_interval_max', RECONNECT_SECONDS, group=RABBIT)
-    conf.set_default('heartbeat_timeout_threshold', HEARTBEAT_SECONDS, group=RABBIT)
-    conf.set_default('kombu_failover_strategy', FAILOVER, group=RABBIT)
-    conf.set_default('processname', process, group=RABBIT)
+    for name, value in {**RABBIT_DEFAULTS, 'processname': process}.items():
+        conf.set_default(name, value, group=RABBIT)
     return oslo_messaging.get_rpc_transport(conf, url=url)
 
 

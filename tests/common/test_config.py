@@ -52,6 +52,14 @@ def test_a_program_that_reads_no_file_reads_no_folder_either(tmp_path, monkeypat
     assert found.max_template_size == expected
 
 
+def test_defaults_of_the_sample_are_those_of_programs():
+    code = ('from heatlite.common import config, messaging; from oslo_messaging import opts; config.set_defaults(); '
+            'found = {opt.dest: opt.default for _group, each in opts.list_opts() for opt in each}; '
+            'assert found["control_exchange"] == messaging.EXCHANGE; '
+            'assert all(found[name] == value for name, value in messaging.RABBIT_DEFAULTS.items())')
+    subprocess.run([sys.executable, '-c', code], check=True)
+
+
 @pytest.mark.parametrize('assignment, group, name, value', [
     ('max_template_size=7', None, 'max_template_size', 7),
     ('engine.lease_ttl=7.5', 'engine', 'lease_ttl', 7.5),
