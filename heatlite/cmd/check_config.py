@@ -29,6 +29,11 @@ CORRECT = _('Correct the option that the message names; docs/operators/configura
 READABLE = _('Correct the path, or let the user of the service read it (chmod, chown).')
 INSTALL = _("Install it: pip install 'heatlite[%s]'.")
 EXTRAS = {'psycopg2': 'postgres'}       # module of a database driver -> the extra of heatlite that installs it
+# [cache] backend -> the module that it imports.
+CACHE_MODULES = {'dogpile.cache.memcached': 'memcache', 'oslo_cache.memcache_pool': 'memcache',
+                 'dogpile.cache.pymemcache': 'pymemcache'}
+# Keys of the right length in examples that were published with earlier builds.
+PUBLISHED_KEYS = ('exactly thirty-two characters !!',)
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 
 
@@ -98,6 +103,7 @@ def _login_groups(conf: ConfigOpts) -> list[str]:
 
 def _needed(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     yield from _keys(conf)
+    yield from _caches(conf)
     yield from _servers(conf)
     yield from _logins(conf)
     if conf.traces.endpoint and importlib.util.find_spec('opentelemetry') is None:
@@ -118,6 +124,20 @@ def _keys(conf: ConfigOpts) -> Iterator[ConfigFinding]:
         for length in {len(key) for key in keys if key} - {KEY_LENGTH}:
             yield ConfigFinding(ERROR, _('%(option)s has %(found)d characters (allowed: %(wanted)d).') % {
                 'option': _named(conf, settings.DEFAULT, option), 'found': length, 'wanted': KEY_LENGTH})
+    if conf.auth_encryption_key in PUBLISHED_KEYS:
+        yield ConfigFinding(WARNING, _('%s is a key that was published in an example: it keeps no secret.') % _named(
+            conf, settings.DEFAULT, 'auth_encryption_key'),
+            _('Make another one (openssl rand -hex 16), and change the key as docs/operators/secrets.rst says.'))
+
+
+def _caches(conf: ConfigOpts) -> Iterator[ConfigFinding]:
+    """Libraries of memcached, which are imported with the first token or value: every request would be answered with
+    500 without them."""
+    if conf.keystone_authtoken.memcached_servers and importlib.util.find_spec('memcache') is None:
+        yield _without_extra(conf, 'keystone_authtoken', 'memcached_servers', 'memcached')
+    module = CACHE_MODULES.get(conf.cache.backend) if conf.cache.enabled else None
+    if module is not None and importlib.util.find_spec(module) is None:
+        yield _without_extra(conf, 'cache', 'backend', 'memcached')
 
 
 def _without_extra(conf: ConfigOpts, group: str, name: str, extra: str) -> ConfigFinding:
