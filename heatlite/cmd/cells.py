@@ -25,8 +25,8 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     command = commands.add_parser(COMMAND, help=_('Cells: show where projects are, and move one.'))
     steps = command.add_subparsers(dest='cells_command', required=True)
     steps.add_parser('list', help=_('All cells, with the number of projects, engines and stacks.'))
-    shown = steps.add_parser('show', help=_('In which cell a project is.'))
-    shown.add_argument('project')
+    shown = steps.add_parser('show', help=_('In which cell a project is, or each project that was ever moved.'))
+    shown.add_argument('project', nargs='?', help=_('Default: all projects in the map.'))
     moved = steps.add_parser('move', help=_(
         'Move a project with its stacks to a cell, while they run; run it again if it was interrupted.'))
     moved.add_argument('project')
@@ -77,8 +77,10 @@ def show_project(conf: ConfigOpts, cells: Mapping[str, Database], show: Show) ->
     from heatlite.db import project_cells
     with cells[project_cells.HOME].reader() as tx:
         found = project_cells.page(tx, conf.command.project)
-    show((_('Cell'), _('State'), _('Since')), [(each.cell, _state(each), each.since) for each in found] or [
-        (project_cells.HOME, _('never moved'), None)])
+    rows: list[tuple[object, ...]] = [(each.project_id, each.cell, _state(each), each.since) for each in found]
+    if not rows and conf.command.project is not None:
+        rows = [(conf.command.project, project_cells.HOME, _('never moved'), None)]
+    show((_('Project'), _('Cell'), _('State'), _('Since')), rows)
     return 0
 
 

@@ -45,6 +45,19 @@ def test_show_says_where_a_project_is(tmp_path, urls, capsys):
     database.close()
 
 
+def test_show_lists_all_projects_of_the_map(tmp_path, urls, capsys):
+    run(tmp_path, urls, 'db_sync')
+    database = Database(urls['home'])
+    with database.writer() as tx:
+        project_cells.put(tx, 'p2', ProjectPlace('east'), datetime(2026, 11, 27))
+        project_cells.put(tx, 'p1', ProjectPlace('home', leaving='east'), datetime(2026, 11, 28))
+    database.close()
+    assert run(tmp_path, urls, 'cells', 'show') == 0
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert [line[:2] for line in lines] == [['Project', 'Cell'], ['p1', 'home'], ['p2', 'east']]
+    assert lines[2][-2:] == ['2026-11-27', '00:00:00']
+
+
 def test_a_move_to_where_the_project_is_says_so(tmp_path, urls, capsys):
     run(tmp_path, urls, 'db_sync')
     assert run(tmp_path, urls, 'cells', 'move', 'p1', 'home') == 0
