@@ -17,7 +17,9 @@ PAGES = ('troubleshooting.rst', 'security.rst')
 MESSAGE = re.compile(r'^``(.+)``$', re.MULTILINE)              # alone on its line
 STATUS = re.compile(r'^``(.+)``\n    (\d{3})\b', re.MULTILINE)   # a message, and the status of the answer
 OPTION = re.compile(r'``(?:\[(\w+)\]\s+)?([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?``')
-COMMAND = re.compile(r'``heatlite-manage ([\w-]+)')
+# In the text, and in a block of commands.
+COMMAND = re.compile(r'(?:``|^ {4,}.*?\b)heatlite-manage (?:--(?:config-file|set) \S+ )*([a-z][\w-]+)', re.MULTILINE)
+ALL_PAGES = sorted(path.name for path in FOLDER.glob('*.rst'))
 PLACE = re.compile(r'%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[sdrfi]|\x00')
 NOT_OPTIONS = {'heat_stack_user', 'heatlite_rpc_seconds', 'get_file'}      # names that look like options
 
@@ -91,7 +93,7 @@ def test_options_exist(page):
             if (group, name) not in known and name not in NOT_OPTIONS] == []
 
 
-@pytest.mark.parametrize('page', PAGES)
+@pytest.mark.parametrize('page', ALL_PAGES)
 def test_commands_exist(page, capsys):
     for command in set(COMMAND.findall((FOLDER / page).read_text())):
         try:
