@@ -41,6 +41,12 @@ def begin(tx: sa.Connection, stack_id: str, due_at: datetime) -> None:
         tx.execute(forced_delete.insert().values(stack_id=stack_id, **values))
 
 
+def is_open(tx: sa.Connection, stack_id: str) -> bool:
+    """Whether a forced delete, or a release, of the stack has begun and not ended. By primary key."""
+    return tx.execute(sa.select(forced_delete.c.stack_id).where(
+        forced_delete.c.stack_id == stack_id, forced_delete.c.is_over.is_(False))).first() is not None
+
+
 def show(tx: sa.Connection, stack_id: str) -> ForcedDelete | None:
     """By primary key."""
     row = tx.execute(sa.select(forced_delete.c.due_at, forced_delete.c.left_behind).where(

@@ -106,6 +106,19 @@ def test_a_delete_that_has_failed_is_forced_afterwards():
         assert set(found) == {'it', 'group/0', 'group/1'}
 
 
+@pytest.mark.parametrize('action', ['check', 'suspend', 'resume'])
+def test_no_action_takes_its_place_when_it_has_failed(action):
+    """Else a plain delete, weeks later, would leave its objects."""
+    with Cluster(**SOON) as place:
+        stack_id = made(place, 'refuse')
+        place.ask(messages.ForceDeleteStack(stack_id))
+        assert place.universe.run(lambda: place.row(stack_id).status == 'FAILED', limit=TIMEOUT)
+        with pytest.raises(exception.NotSupported, match='being deleted'):
+            place.ask(messages.StackAction(stack_id, action))
+        place.until_deleted(stack_id, 20 * TIMEOUT)
+        assert set(left(place, stack_id)) == {'it', 'group/0', 'group/1'}
+
+
 def test_a_create_in_progress_is_forced_away():
     with Cluster(**SOON) as place:
         stack_id = place.create('s', template('never'))

@@ -13,7 +13,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, stack_sets, stacks, templates
+from heatlite.db import credentials, events, forced_deletes, stack_sets, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
@@ -211,6 +211,7 @@ class StackActions:
             self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, stack_id, caller, by)
             row = self._stored.current(tx, stack_id, caller)
+            _check_not_forced(tx, row, action)
             requested: stacks.Requested = {**store(tx, row)}
             requested['request'] = {**request_keys.lasting(row, action), **(requested.get('request') or {})}
             if caller is not None:
@@ -273,6 +274,13 @@ class OtherRequest(Exception):
 
 class Unneeded(Exception):
     """The stack is in the requested state already."""
+
+
+def _check_not_forced(tx: Connection, row: stacks.StoredStack, action: Action) -> None:
+    """Raise NotSupported if `action` would take the place of a forced delete, or of a release, that has failed and goes
+    on by itself."""
+    if row.action == Action.DELETE and action is not Action.DELETE and forced_deletes.is_open(tx, row.id):
+        raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
 
 
 def refuse_while_deleting(action: Action) -> Store:
