@@ -73,7 +73,10 @@ def test_a_stack_is_not_complete_without_all_its_changes(db, in_one_batch):
     with db.reader() as tx:
         assert [stacks.get(tx, each).status for each in ('s1', 's2')] == [Status.FAILED, Status.COMPLETE]
         assert [each.id for each in resources.light(tx, 's1')] == [2]
+    with pytest.raises(NotStored, match='missing'):
+        journal.check('s1', 1)
     journal.begin('s1', 1)                          # the engine reads it again, and makes up for what is missing
+    journal.check('s1', 1)
     journal.write(change('s1', stack=finished(release=True)))
     with db.reader() as tx:
         assert stacks.get(tx, 's1').status is Status.COMPLETE

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 
 from heatlite.common import exception, metrics, outages, retries
 from heatlite.common.fair_queue import NO_OWNERS, FairQueue
-from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import changes
 from heatlite.db.connection import Contention, Database, TakesNoWrites
@@ -27,6 +26,9 @@ SHARED = 200                    # changes in it for all of them, about 20 ms
 SHARED_SECONDS = 10.0           # how long another tree is expected after there was one
 
 
+MISSING = 'an earlier one is missing'
+
+
 class LeaseLost(BaseException):
     """Another engine owns the stack now: the receiver must stop working on it, and write nothing.
 
@@ -38,7 +40,8 @@ class NotStored(LeaseLost):
     """The database refuses a change of a stack that this engine may still own: its runner has to stop as after a lost
     lease, since its state is no longer the stored one. The cause was given to `Journal.refused`."""
 
-    def __init__(self, stack_id: str, cause: object) -> None:
+    def __init__(self, stack_id: str, cause: Exception | str) -> None:
+        self.cause = cause
         super().__init__(f'a change of stack {stack_id} cannot be stored: {cause}')
 
 
@@ -125,6 +128,13 @@ class Journal:
         """Return when all changes of a stack are written that will be: before the engine reads it. Raises LeaseLost and
         NotStored."""
         self.write(Change(stack_id, epoch))
+        self._gaps.pop(stack_id, None)
+
+    def check(self, stack_id: str, epoch: int) -> None:
+        """Return when all changes of a stack so far are stored. Raises LeaseLost, and NotStored if one is missing."""
+        self.write(Change(stack_id, epoch))
+        if self._gaps.get(stack_id) == epoch:
+            raise NotStored(stack_id, MISSING)
 
     def stop(self) -> None:
         self._thread.kill()
@@ -181,11 +191,11 @@ class Journal:
         found = []
         for change, then in batch:
             stack_id, epoch = change.stack_id, self._gaps.get(change.stack_id)
-            if epoch is not None and (epoch != change.epoch or change == Change(stack_id, epoch)):
+            if epoch is not None and epoch != change.epoch:
                 del self._gaps[stack_id]
             elif epoch is not None and change.stack is not None and change.stack.status is Status.COMPLETE:
                 if then is not None:
-                    then(NotStored(stack_id, _('an earlier one is missing')))
+                    then(NotStored(stack_id, MISSING))
                 continue
             found.append((change, then))
         return found
@@ -212,8 +222,8 @@ class Journal:
 
         Raises DatabaseUnavailable after `TRIES` of a batch that ends its connection while the database takes other
         writes, such as one beyond the largest packet: other changes must not wait for it. A part of such a batch has
-        one try. A full disk is waited for longer: no batch
-        is the cause of it.
+        one try. A full disk is waited for longer, as
+        a batch is hardly ever the cause of it.
         """
         again, failed, tries = is_part, 0, 1 if is_part else self.TRIES
 
@@ -225,7 +235,8 @@ class Journal:
             nonlocal failed
             is_its_own = not isinstance(error, Contention) and self._is_writable()
             failed = failed + 1 if is_its_own else 0
-            return failed >= (self.TRIES_WITHOUT_SPACE if isinstance(error, TakesNoWrites) else tries)
+            has_no_space = isinstance(error, TakesNoWrites) and not is_part
+            return failed >= (self.TRIES_WITHOUT_SPACE if has_no_space else tries)
 
         def wait(error: Exception, seconds: float) -> None:
             nonlocal again

@@ -190,9 +190,11 @@ class StackLifecycle:
         action = leased.row.action
         deleted = action == Action.DELETE and status is Status.COMPLETE
         if action == Action.SNAPSHOT and (status is not None or leased.row.status == Status.FAILED):
-            self._journal.flush()
+            self._journal.check(leased.id, leased.lease.epoch)
             self._use_cases().snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
         if deleted:
+            if leased.row.owner_id is None:         # the stack needs its credentials for what is not deleted yet
+                self._journal.check(leased.id, leased.lease.epoch)
             self._clean_up.before_removal(leased)
         shown = brought = None
         if not deleted and action != Action.DELETE:
