@@ -22,7 +22,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime, Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
-from heatlite.db.connection import Database
+from heatlite.db.connection import Database, TakesNoWrites
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.event_history import EventHistory
@@ -228,11 +228,13 @@ class SignalDispatcher:
             return False, SignalError(signal.mark, _in_words(error), self._runtime.now())
 
     def _end(self, signal: Signal, change: Change) -> None:
-        """Store the outcome of a signal. Raises NotStored if the database refuses it, as it would again: the signal
-        ends with an error then."""
+        """Store the outcome of a signal. Raises NotStored if the database refuses it. As it would do so again, the
+        signal ends with an error then; but it stays if the database had no space, and another owner handles it."""
         try:
             self._journal.write(change)
-        except NotStored:
+        except NotStored as error:
+            if isinstance(error.cause, TakesNoWrites):
+                raise
             refused = exception.Error(_('What %s has written for the signal cannot be stored.') % signal.resource_name)
             self._journal.write(self._leased.make_change(signals=(signal.id,), signal_error=SignalError(
                 signal.mark, _in_words(refused), self._runtime.now())))
