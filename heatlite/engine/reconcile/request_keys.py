@@ -46,11 +46,12 @@ def lasting(row: StoredStack, action: Action, names: Collection[str] | None = No
     """Return what the request of `action` takes over from the request in `row`, the row of its stack before.
 
     `names`: of the resources of the definition that the request brings, if that is at hand: what is not among them is
-    not adopted later either, when its object may have been deleted."""
+    not adopted later either, when its object may have been deleted. Nor is anything after a rollback."""
     kept = {key: value for key, value in (row.request or {}).items() if action in LASTING.get(key, NEVER)}
     if ADOPT in kept:
         given = kept.pop(ADOPT)
-        if isinstance(given, Mapping) and not (row.status == Status.COMPLETE and row.action in DEFINING):
+        is_over = row.action == Action.ROLLBACK or (row.status == Status.COMPLETE and row.action in DEFINING)
+        if isinstance(given, Mapping) and not is_over:
             kept[ADOPT] = {name: entry for name, entry in given.items() if names is None or name in names}
     return kept
 
