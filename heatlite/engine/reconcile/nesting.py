@@ -204,9 +204,9 @@ class Nesting:
             return False
         if found.status == Status.FAILED:
             raise failure(found.reason)
-        if action == Action.DELETE:
+        if action == found.action == Action.DELETE:
             return False
-        if found.action != action and found.generation == cookie['generation']:
+        if found.action != action and (action == Action.DELETE or found.generation == cookie['generation']):
             raise exception.Error(_('Nested stack %(name)s went to %(action)s while %(wanted)s was expected')
                                   % {'name': found.name, 'action': found.action, 'wanted': action})
         return True
