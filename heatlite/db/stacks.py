@@ -293,7 +293,7 @@ def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) ->
         return {'revision': before.revision if keeps_revision else next_revision(before), 'outcome': None}
     if before.outcome is None and before.action not in revisions.DEFINING:
         return {}                                   # a row of a former release, or of a Heat
-    return {'outcome': revisions.settled(before.outcome, before.status)}
+    return {'outcome': revisions.settled(before)}
 
 
 def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, object]] | None) -> None:

@@ -22,25 +22,8 @@ class RevisionOutcome(StrEnum):
 DEFINING = frozenset({Action.CREATE, Action.ADOPT, Action.UPDATE, Action.ROLLBACK, Action.RESTORE})
 
 
-def settled(outcome: str | None, status: str) -> str:
-    """Return the outcome of a revision when a request is accepted that brings in no definition.
-
-    `outcome`: as stored with the stack; None: `status`, the status of the stack, is it. An action in progress ends.
-    """
-    if outcome is not None:
-        return outcome
-    return RevisionOutcome.FAILED if status == Status.IN_PROGRESS else status
-
-
-def followed(outcome: str | None, status: str, action: str) -> str:
-    """Return the outcome of a revision when `action` brings in the next definition; the rest as for `settled`."""
-    if action == Action.ROLLBACK:
-        return RevisionOutcome.ROLLED_BACK
-    return RevisionOutcome.SUPERSEDED if outcome is None and status == Status.IN_PROGRESS else settled(outcome, status)
-
-
-class Defined(Protocol):
-    """The columns of a stack's row about its definitions. `outcome`: as for `settled`."""
+class DefinitionColumns(Protocol):
+    """The columns of a stack's row about its definitions. `outcome`: of the present one; None: `status` is it."""
 
     @property
     def action(self) -> str: ...
@@ -54,7 +37,23 @@ class Defined(Protocol):
     def previous_template_id(self) -> str | None: ...
 
 
-def last_good(row: Defined) -> str:
+def settled(row: DefinitionColumns) -> str:
+    """Return the outcome of a revision when a request is accepted that brings in no definition. `row`: the stack's row
+    before. An action in progress ends."""
+    if row.outcome is not None and not _is_reached(row):
+        return row.outcome
+    return RevisionOutcome.FAILED if row.status == Status.IN_PROGRESS else row.status
+
+
+def followed(row: DefinitionColumns, action: str) -> str:
+    """Return the outcome of a revision when `action` brings in the next definition; the rest as for `settled`."""
+    if action == Action.ROLLBACK:
+        return RevisionOutcome.ROLLED_BACK
+    is_cut_short = row.outcome is None and row.status == Status.IN_PROGRESS
+    return RevisionOutcome.SUPERSEDED if is_cut_short else settled(row)
+
+
+def last_good(row: DefinitionColumns) -> str:
     """Return the id of the template that a failed update of the stack goes back to: the last one that was reached. If
     none was, or that is not known, the present one, as in Heat.
 
@@ -64,5 +63,10 @@ def last_good(row: Defined) -> str:
     outcome = row.outcome
     if outcome is None:
         outcome = row.status if row.action in DEFINING else RevisionOutcome.COMPLETE
-    is_present = outcome == RevisionOutcome.COMPLETE or row.action == Action.ROLLBACK
+    is_present = outcome == RevisionOutcome.COMPLETE or row.action == Action.ROLLBACK or _is_reached(row)
     return row.template_id if is_present else row.previous_template_id or row.template_id
+
+
+def _is_reached(row: DefinitionColumns) -> bool:
+    """Whether the last action has reached the definition, which it may have repeated after a failure."""
+    return row.action in DEFINING and row.status == Status.COMPLETE

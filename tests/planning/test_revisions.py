@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from heatlite.planning.revisions import DEFINING, last_good
+from heatlite.planning.revisions import DEFINING, last_good, settled
 from heatlite.planning.states import Action, Status
 
 OTHERS = sorted(set(Action) - DEFINING - {Action.INIT})
@@ -43,6 +43,13 @@ def test_the_target_of_a_rollback_is_good(status):
     (Status.COMPLETE, 'present'), (Status.FAILED, 'former'), ('ROLLED_BACK', 'former'), (None, 'present')])
 def test_actions_without_a_definition_do_not_matter(action, status, outcome, wanted):
     assert last_good(Row(action, status, outcome)) == wanted
+
+
+@pytest.mark.parametrize('action', sorted(DEFINING))
+def test_an_update_to_the_same_definition_may_reach_it(action):
+    row = Row(action, Status.COMPLETE, outcome=Status.FAILED)
+    assert last_good(row) == 'present'
+    assert settled(row) == Status.COMPLETE
 
 
 @pytest.mark.parametrize('action', sorted(Action))

@@ -83,7 +83,7 @@ class Recorder:
             return ()
         new = Revision(
             accepted.id, accepted.revision, accepted.action,
-            None if before is None else followed(before.outcome, before.status, accepted.action),
+            None if before is None else followed(before, accepted.action),
             author.user_id if author is not None else None, author.username if author is not None else None, plan_id,
             accepted.template_id, content.digest(accepted.id, self.key), accepted.parameters,
             accepted.updated_at or accepted.created_at)
