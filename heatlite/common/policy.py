@@ -91,7 +91,7 @@ RULES = (
     ('resource:signal', READER_OR_STACK_USER, EVERYBODY, 'Send a signal to a resource.'),
     ('resource:mark_unhealthy', MEMBER, NOT_STACK_USER, 'Mark a resource as unhealthy.'),
     ('resource:show', READER, NOT_STACK_USER, 'Show a resource.'),
-    ('resource:show_access', MEMBER, NOT_STACK_USER,
+    ('resource:show_access', 'rule:stacks:update_patch', NEVER_CHANGED,
      'Show attributes of resources that give access to something, and secrets in the others.'),
     ('service:index', ADMIN, 'rule:context_is_admin', 'List the engines.'),
     ('service:load', ADMIN, NEVER_CHANGED, 'Show how much work the engines have.'),

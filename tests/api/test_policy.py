@@ -84,6 +84,17 @@ def test_operators_override(tmp_path):
     assert rules.allows_type(caller('member'), 'OS::Nova::KeyPair')
 
 
+@pytest.mark.parametrize('rules, overrides, who, who_not', [
+    ({'stacks:update_patch': 'role:builder'}, {}, 'builder', 'member'),
+    ({}, {'enforce_new_defaults': False}, 'whatever', 'heat_stack_user'),
+    ({'stacks:update_patch': 'role:builder', 'resource:show_access': 'role:guard'}, {}, 'guard', 'builder')])
+def test_who_may_change_a_stack_sees_what_gives_access(tmp_path, rules, overrides, who, who_not):
+    """Also where an operator has roles of other names."""
+    made = make(tmp_path, rules, **overrides)
+    assert made.allows(caller(who), policy.SHOW_ACCESS)
+    assert not made.allows(caller(who_not), policy.SHOW_ACCESS)
+
+
 @pytest.mark.parametrize('name, roles, allowed', [
     ('OS::Nova::Flavor', ['member'], False), ('OS::Nova::Flavor', ['admin'], True),
     ('OS::Keystone::User', ['member'], False), ('OS::Keystone::User', ['admin'], True),
