@@ -72,6 +72,10 @@ class _Elsewhere(Exception):
         super().__init__()
         self.found = found
 
+    @property
+    def is_of_old_engine(self) -> bool:
+        return self.found.get('error', {}).get('name') == exception.EngineTooOld.__name__
+
 
 class _Watch:
     """Whether the broker is gone, for all calls that wait for an answer. It is probed once for all of them."""
@@ -188,8 +192,12 @@ class BrokerClient:
                 raise _Elsewhere(found)
             return found
 
+        def gives_up(refusal: _Elsewhere) -> bool:
+            # All engines may be old for as long as an upgrade takes: each show of a resource would wait so long.
+            return here.monotonic() > until or (message.is_optional and refusal.is_of_old_engine)
+
         try:
-            return retries.call(ask, retries.ENGINE, _Elsewhere, gives_up=lambda _error: here.monotonic() > until)
+            return retries.call(ask, retries.ENGINE, _Elsewhere, gives_up=gives_up)
         except _Elsewhere as refusal:
             return refusal.found
 

@@ -51,6 +51,8 @@ class Message:
     # A read that is also sent to a second engine when the first one does not answer. Not one whose work depends on what
     # the caller has written, or runs code of plug-ins for it: what has stopped the first engine stops the second, too.
     resent: ClassVar[bool] = False
+    # The sender shows stored values instead when the first engine asked is of a release that does not know the message.
+    is_optional: ClassVar[bool] = False
 
     @classmethod
     def method(cls) -> str:
@@ -423,6 +425,7 @@ class ResourceAttributes(Message):
 
     answer = '{attribute: value}'
     timeout = READ_TIMEOUT
+    is_optional = True
     stack_id: str
     resource_name: str
     names: tuple[str, ...] = ()
@@ -435,6 +438,7 @@ class ResolveOutputs(Message):
 
     answer = 'list of {output_key, description, output_value, output_error?}'
     timeout = READ_TIMEOUT
+    is_optional = True
     stack_id: str
     keys: tuple[str, ...] | None = None     # None: all
 

@@ -49,5 +49,40 @@ def test_what_an_engine_computes_for_a_caller_is_sent_once(ends, method):
     assert ends._client.sent == [method] * (2 if method in RESENT else 1)
 
 
+class Upgrading:
+    """A client of the messaging library. The first engine that it reaches is of an older release than the sender."""
+
+    def __init__(self):
+        self.sent = []
+
+    def prepare(self, **_options):
+        return self
+
+    def call(self, context, method, **arguments):
+        self.sent.append(method)
+        if len(self.sent) == 1:
+            arguments['added_later'] = 1
+        return server.answer(self, context, method, arguments)
+
+    def handle(self, _context, _message):
+        return 'done'
+
+
+@pytest.mark.parametrize('message', [messages.ResourceAttributes('s', 'r', without_access=True),
+                                     messages.ResolveOutputs('s')])
+def test_what_is_stored_is_shown_when_an_engine_is_too_old(ends, message):
+    """While APIs are upgraded first, no engine would answer: the caller would wait for nothing."""
+    ends._client = Upgrading()
+    with pytest.raises(exception.EngineTooOld):
+        ends.call(RequestContext(overwrite=False), message)
+    assert ends._client.sent == [message.method()]
+
+
+def test_other_requests_go_to_an_engine_that_knows_them(ends):
+    ends._client = Upgrading()
+    assert ends.call(RequestContext(overwrite=False), messages.DeleteStack('s')) == 'done'
+    assert ends._client.sent == ['delete_stack'] * 2
+
+
 def test_only_reads_are_sent_again():
     assert all(found.reads for found in server.MESSAGES.values() if found.resent)
