@@ -319,10 +319,10 @@ def waiting(tx: sa.Connection, shard: int, now: float, limit: int, but: Collecti
     return [_webhook(row) for row in tx.execute(query.order_by(alarm_webhook.c.due_at).limit(limit))]
 
 
-def requests_of(tx: sa.Connection, project_id: str) -> int:
-    """How many requests of a project wait. Index: (shard, due_at)."""
-    return int(tx.execute(sa.select(sa.func.count()).select_from(alarm_webhook).where(
-        alarm_webhook.c.shard == shards.of_project(project_id), alarm_webhook.c.project_id == project_id)).scalar_one())
+def requests_by_project(tx: sa.Connection, shard: int) -> dict[str, int]:
+    """How many requests of each project of the shard wait. Reads all of them. Index: (shard, due_at)."""
+    return dict(tx.execute(sa.select(alarm_webhook.c.project_id, sa.func.count()).where(
+        alarm_webhook.c.shard == shard).group_by(alarm_webhook.c.project_id)).tuples().all())
 
 
 def postpone(tx: sa.Connection, sent: Webhook, due_at: float) -> bool:

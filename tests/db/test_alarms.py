@@ -206,6 +206,7 @@ def test_requests_wait_until_they_are_sent(db):
     with db.writer() as tx:
         alarms.queue(tx, [webhook(alarm()), webhook(alarm('a2'))], SECONDS, NOW)
         assert alarms.next_due(tx, shard) == SECONDS
+        assert alarms.requests_by_project(tx, shard) == {'p1': 2}
         assert alarms.waiting(tx, shard, SECONDS - 1, 9) == []
         assert alarms.waiting(tx, shard, SECONDS, 9, ['p1', 'p2']) == []
         first, second = alarms.waiting(tx, shard, SECONDS, 9, ['p2'])

@@ -504,7 +504,7 @@ def test_too_many_requests(monkeypatch):
         put(cluster, alarm_actions=(HOOK,))
         cluster.ask(messages.SetAlarmState('a', 'ALARM', 'tried'))
         with cluster.database.reader() as tx:
-            assert alarms.requests_of(tx, 'other') == 1
+            assert alarms.requests_by_project(tx, shards.of_project('other'))['other'] == 1
         cluster.context.project_id = PROJECT
         wait(cluster, 900.0)
         cluster.ask(messages.SetAlarmState('a', 'NORMAL', 'tried'))

@@ -20,7 +20,7 @@ from heatlite.db.alarms import Alarm
 from heatlite.db.connection import clock
 from heatlite.db.leases import Lease
 from heatlite.engine.alarms import transitions
-from heatlite.engine.alarms.transitions import Followed, Transition
+from heatlite.engine.alarms.transitions import Followed, Transition, WaitingRequests
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.planning.alarms import AlarmRule, AlarmVerdict, Statistics, evaluate, last_period, next_period, repeats
 
@@ -37,8 +37,9 @@ class EvaluatedBatch:
     followed: Followed
 
 
-def run(tx: Connection, lease: Lease, delay: float, most: int) -> EvaluatedBatch:
-    """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late. Raises LeaseLost.
+def run(tx: Connection, lease: Lease, delay: float, most: int, requests: WaitingRequests) -> EvaluatedBatch:
+    """Evaluates at most `most` alarms that are due. `delay`: seconds that data may be late; `requests`: the caller's,
+    of all its batches. Raises LeaseLost.
 
     Each complete period is evaluated, the oldest first. After an outage of more than MADE_UP seconds, or if the clock
     was set forward by as much, older periods are skipped. An alarm that is behind is due again at once.
@@ -70,7 +71,7 @@ def run(tx: Connection, lease: Lease, delay: float, most: int) -> EvaluatedBatch
         alarms.advance(tx, [each.alarm], each.alarm.evaluated, _due_at(each.alarm.evaluated, each.alarm.rule, delay))
     for (_evaluated, end, _period), same in unchanged.items():
         alarms.advance(tx, same, end, _due_at(end, same[0].rule, delay))
-    return EvaluatedBatch(len(found), len(ready), transitions.store(tx, followed, now, at))
+    return EvaluatedBatch(len(found), len(ready), transitions.store(tx, followed, now, at, requests))
 
 
 def held(tx: Connection, lease: Lease) -> int:

@@ -18,7 +18,7 @@ from heatlite.db.connection import Database, clock
 from heatlite.db.leases import Lease
 from heatlite.engine.alarms import evaluation, own_metrics, webhooks
 from heatlite.engine.alarms.settings import AlarmSettings
-from heatlite.engine.alarms.transitions import Followed
+from heatlite.engine.alarms.transitions import Followed, WaitingRequests
 from heatlite.engine.alarms.webhooks import Webhooks
 
 LOG = logging.getLogger(__name__)
@@ -51,6 +51,7 @@ class ShardRunner:
         self._shard = int(lease.stack_id.rpartition('-')[2])
         self._clock_checked = runtime.monotonic()
         self._measured: float | None = None
+        self._requests = WaitingRequests()
 
     def step(self) -> float | None:
         """Does what is due. Returns the seconds until the next call; None: there is no work, the lease was released.
@@ -97,7 +98,8 @@ class ShardRunner:
     def _batch(self, size: int) -> evaluation.EvaluatedBatch | None:
         """One transaction. None if it failed for one of the alarms: that one is searched for, and put off."""
         try:
-            batch = self._database.retry(lambda tx: evaluation.run(tx, self.lease, self._settings.delay, size))
+            batch = self._database.retry(lambda tx: evaluation.run(
+                tx, self.lease, self._settings.delay, size, self._requests))
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -18,6 +20,7 @@ from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import current_rows_of
 
 SUCCEEDED, FAILED, QUEUED = 'Succeeded', 'Failed', 'Queued'
+COUNTED: Final = 30.0                       # seconds for which the number of waiting requests is remembered
 
 
 @dataclass(frozen=True)
@@ -36,11 +39,32 @@ class Followed:
     webhooks: bool = False
 
 
-def store(tx: Connection, transitions: Iterable[Transition], now: float, at: datetime) -> Followed:
+class WaitingRequests:
+    """How many requests of alarms wait to be sent, by project, as far as one process knows.
+
+    To count them reads all that wait in a shard, whichever projects they are of, so that is done once in COUNTED
+    seconds. In between what this process stores is added; what others store and what was sent is not known, and what
+    was not committed counts as stored.
+    """
+
+    def __init__(self) -> None:
+        self._counted: dict[int, tuple[float, Counter[str]]] = {}       # shard -> when, by project
+
+    def of_shard(self, tx: Connection, shard: int, now: float) -> Counter[str]:
+        """Requests by project; the caller adds those that it stores. `now`: the database's time."""
+        at, found = self._counted.get(shard, (float('-inf'), Counter[str]()))
+        if not at <= now < at + COUNTED:
+            found = Counter(alarms.requests_by_project(tx, shard))
+            self._counted[shard] = now, found
+        return found
+
+
+def store(tx: Connection, transitions: Iterable[Transition], now: float, at: datetime,
+          requests: WaitingRequests) -> Followed:
     """Stores the history of these changes, and the actions of alarms whose actions are enabled.
 
-    `now`, `at`: the database's time. The alarms themselves are written by the caller. Locks leases of stacks, in
-    the order of their ids.
+    `now`, `at`: the database's time; `requests`: the caller's, of all its transactions. The alarms themselves are
+    written by the caller. Locks leases of stacks, in the order of their ids.
     """
     entries, targets, found = [], [], Followed()
     for each in transitions:
@@ -49,7 +73,6 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
         if each.after.actions_enabled:
             targets += [(each, action) for action in each.after.rule.actions(each.after.state)]
     queued = []
-    room: dict[str, int] = {}                       # project -> requests that may wait besides
     by_stack: dict[str, list[tuple[Transition, ToResource]]] = {}
     for each, action in targets:
         try:
@@ -59,15 +82,14 @@ def store(tx: Connection, transitions: Iterable[Transition], now: float, at: dat
             continue
         if isinstance(target, ToURL):
             project_id = each.after.project_id
-            if project_id not in room:
-                room[project_id] = limits.MOST_REQUESTS - alarms.requests_of(tx, project_id)
-            if room[project_id] <= 0:
+            waiting = requests.of_shard(tx, each.after.shard, now)
+            if waiting[project_id] >= limits.MOST_REQUESTS:
                 entries.append(action_entry(each.after, FAILED, _(
                     'No request was sent to %(target)s: %(count)d of the project wait already.') % {
                         'target': target.shown, 'count': limits.MOST_REQUESTS}, at))
                 continue
-            room[project_id] -= 1
-            queued.append(Webhook(0, each.after.id, each.after.project_id, each.after.name, target.url,
+            waiting[project_id] += 1
+            queued.append(Webhook(0, each.after.id, project_id, each.after.name, target.url,
                                   actions.body(each.before, each.after), 0))
             entries.append(action_entry(each.after, QUEUED, _('A request to %s waits to be sent.') % target.shown, at))
         else:

@@ -27,7 +27,7 @@ from heatlite.engine.alarms import actions, evaluation, own_metrics, transitions
 from heatlite.engine.alarms.matching import Matching
 from heatlite.engine.alarms.metric_writer import MetricWriter
 from heatlite.engine.alarms.settings import AlarmSettings
-from heatlite.engine.alarms.transitions import Followed, Transition
+from heatlite.engine.alarms.transitions import Followed, Transition, WaitingRequests
 from heatlite.planning.alarms import (
     MINUTE,
     MOST_NAME,
@@ -65,6 +65,7 @@ class Alarms:
         self._writer = MetricWriter(runtime, database, settings.max_metrics)
         self._projects: ExpiringCache[str] = ExpiringCache(PROJECTS, PROJECT_SECONDS)
         self._matching = Matching(database)
+        self._requests = WaitingRequests()
 
     # --- messages -----------------------------------------------------------------------------------------
 
@@ -128,7 +129,7 @@ class Alarms:
             alarms.put(tx, after)
             if after.state == before.state:
                 return lambda: None
-            followed = transitions.store(tx, [Transition(before, after)], now, at)
+            followed = transitions.store(tx, [Transition(before, after)], now, at, self._requests)
             _trim(tx, [after])
             return self._notes(tx, after, followed)
 
