@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Keys, Page, Position, after, in_slices, ordered
+from heatlite.db.listing import Keys, Page, after, in_slices, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
@@ -69,10 +69,9 @@ def skip_numbers(tx: sa.Connection, count: int) -> None:
     tx.execute(event.delete().where(event.c.id == number))
 
 
-def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page, yield_control: Callable[[], None] = lambda: None,
-         position: Position | None = None) -> list[ShownEvent]:
+def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
+         yield_control: Callable[[], None] = lambda: None) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
-    `position`: time and number of an event of such a list that is not sorted; the page begins after it.
 
     Calls `yield_control` after each whole slice of rows, as resources.page. One statement, two with a marker. Index:
     (stack_id, id).
@@ -84,13 +83,34 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page, yield_contro
     parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
     if wanted.filters:
         query = query.where(*(event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
-    if wanted.marker or position:
+    if wanted.marker:
         keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
-        if wanted.marker:
-            marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
-            position = tx.execute(marker, parameters).first()
+        marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
+        position = tx.execute(marker, parameters).first()
         if position is not None:
-            query = query.where(after(keys, position[-len(keys):], ascending))
+            query = query.where(after(keys, position, ascending))
+    return in_slices(((*row, None) for row in tx.execute(query, parameters)), _listed, yield_control)
+
+
+def newest(tx: sa.Connection, stack_ids: Sequence[str], limit: int, before: int | None = None,
+           yield_control: Callable[[], None] = lambda: None) -> list[ShownEvent]:
+    """At most `limit` events of these stacks, the highest number first: numbers grow as events are stored. `before`:
+    only those with a lower number.
+
+    Calls `yield_control` as `page` does. One statement, which finds the numbers in the index alone and reads only the
+    rows that it returns. Index: (stack_id, id).
+    """
+    if not stack_ids:
+        return []
+    is_one = len(stack_ids) == 1
+    # For several stacks by an expression: in the order of the primary key, the database might read those of all others.
+    number = event.c.id if is_one else event.c.id + 0
+    chosen = sa.select(event.c.id).where(_WITHIN[is_one]).order_by(number.desc()).limit(limit)
+    if before is not None:
+        chosen = chosen.where(event.c.id < before)
+    numbers = chosen.subquery('chosen')
+    query = sa.select(*LISTED).join_from(numbers, event, event.c.id == numbers.c.id).order_by(numbers.c.id.desc())
+    parameters = {'stack_id': stack_ids[0]} if is_one else {'stack_ids': list(stack_ids)}
     return in_slices(((*row, None) for row in tx.execute(query, parameters)), _listed, yield_control)
 
 

@@ -1,4 +1,5 @@
 import pytest
+import sqlalchemy as sa
 
 from heatlite.db import events
 from tests.db.rows import Wanted, event, later
@@ -47,6 +48,45 @@ NEWEST_FIRST = ['v5', 'v4', 'v3', 'v2', 'v1', 'v0']
 def test_lists(told, stack_ids, wanted, expected):
     with told.reader() as tx:
         assert uuids(events.page(tx, stack_ids, Wanted(**wanted))) == expected
+
+
+@pytest.mark.parametrize('stack_ids, limit, after, expected', [
+    (['a', 'b'], 9, None, ['w2', 'w1', 'w0', *NEWEST_FIRST]),
+    (['a', 'b'], 4, None, ['w2', 'w1', 'w0', 'v5']),
+    (['a', 'b'], 4, 'w1', ['w0', 'v5', 'v4', 'v3']),
+    (['a', 'b', 'none'], 4, 'v1', ['v0']),
+    (['a'], 2, None, ['v5', 'v4']),
+    (['b'], 9, 'w2', ['w1', 'w0']),
+    ([], 9, None, [])])
+def test_the_newest_by_number(told, counted, stack_ids, limit, after, expected):
+    """Numbers, not times: those of b were stored later, whatever their clock said."""
+    with told.reader() as tx:
+        numbers = {each.uuid: each.id for each in events.page(tx, ['a', 'b'], Wanted())}
+        with counted(tx) as statements:
+            assert uuids(events.newest(tx, stack_ids, limit, numbers.get(after))) == expected
+        assert len(statements) <= 1
+
+
+@pytest.mark.parametrize('before', [None, 5])
+@pytest.mark.parametrize('stack_ids', [['a'], ['a', 'b']])
+def test_the_newest_are_found_in_the_index(told, kind, stack_ids, before):
+    """Neither the rows that are not returned are read, nor events of other stacks."""
+    if kind != 'sqlite':
+        pytest.skip('the plan is that of SQLite')
+    plans = []
+
+    def note(connection, cursor, statement, parameters, _context, _many):
+        cursor.execute(f'EXPLAIN QUERY PLAN {statement}', parameters)
+        plans.append(' '.join(row[-1] for row in cursor.fetchall()))
+
+    with told.reader() as tx:
+        sa.event.listen(tx, 'before_cursor_execute', note)
+        events.newest(tx, stack_ids, 2, before)
+        sa.event.remove(tx, 'before_cursor_execute', note)
+    assert len(plans) == 1
+    assert 'SEARCH event USING COVERING INDEX ix_event_stack_id_id' in plans[0]
+    assert 'SEARCH event USING INTEGER PRIMARY KEY' in plans[0]
+    assert 'SCAN event' not in plans[0]
 
 
 def test_one_statement_a_list_two_with_a_marker(told, counted):

@@ -14,17 +14,17 @@ from heatlite.api.cfn.request import CfnRequest
 from heatlite.common import limits, turns
 from heatlite.db import codec
 from heatlite.db.events import ShownEvent
-from heatlite.db.listing import Position
 from heatlite.db.stack_lists import Summary
 
 View = dict[str, object]
 Row = TypeVar('Row', Summary, ShownEvent)
+Id = TypeVar('Id', int, str)
 
 NEXT_TOKEN = 'NextToken'
 _ID = re.compile('[0-9]{1,18}|[0-9A-Za-z-]{36}')
 
 
-def position(req: CfnRequest, action: str, kind: type[int] | type[str]) -> Position | None:
+def position(req: CfnRequest, action: str, kind: type[Id]) -> tuple[datetime, Id] | None:
     """The row after which the page begins: when it was made, and its id of this kind. Raises InvalidParameterValue."""
     token = req.parameters.get(NEXT_TOKEN)
     if not token:

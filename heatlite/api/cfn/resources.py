@@ -9,7 +9,7 @@ from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import pages
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current, visible_metadata
-from heatlite.api.schemas import ListEvents, ListStacks
+from heatlite.api.schemas import ListStacks
 from heatlite.api.views import when
 from heatlite.api.wsgi import yield_control
 from heatlite.common import exception, limits
@@ -91,7 +91,7 @@ def describe_stack_events(req: CfnRequest) -> View:
         found = ([req.stack(tx)] if req.parameters.get('StackName') else
                  stack_lists.page(tx, finding.own_project(req), ListStacks()))
         names = {stack.id: stack for stack in found}
-        listed = events.page(tx, list(names), ListEvents(limit=most + 1), yield_control, position)
+        listed = events.newest(tx, list(names), most + 1, None if position is None else position[1], yield_control)
 
     def view(event: events.ShownEvent) -> View:
         stack = names[event.stack_id]
