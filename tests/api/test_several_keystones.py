@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 import webob
 
-from heatlite.api.aws.errors import AwsError
+from heatlite.api.aws import layers
+from heatlite.api.aws.errors import AwsError, IdentityUnavailable
 from heatlite.api.aws.signature import Ec2Signature, SignatureKeystone
+from tests.api import in_process
 
 TOKEN = {'user': {'id': 'u'}, 'project': {'id': 'p'}, 'roles': [{'name': 'member'}]}
 SIGNED = 'AWSAccessKeyId=key&Signature=signature&Action=ListStacks'
@@ -37,11 +39,11 @@ class Cloud:
         return self.answer
 
 
-def ask(*clouds):
-    """The project that the application sees."""
+def ask(*clouds, before=()):
+    """The project that the application sees. `before`: Keystones that are asked before those of `clouds`."""
     seen = []
-    keystones = [SignatureKeystone(f'http://{place}/v3', lambda cloud=cloud: cloud)
-                 for place, cloud in enumerate(clouds)]
+    keystones = [*before, *(SignatureKeystone(f'http://{place}/v3', lambda cloud=cloud: cloud)
+                            for place, cloud in enumerate(clouds))]
     layer = Ec2Signature(lambda environ, _start: seen.append(environ['HTTP_X_PROJECT_ID']) or [], keystones,
                          takes_tokens=True)
     layer(webob.Request.blank(f'/v1/?{SIGNED}').environ, None)
@@ -59,3 +61,15 @@ def test_the_last_refusal_is_the_answer():
     with pytest.raises(AwsError) as refused:
         ask(Cloud(REFUSES), Cloud(KNOWS_NO_KEY))
     assert refused.value.code == 'InvalidClientTokenId'
+
+
+@pytest.mark.parametrize('login', ['auth_type = nonsense', 'auth_type = password'])
+def test_a_cloud_with_a_wrong_login_is_unavailable_and_the_next_is_asked(tmp_path, login):
+    """The plug-in of its login is not there, or has no URL to log in to."""
+    file = tmp_path / 'heatlite.conf'
+    file.write_text('[ec2authtoken]\nmulti_cloud = true\nclouds = north\n'
+                    f'[ec2authtoken.north]\nauth_uri = http://north/v3\n{login}\n')
+    north = layers.keystones(in_process.options(files=[str(file)]))
+    assert ask(Cloud(ACCEPTS), before=north) == ['p']
+    with pytest.raises(IdentityUnavailable):
+        ask(before=north)

@@ -121,8 +121,9 @@ class Ec2Signature:
         raise refused
 
     def _ask(self, keystone: SignatureKeystone, credentials: Mapping[str, object]) -> Response:
-        url, session = keystone.url, keystone.session
+        url = keystone.url
         try:
+            session = keystone.session          # reads the login, which may be incomplete
             answer = session.post(url, json={'ec2Credentials': credentials}, raise_exc=False,
                                   authenticated=session.auth is not None)
         except keystone_errors.ClientException as error:
