@@ -51,6 +51,7 @@ IMPATIENT = {
     'controller._release': 'the lease runs out',
     'controller.wake': 'a hint, or for a request',
     'controller.wake_signalled': 'the next sweep looks again',
+    'former_owners.give_up': 'tidies up after the next action',
     'loading._held': LOADS,
     'loading.load': LOADS,
     'nesting._files': IN_POOL,

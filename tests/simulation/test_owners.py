@@ -19,6 +19,7 @@ from heatlite.testing import cluster as bare
 from tests.simulation import cloud as clouds
 from tests.simulation import cluster as simulation
 from tests.simulation.cluster import PROJECT, SEAL, done, wait
+from tests.simulation.test_unchanged import is_driven
 
 HOT = {'heat_template_version': '2018-08-31'}
 
@@ -270,6 +271,41 @@ def test_owners_cannot_change_without_end_during_one_action(cluster, keystone):
     done(cluster, stack_id, 'UPDATE')
     wait(cluster, 5.0)
     assert stored(cluster) == ['one more']
+
+
+def changing_owners(cluster):
+    """More users, one after the other, than may wait for the end of one action."""
+    for name in ('bob', 'ann') * (authorities.MOST_REPLACED // 2 + 1):
+        cluster.is_(name)
+        yield name
+
+
+def test_updates_that_change_nothing_leave_no_trust(cluster, keystone):
+    stack_id = create(cluster, 'same')
+    done(cluster, stack_id, 'CREATE')
+    wait(cluster, 10.0)
+    for name in changing_owners(cluster):
+        update(cluster, stack_id, 'same')
+        done(cluster, stack_id, 'UPDATE')
+        wait(cluster, 5.0)
+        assert list(keystone.trusts.values()) == stored(cluster) == [name]
+    document, files = template('same')
+    assert not is_driven(cluster, stack_id, document, files=files)
+
+
+def test_refactors_leave_no_trust(cluster, keystone):
+    def with_one(name):
+        return {**HOT, 'resources': {name: {'type': 'Sim::Acting', 'properties': {'value': 'same'}}}}
+
+    stack_id = cluster.create('s', with_one('r'))
+    done(cluster, stack_id, 'CREATE')
+    former = 'r'
+    for number, name in enumerate(changing_owners(cluster)):
+        present = f'r{number}'
+        cluster.ask(messages.Refactor(({'stack_id': stack_id, 'template': with_one(present)},), (
+            {'from': {'stack': stack_id, 'resource': former}, 'to': {'stack': stack_id, 'resource': present}},)))
+        assert list(keystone.trusts.values()) == stored(cluster) == [name]
+        former = present
 
 
 def test_no_trust_is_left_however_engines_end(keystone, monkeypatch):

@@ -8,9 +8,10 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, leases, snapshots, stack_trees, stacks, templates
+from heatlite.db import credentials, events, leases, snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.reconcile.use_cases import Provider
@@ -27,6 +28,7 @@ class CleanUp:
         """`most_events`: in the history of one stack; 0: no limit."""
         self._database = database
         self._authority = Authority(runtime, registry)
+        self._former_owners = FormerOwners(database, self._authority)
         self._recorder = recorder
         self._use_cases = use_cases
         self._most_events = most_events
@@ -65,14 +67,10 @@ class CleanUp:
                 credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
             if self._most_events:
                 events.purge_over(tx, leased.id, self._most_events)
-            return _replaced(tx, leased)
+            return self._former_owners.find(tx, leased.row)
 
         try:
-            replaced = self._database.retry(tidy)
-            for each in replaced:
-                self._authority.give_up(each)
-            if replaced:
-                self._database.retry(lambda tx: credentials.delete_given_up(tx, replaced))
+            self._former_owners.give_up(self._database.retry(tidy))
         except exception.DatabaseUnavailable as error:
             LOG.info('Stack %s was not tidied up: %s', leased.id, error)
 
@@ -86,12 +84,3 @@ class CleanUp:
         """Whether there may be a former template, a token, or more events than allowed."""
         return (leased.row.generation > 1 or self._may_have_token(leased)
                 or 0 < self._most_events < EVENTS_OF_RESOURCE * (len(leased.rows) + 1))
-
-
-def _replaced(tx: Connection, leased: LeasedStack) -> list[credentials.Credentials]:
-    """Return credentials of a tree that others have replaced, once no action of it can use them any longer."""
-    row = leased.row
-    if row.owner_id is not None or row.credentials_id is None or row.generation == 1:
-        return []
-    found = credentials.replaced(tx, row.credentials_id)
-    return [] if found and stack_trees.is_busy(tx, row.root_id) else found

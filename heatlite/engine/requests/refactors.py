@@ -27,6 +27,7 @@ from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import request_keys, stack_events
 from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, refactor_checks, refactor_places, validation
@@ -135,6 +136,7 @@ class Refactors:
         self._most_events = most_events
         self._notify = notify
         self._authority = Authority(runtime, registry)
+        self._former_owners = FormerOwners(database, self._authority)
 
     def preview(self, context: RequestContext, message: messages.PreviewRefactor) -> dict[str, object]:
         """Return what a refactor would do, with all differences for which it would be refused."""
@@ -151,8 +153,9 @@ class Refactors:
             raise exception.NotARefactor(differences='; '.join(
                 [*named, *([_('and %d more') % more] if more else [])]) + '.')
         now = self._runtime.now()
-        ended = self._committed(context, wanted, {
-            stack_id: self._authority_of(context, each, now) for stack_id, each in wanted.concerned.items()})
+        authorities = {
+            stack_id: self._authority_of(context, each, now) for stack_id, each in wanted.concerned.items()}
+        ended = self._committed(context, wanted, authorities)
         for announce in ended.announcements:
             announce()
         for begun, row in ended.rows:
@@ -160,7 +163,19 @@ class Refactors:
             self._notify(begun, begun.action, begun.status, begun.reason)
             self._notify(row, row.action, row.status, row.reason)
             LOG.info('Stack %s [%s] was refactored', row.name, row.id)
+        for _begun, row in ended.rows:
+            if authorities.get(row.id) is not None:
+                self._end_former_owners(row)
         return _shown(wanted)
+
+    def _end_former_owners(self, row: stacks.StoredStack) -> None:
+        """Delete the trusts that a refactor has replaced, as an engine does at the end of an action."""
+        try:
+            with self._database.reader() as tx:
+                found = self._former_owners.find(tx, row)
+            self._former_owners.give_up(found)
+        except exception.DatabaseUnavailable as error:
+            LOG.info('Stack %s was not tidied up: %s', row.id, error)
 
     def _committed(self, context: RequestContext, wanted: Refactoring,
                    authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor:

@@ -95,13 +95,18 @@ class StackUpdates:
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
         content = Content.of(definition)
         acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
-        renewed = self.renewed_authority(context, replace(row, acts_by_token=acts_by_token), definition,
-                                         self._runtime.now())
-        return UpdateRequest(context, message, plan, row, definition, content, acts_by_token, renewed)
+        present = self._present_authority(row)
+        renewed = self._renewed(context, replace(row, acts_by_token=acts_by_token), definition, self._runtime.now(),
+                                present)
+        replaces_trust = (renewed is not None and present is not None and present.id != renewed.id
+                          and present.trust_id is not None)
+        return UpdateRequest(context, message, plan, row, definition, content, acts_by_token, renewed, replaces_trust)
 
     def _end_if_unchanged(self, request: UpdateRequest) -> stacks.StoredStack | None:
-        """Accept and end an update that changes nothing, and return the row of its stack; None for any other update."""
-        if request.message.converge:
+        """Accept and end an update that changes nothing, and return the row of its stack; None for any other update.
+
+        An engine has to end one that changes the owner of the stack: it deletes the trust of the former one."""
+        if request.message.converge or request.replaces_trust:
             return None
         digest = self._unchanged.settled(request.row, request.definition, request.content)
         if digest is None:
@@ -215,10 +220,20 @@ class StackUpdates:
 
         `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
         their trust may have been deleted with a stack since."""
-        if row.owner_id is not None:
+        return self._renewed(context, row, definition, now, self._present_authority(row))
+
+    def _present_authority(self, row: stacks.StoredStack) -> credentials.Credentials | None:
+        """Return the stored credentials of a root stack; None if it has none, or is nested."""
+        if row.owner_id is not None or not row.credentials_id:
             return None
         with self._database.reader() as tx:
-            stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+            return credentials.get(tx, row.credentials_id)
+
+    def _renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition, now: datetime,
+                 stored: credentials.Credentials | None) -> credentials.Credentials | None:
+        """As `renewed_authority`. `stored`: the present credentials of the stack."""
+        if row.owner_id is not None:
+            return None
         is_own = self._authority.is_of(stored, context)
         if (stored is not None and is_own and context.auth_token and row.restored_from is not None
                 and stored.created_at <= row.restored_from):

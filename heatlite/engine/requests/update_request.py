@@ -26,7 +26,8 @@ from heatlite.rpc import messages
 @dataclass(frozen=True)
 class UpdateRequest:
     """One update. `row`: of the stack, as it was read for the request; `acts_by_token`: whether the stack needs the
-    token of the request; `renewed`: credentials that replace those of its tree, or None."""
+    token of the request; `renewed`: credentials that replace those of its tree, or None; `replaces_trust`: whether they
+    are of another user, so that a trust is to be deleted at the end of the action."""
 
     context: RequestContext
     message: messages.UpdateStack
@@ -36,6 +37,7 @@ class UpdateRequest:
     content: Content
     acts_by_token: bool | None
     renewed: credentials.Credentials | None
+    replaces_trust: bool
 
     def without_token(self) -> UpdateRequest:
         """Return the request for a stack in which no action follows from it."""

@@ -1,0 +1,34 @@
+"""Deletes the trusts of users for whom a tree of stacks has acted before, once nothing of the tree acts for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import Connection
+
+from heatlite.db import credentials, stack_trees, stacks
+from heatlite.db.connection import Database
+from heatlite.engine.reconcile.authority import Authority
+
+
+class FormerOwners:
+    def __init__(self, database: Database, authority: Authority) -> None:
+        self._database = database
+        self._authority = authority
+
+    @staticmethod
+    def find(tx: Connection, row: stacks.StoredStack) -> list[credentials.Credentials]:
+        """Return the credentials of a tree that others have replaced, if nothing of it can use them any longer. `row`:
+        of the root; there are none for a nested stack. One statement, another one if there are any."""
+        if row.owner_id is not None or row.credentials_id is None or row.generation == 1:
+            return []
+        found = credentials.replaced(tx, row.credentials_id)
+        return [] if found and stack_trees.is_busy(tx, row.root_id) else found
+
+    def give_up(self, found: Sequence[credentials.Credentials]) -> None:
+        """Delete the trusts of credentials that `find` has returned, then the credentials. Raises
+        DatabaseUnavailable."""
+        for each in found:
+            self._authority.give_up(each)
+        if found:
+            self._database.retry(lambda tx: credentials.delete_given_up(tx, found))
