@@ -7,6 +7,7 @@ import json
 
 import pytest
 import sqlalchemy as sa
+from keystoneauth1 import exceptions as services
 
 from heatlite.common import crypt, exception
 from heatlite.common.context import RequestContext
@@ -29,6 +30,7 @@ class Keystone:
 
     def __init__(self):
         self.trusts, self.numbers = {}, itertools.count(1)
+        self.error = None                       # with which it answers deletes
 
     def create(self, client):
         context = client.context
@@ -38,6 +40,8 @@ class Keystone:
         return made
 
     def delete(self, client, trust_id):
+        if self.error is not None:
+            raise self.error
         assert self.trusts.get(trust_id, client.context.user_id) == client.context.user_id
         self.trusts.pop(trust_id, None)
 
@@ -271,6 +275,26 @@ def test_owners_cannot_change_without_end_during_one_action(cluster, keystone):
     done(cluster, stack_id, 'UPDATE')
     wait(cluster, 5.0)
     assert stored(cluster) == ['one more']
+
+
+@pytest.mark.parametrize('error, kept', [(services.ConnectFailure(), True), (services.InternalServerError(), True),
+                                         (services.Forbidden(), False)])
+def test_a_trust_that_cannot_be_deleted_now_is_deleted_later(cluster, keystone, error, kept):
+    """Unless Keystone forbids it: it would do so again, and the credentials would be in the way of others."""
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    cluster.is_('bob')
+    keystone.error = error
+    update(cluster, stack_id, 'bob')
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert sorted(keystone.trusts.values()) == ['ann', 'bob']
+    assert sorted(stored(cluster)) == ['ann', 'bob'][not kept:]
+    keystone.error = None
+    update(cluster, stack_id, 'bob again')
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert ('ann' in keystone.trusts.values()) is not kept and stored(cluster) == ['bob']
 
 
 def changing_owners(cluster):

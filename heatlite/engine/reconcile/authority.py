@@ -97,16 +97,21 @@ class Authority:
         return stored is None or not context.user_id or (
             stored.user_id == context.user_id and stored.project_id == context.project_id)
 
-    def give_up(self, stored: Credentials, context: RequestContext | None = None) -> None:
+    def give_up(self, stored: Credentials, context: RequestContext | None = None) -> bool:
         """Delete a trust that is no longer needed. A failure is only logged. `context`: of its user; None: of the trust
-        itself."""
+        itself.
+
+        Returns False if the trust is left and a later attempt may delete it, as after an outage of Keystone. What
+        Keystone forbids, as for a user who is disabled, it forbids again."""
         if stored.trust_id is None:
-            return
+            return True
         try:
             trust_id = crypt.decrypt(stored.method, stored.trust_id)
             clients.of(context or context_of(stored)).client('keystone').delete_trust(trust_id)
         except Exception as error:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
+            return isinstance(error, services.Forbidden)
+        return True
 
     def give_up_project(self, project_id: str, context: RequestContext) -> None:
         """Delete the project of the users inside the stack, with the users. A failure is only logged."""

@@ -26,9 +26,8 @@ class FormerOwners:
         return [] if found and stack_trees.is_busy(tx, row.root_id) else found
 
     def give_up(self, found: Sequence[credentials.Credentials]) -> None:
-        """Delete the trusts of credentials that `find` has returned, then the credentials. Raises
-        DatabaseUnavailable."""
-        for each in found:
-            self._authority.give_up(each)
-        if found:
-            self._database.retry(lambda tx: credentials.delete_given_up(tx, found))
+        """Delete the trusts of credentials that `find` has returned, then the credentials. Those whose trusts cannot be
+        deleted now wait for the next time. Raises DatabaseUnavailable."""
+        given_up = [each for each in found if self._authority.give_up(each)]
+        if given_up:
+            self._database.retry(lambda tx: credentials.delete_given_up(tx, given_up))
