@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from datetime import timedelta
 
 import pytest
 import sqlalchemy as sa
@@ -31,10 +32,13 @@ class Keystone:
     def __init__(self):
         self.trusts, self.numbers = {}, itertools.count(1)
         self.error = None                       # with which it answers deletes
+        self.meanwhile = []                     # what happens while it makes the next trust
 
     def create(self, client):
         context = client.context
         made = RequestContext.from_dict({**context.to_dict(), 'auth_token': None}, overwrite=False)
+        if self.meanwhile:
+            self.meanwhile.pop()()
         made.trust_id, made.trustor_user_id = f'trust-{next(self.numbers)}', context.user_id
         self.trusts[made.trust_id] = context.user_id
         return made
@@ -295,6 +299,26 @@ def test_a_trust_that_cannot_be_deleted_now_is_deleted_later(cluster, keystone, 
     done(cluster, stack_id, 'UPDATE')
     wait(cluster, 5.0)
     assert ('ann' in keystone.trusts.values()) is not kept and stored(cluster) == ['bob']
+
+
+def test_a_delete_does_not_store_the_credentials_of_a_former_owner(keystone):
+    """It renews those of a restored stack; another user updates the stack meanwhile."""
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        made = done(cluster, stack_id, 'CREATE')
+        with cluster.database.writer() as tx:
+            tx.execute(stack.update().where(stack.c.id == stack_id).values(
+                restored_from=made.created_at + timedelta(seconds=1)))
+        document, files = template('bob')
+        (_runtime, service), = cluster.engines
+        keystone.meanwhile.append(lambda: service.endpoint.handle(user('bob'), messages.UpdateStack(
+            stack_id=stack_id, template=document, environment={}, files=files)))
+        cluster.delete(stack_id)
+        assert not keystone.meanwhile
+        with cluster.database.reader() as tx:
+            assert authorities.of_tree(tx, stack_id).user_id == 'bob'
+        cluster.until_deleted(stack_id)
+        assert 'bob' not in keystone.trusts.values() and not stored(cluster)
 
 
 def changing_owners(cluster):

@@ -18,6 +18,7 @@ from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, planned, request_keys, rollback, stack_events
+from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -74,32 +75,34 @@ class StackActions:
         self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
 
     def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.StoredStack], None]:
-        """Make what a delete needs to act, and return a function that stores it with the request."""
-        renewed = self._renewed(context, stack_id)
+        """Make what a delete needs to act, and return a function that stores it with the request, unless the stack acts
+        for another user by then."""
+        generation, renewed = self._renewed(context, stack_id)
 
         def store(tx: Connection, row: stacks.StoredStack) -> None:
-            if renewed is not None and row.credentials_id == renewed.id:
+            if renewed is not None and row.credentials_id == renewed.id and (
+                    row.generation == generation or Authority.is_of(credentials.get(tx, renewed.id), context)):
                 credentials.keep(tx, renewed)
         return store
 
-    def _renewed(self, context: RequestContext, stack_id: str) -> Credentials | None:
-        """Return credentials in place of the stored ones: of a restored stack, whose trust may have been deleted with
-        the stack since the backup, and of one that acts by the token of the request. None for any other stack, and
-        where none can be made: the delete is tried with the old ones."""
+    def _renewed(self, context: RequestContext, stack_id: str) -> tuple[int, Credentials | None]:
+        """Return the generation of a stack, and credentials in place of the stored ones: of a restored stack, whose
+        trust may have been deleted with the stack since the backup, and of one that acts by the token of the request.
+        None for any other stack, and where none can be made: the delete is tried with the old ones."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
             if row.restored_from is None and not self._acts_by_token(tx, row, context):
-                return None
+                return row.generation, None
             if row.restored_from is None:
                 row = replace(row, acts_by_token=True)
             stored = templates.get(tx, row.template_id)
         try:
-            return self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
+            return row.generation, self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
-            return None
+            return row.generation, None
 
     @staticmethod
     def _acts_by_token(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> bool:
