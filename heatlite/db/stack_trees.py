@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from datetime import datetime
 from typing import TypeAlias
 
 import sqlalchemy as sa
 
 from heatlite.db import bulk
 from heatlite.db.stacks import IDENTITY, Identity, StoredStack, identity
-from heatlite.db.tables import stack
+from heatlite.db.tables import lease, signal, stack
 from heatlite.planning.states import Status
 
 Selected: TypeAlias = sa.Select[tuple[object, ...]] | sa.CompoundSelect[tuple[object, ...]]
@@ -134,10 +135,18 @@ def child(tx: sa.Connection, stack_id: str, resource_name: str) -> Identity | No
     return None if row is None else Identity(*row)
 
 
-def is_busy(tx: sa.Connection, root_id: str) -> bool:
-    """Whether an action of a stack of the tree is in progress. Index: (root_id, depth)."""
-    busy = sa.and_(stack.c.root_id == root_id, stack.c.live == 1, stack.c.status == Status.IN_PROGRESS)
-    return tx.execute(sa.select(stack.c.id).where(busy).limit(1)).first() is not None
+def is_busy(tx: sa.Connection, root_id: str, since: datetime) -> bool:
+    """Whether anything of a tree may have begun before `since` and not ended: an action is in progress, a signal is not
+    handled, or an engine has a stack without an action since, as for its last events.
+
+    Indexes: (root_id, depth), and for each stack the primary key of leases and the stack of signals."""
+    is_signalled = sa.exists().where(signal.c.stack_id == stack.c.id)
+    is_driven = sa.and_(
+        sa.exists().where(lease.c.stack_id == stack.c.id, lease.c.engine_id.is_not(None)),
+        sa.func.coalesce(stack.c.started_at, stack.c.created_at) < since)
+    busy = sa.or_(stack.c.status == Status.IN_PROGRESS, is_signalled, is_driven)
+    return tx.execute(sa.select(stack.c.id).where(
+        stack.c.root_id == root_id, stack.c.live == 1, busy).limit(1)).first() is not None
 
 
 def children(tx: sa.Connection, stack_ids: Iterable[str]) -> dict[str, Identity]:

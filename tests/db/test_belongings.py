@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from heatlite.common import exception
-from heatlite.db import credentials, leases, signals, snapshots, stacks
+from heatlite.db import credentials, leases, signals, snapshots, stack_trees, stacks
 from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot
-from tests.db.rows import NOW, engine, later, leased, stack
+from tests.db.rows import NOW, engine, later, leased, nested, stack
 
 SNAPSHOT = Snapshot('n1', 's1', 'p1', None, 'CREATE', 'IN_PROGRESS', None, {'resources': {}}, NOW)
 CREDENTIALS = Credentials('c1', 'p1', 'project', 'u1', 'ann', 'http://identity', 'R1', 'encrypted', 'u1', None,
@@ -73,6 +73,23 @@ def test_a_tree_has_the_credentials_of_its_root(db):
         credentials.delete_given_up(tx, [waiting, replace(CREDENTIALS, id='c0', trust_id='newer')])
         assert not any(each.id == waiting.id for each in credentials.replaced(tx, 'c1'))
         assert credentials.get(tx, 'c0') is not None
+
+
+def test_a_tree_is_busy_with_what_began_before(db):
+    root = stack('s1', status='COMPLETE', started_at=later(5))
+    inner = nested('s2', root, 'r', status='COMPLETE')
+    with db.writer() as tx:
+        engine(tx)
+        leased(tx, root, inner)
+        assert stack_trees.is_busy(tx, 's1', later(1)) and not stack_trees.is_busy(tx, 's1', NOW)
+        assert leases.release(tx, 's2', 'e1', 1)
+        assert not stack_trees.is_busy(tx, 's1', later(1))
+        number = signals.insert(tx, 's2', 'r1', None, NOW)
+        assert stack_trees.is_busy(tx, 's1', NOW)
+        signals.remove(tx, [number])
+        assert not stack_trees.is_busy(tx, 's1', NOW)
+        stacks.insert(tx, nested('s3', root, 'other'))
+        assert stack_trees.is_busy(tx, 's1', NOW)
 
 
 def test_credentials_without_a_trust_are_replaced_for_good(db):

@@ -20,9 +20,10 @@ from heatlite.rpc import messages
 from heatlite.testing import cluster as bare
 from tests.simulation import cloud as clouds
 from tests.simulation import cluster as simulation
-from tests.simulation.cluster import PROJECT, SEAL, done, wait
+from tests.simulation.cluster import PROJECT, SEAL, done, owner, wait
 from tests.simulation.test_unchanged import is_driven
 
+SLOW = 60.0                     # seconds
 HOT = {'heat_template_version': '2018-08-31'}
 
 
@@ -52,7 +53,7 @@ class Keystone:
 
 @pytest.fixture
 def keystone(monkeypatch):
-    made = Keystone()
+    made = Acting.keystone = Keystone()
     monkeypatch.setattr(KeystoneClient, 'create_trust_context', lambda client: made.create(client))
     monkeypatch.setattr(KeystoneClient, 'delete_trust', lambda client, trust_id: made.delete(client, trust_id))
     return made
@@ -63,6 +64,7 @@ class Acting(clouds.Thing):
 
     requires_deferred_auth = True
     acts = []
+    keystone = None
 
     def _note(self, value):
         assert self.stack.clients._context is self.context
@@ -70,11 +72,18 @@ class Acting(clouds.Thing):
 
     def handle_create(self):
         self._note(self.properties['value'])
+        if self.properties['value'] == 'slow':
+            self.runtime.sleep(SLOW)
         return super().handle_create()
 
     def handle_update(self, json_snippet, tmpl_diff, prop_diff):
         self._note(json_snippet.properties(self.properties_schema, self.context)['value'])
         return super().handle_update(json_snippet, tmpl_diff, prop_diff)
+
+    def handle_signal(self, details=None):
+        context = self.context
+        self.runtime.sleep((details or {}).get('seconds', 0.0))
+        self.acts.append((context.user_id, 'signal' if context.trust_id in self.keystone.trusts else 'refused'))
 
     def handle_check(self):
         self._note('check')
@@ -88,6 +97,7 @@ class Cluster(bare.Cluster):
             for name, kind in {**clouds.resource_mapping(), 'Sim::Acting': Acting}.items():
                 service.registry.register(name, kind)
 
+        self.loses_wakes = False
         super().__init__(seed, kill_at, engines, seal=SEAL, prepare=prepare, **options)
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
@@ -96,6 +106,20 @@ class Cluster(bare.Cluster):
 
     def is_(self, name):
         self.context = user(name)
+
+    def tell_another(self, stack_id, message):
+        """Sends a message to an engine that does not drive the stack. It wakes up no other one: its message is lost."""
+        present = owner(self, stack_id)
+        runtime, service = next(each for each in self.engines if each[0] is not present)
+        answers = []
+        self.loses_wakes = True
+        runtime.spawn(lambda: answers.append(service.endpoint.handle(self.context, message)))
+        assert self.universe.run(lambda: bool(answers))
+        self.loses_wakes = False
+
+    def _wake(self, stack_id, engine_id):
+        if not self.loses_wakes:
+            super()._wake(stack_id, engine_id)
 
 
 def user(name):
@@ -319,6 +343,40 @@ def test_a_delete_does_not_store_the_credentials_of_a_former_owner(keystone):
             assert authorities.of_tree(tx, stack_id).user_id == 'bob'
         cluster.until_deleted(stack_id)
         assert 'bob' not in keystone.trusts.values() and not stored(cluster)
+
+
+@pytest.mark.parametrize('signalled', ['inner', 's'])
+def test_a_trust_is_left_while_a_signal_is_handled_with_it(cluster, keystone, signalled):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    wait(cluster, 5.0)
+    which, name = (stack_id, 'beside') if signalled == 's' else (nested(cluster, stack_id), 'r0')
+    cluster.ask(messages.SignalResource(which, name, {'seconds': SLOW}))
+    wait(cluster, 5.0)
+    cluster.is_('bob')
+    update(cluster, stack_id, 'ann' if signalled == 'inner' else 'bob', beside='bob' if signalled == 'inner' else 'ann')
+    wait(cluster, 2 * SLOW)
+    done(cluster, stack_id, 'UPDATE')
+    assert ('ann', 'signal') in Acting.acts
+    update(cluster, stack_id, 'bob again')
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert list(keystone.trusts.values()) == stored(cluster) == ['bob']
+
+
+def test_signals_after_a_cancelled_update_are_handled_for_its_user(cluster):
+    document = {**HOT, 'resources': {name: {'type': 'Sim::Acting', 'properties': {'value': value}}
+                                     for name, value in (('a', 'a'), ('b', 'slow'))}}
+    stack_id = cluster.create('s', document)
+    wait(cluster, SLOW / 4)
+    cluster.is_('bob')
+    cluster.tell_another(stack_id, messages.UpdateStack(
+        stack_id=stack_id, template=document, environment={}, files={}))
+    cluster.tell_another(stack_id, messages.CancelStack(stack_id, rollback=False))
+    cluster.ask(messages.SignalResource(stack_id, 'a', {}))
+    wait(cluster, SLOW / 4)
+    assert Acting.acts[-1] == ('bob', 'signal')
+    cluster.settle(stack_id)
 
 
 def changing_owners(cluster):

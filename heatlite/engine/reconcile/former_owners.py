@@ -19,11 +19,14 @@ class FormerOwners:
     @staticmethod
     def find(tx: Connection, row: stacks.StoredStack) -> list[credentials.Credentials]:
         """Return the credentials of a tree that others have replaced, if nothing of it can use them any longer. `row`:
-        of the root; there are none for a nested stack. One statement, another one if there are any."""
+        of the root; there are none for a nested stack. One statement, two more if there are any."""
         if row.owner_id is not None or row.credentials_id is None or row.generation == 1:
             return []
         found = credentials.replaced(tx, row.credentials_id)
-        return [] if found and stack_trees.is_busy(tx, row.root_id) else found
+        if not found:
+            return []
+        present = credentials.get(tx, row.credentials_id)
+        return [] if present is None or stack_trees.is_busy(tx, row.root_id, present.created_at) else found
 
     def give_up(self, found: Sequence[credentials.Credentials]) -> None:
         """Delete the trusts of credentials that `find` has returned, then the credentials. Those whose trusts cannot be

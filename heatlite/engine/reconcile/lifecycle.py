@@ -14,7 +14,6 @@ from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
 from heatlite.db.connection import Database
-from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
@@ -89,16 +88,20 @@ class StackLifecycle:
         row = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
         if row is None:
             raise LeaseLost(leased.id)
-        runner.signal_dispatcher.look()
         if row.generation == leased.row.generation:
+            runner.signal_dispatcher.look()
             return [c.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
         runner.is_idle = False
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
-            self._take_row(leased, row, request_ids.following(leased.context, row))
+            self._take_row(leased, row, self._database.retry_until_available(
+                lambda tx: loading.stored_context(tx, row), reading=True))
             self._timeouts.watch(runner, started)
-            return leased.traversal.stop()
-        return self._follow(runner, row)
+            commands = leased.traversal.stop()
+        else:
+            commands = self._follow(runner, row)
+        runner.signal_dispatcher.look()             # after the credentials were read: they may be those of another user
+        return commands
 
     def _follow(self, runner: Runner, row: stacks.StoredStack,
                 definition: StackDefinition | None = None) -> list[c.Command]:
