@@ -63,9 +63,8 @@ def share(conf: ConfigOpts) -> ConfigOpts:
     """
     from oslo_config import cfg
 
-    from heatlite.common import config
-    arguments = [part for file in conf.config_file or () for part in ('--config-file', file)]
-    arguments += [part for folder in conf.config_dir or () for part in ('--config-dir', folder)]
+    from heatlite.common import config, settings
+    arguments = [part for source in settings.sources(conf) for part in source]
     arguments += [part for assignment in conf.set for part in ('--set', assignment)]
     return config.load(arguments, conf.prog, cfg.CONF, default_files=[], warn=False)
 

@@ -76,8 +76,9 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     """Reads the command line and the files, sets up logging, returns the options.
 
     Files: `--config-file`, else `default_files`, else heatlite.conf and PROGRAM.conf in ~/.heatlite, ~, /etc/heatlite
-    and /etc. After them those of `--config-dir`, else of the folders heatlite.conf.d and PROGRAM.conf.d in the same
-    places, unless `default_files` is empty. `--set GROUP.NAME=VALUE` overrides all of them.
+    and /etc. After them, so that their values apply, those of the folders heatlite.conf.d and PROGRAM.conf.d in the
+    same places, unless `default_files` is empty. `--config-dir` replaces these folders, and is read at its place among
+    those of `--config-file`. `--set GROUP.NAME=VALUE` overrides all of them.
     `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
     `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
     are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
@@ -97,8 +98,8 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         has_commands = any(isinstance(option, cfg.SubCommandOpt) for option in command_line)
         conf.register_cli_opts([*options.COMMAND_LINE, *command_line, HelpAll(description, has_commands, reads_files)])
     try:
-        conf(list(arguments), project=PROJECT, prog=program, version=release.text(),
-             default_config_files=None if default_files is None else list(default_files),
+        conf(_with_folders(arguments, program) if reads_files else list(arguments), project=PROJECT, prog=program,
+             version=release.text(), default_config_files=None if default_files is None else list(default_files),
              default_config_dirs=None if reads_files else [])
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise SystemExit(' '.join(str(error).split())) from None
@@ -121,6 +122,21 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         for problem in settings.unknown_names(conf):
             LOG.warning('%s', problem)
     return conf
+
+
+def _with_folders(arguments: Sequence[str], program: str) -> list[str]:
+    """The command line, with the default folders after its last `--config-file`.
+
+    oslo.config reads folders that are not named before the files that are: the same folder would be weaker than
+    /etc/heatlite/heatlite.conf where the command line names this file, and stronger where it does not.
+    """
+    named = {option for option, _path in settings.named_sources(arguments)}
+    if settings.FILE not in named or settings.FOLDER in named:
+        return list(arguments)
+    last = max(number for number, word in enumerate(arguments) if word.partition('=')[0] == settings.FILE)
+    after = last + (1 if '=' in arguments[last] else 2)
+    folders = [word for folder in cfg.find_config_dirs(PROJECT, program) for word in (settings.FOLDER, folder)]
+    return [*arguments[:after], *folders, *arguments[after:]]
 
 
 def problems(conf: cfg.ConfigOpts) -> Iterator[str]:

@@ -7,10 +7,11 @@ file written for Heat may have options without a meaning here.
 from __future__ import annotations
 
 import difflib
+import glob
 import os
 import re
 import urllib.parse
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from oslo_config.sources import _environment
 from heatlite.common import foreign_options
 
 DEFAULT = 'DEFAULT'
+FILE, FOLDER = '--config-file', '--config-dir'
 DATABASES = ('mysql', 'mysql+pymysql', 'mariadb', 'mariadb+pymysql', 'postgresql', 'postgresql+psycopg2', 'postgres',
              'sqlite')
 EXAMPLE_DATABASE = 'mysql+pymysql://USER:PASSWORD@HOST/NAME'
@@ -111,11 +113,35 @@ def places(files: Iterable[str]) -> Iterator[OptionPlace]:
                 yield OptionPlace(f'{file}:{number}', group, found[1].replace('-', '_'), found[2])
 
 
+def named_sources(arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """The files and folders of options that a command line names, in its order: FILE or FOLDER, and the path."""
+    words, found = iter(arguments), []
+    for word in words:
+        option, equals, path = word.partition('=')
+        if option in (FILE, FOLDER):
+            found.append((option, path if equals else next(words, '')))
+    return found
+
+
+def sources(conf: cfg.ConfigOpts) -> list[tuple[str, str]]:
+    """The files and folders of options, in the order in which they were read: FILE or FOLDER, and the path.
+
+    oslo.config reads those that the command line does not name first. Its own list of named folders has only the last.
+    """
+    named = named_sources(conf._args or ())
+    options = {option for option, _path in named}
+    found = [] if FILE in options else [(FILE, str(path)) for path in conf.default_config_files]
+    if FOLDER not in options:
+        found += [(FOLDER, str(path)) for path in conf.default_config_dirs if os.path.exists(path)]
+    return found + named
+
+
 def files(conf: cfg.ConfigOpts) -> list[str]:
-    """The files that were read, including those of --config-dir."""
-    found = [str(file) for file in conf.config_file or ()]
-    for folder in conf.config_dir or ():
-        found += sorted(str(file) for file in Path(folder).glob('*.conf'))
+    """The files that were read, including those of folders, in the order in which they were read."""
+    found = []
+    for option, path in sources(conf):
+        path = os.path.expanduser(path)
+        found += [path] if option == FILE else sorted(glob.glob(os.path.join(path, '*.conf')))
     return found
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import health, options
+from heatlite.common import health, options, settings
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def folders(site: Site) -> Iterator[tuple[str, Path]]:
 def trusted_files(site: Site) -> Iterator[DoctorFinding]:
     """Only the operator may change code, environments and configuration."""
     named = [(option, folder) for option, folder in folders(site) if folder.is_dir()]
-    for file in [*(site.conf.config_file or ()), *(site.conf.config_dir or ())]:
-        named.append(('--config-file, --config-dir', Path(file)))
+    named += [(f'{settings.FILE}, {settings.FOLDER}', Path(path).expanduser())
+              for _option, path in settings.sources(site.conf)]
     for option, path in named:
         for each in (path, *(sorted(itertools.islice(path.rglob('*'), MOST_FILES)) if path.is_dir() else ())):
             if each.is_symlink() or not each.exists():
