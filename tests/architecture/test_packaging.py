@@ -98,6 +98,18 @@ def test_units_start_programs(unit):
     assert shlex.split(read['Service']['ExecStart'])[0] == f'/usr/bin/{unit.stem}' and unit.stem in PROGRAMS
 
 
+def test_the_unit_of_heatlite_all_names_what_the_other_programs_read():
+    """The program reads only what is named; a folder that is named must be there."""
+    read = configparser.ConfigParser(interpolation=None, strict=False)
+    read.optionxform = str
+    read.read(next(unit for unit in UNITS if unit.stem == 'heatlite-all'))
+    folder = 'etc/heatlite/heatlite.conf.d'
+    assert settings.named_sources(shlex.split(read['Service']['ExecStart'])) == [
+        (settings.FILE, '/etc/heatlite/heatlite.conf'), (settings.FOLDER, f'/{folder}')]
+    assert f'etc/{read["Service"]["ConfigurationDirectory"]}' == folder
+    assert folder in (PACKAGING / 'debian' / 'heatlite.dirs').read_text().splitlines()
+
+
 def test_the_configuration_of_the_package_names_options(conf):
     read = configparser.ConfigParser(interpolation=None, default_section='', strict=False)
     text = (PACKAGING / 'debian' / 'heatlite.conf').read_text()
