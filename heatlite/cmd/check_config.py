@@ -34,6 +34,7 @@ CACHE_MODULES = {'dogpile.cache.memcached': 'memcache', 'oslo_cache.memcache_poo
                  'dogpile.cache.pymemcache': 'pymemcache'}
 # Keys of the right length in examples that were published with earlier builds.
 PUBLISHED_KEYS = ('exactly thirty-two characters !!',)
+MEMCACHED = 'memcached'
 _PLUGIN_DIRS = next(opt.default for opt in options.PLUGINS if opt.dest == 'plugin_dirs')
 
 
@@ -131,18 +132,28 @@ def _keys(conf: ConfigOpts) -> Iterator[ConfigFinding]:
 
 
 def _caches(conf: ConfigOpts) -> Iterator[ConfigFinding]:
-    """Libraries of memcached, which are imported with the first token or value: every request would be answered with
-    500 without them."""
-    if conf.keystone_authtoken.memcached_servers and importlib.util.find_spec('memcache') is None:
-        yield _without_extra(conf, 'keystone_authtoken', 'memcached_servers', 'memcached')
+    """Libraries of memcached, which are imported with the first token or value.
+
+    That for tokens is a warning: all hosts have the same files, engines validate no tokens, and the APIs only without
+    a flavor.
+    """
+    if (conf.keystone_authtoken.memcached_servers and not conf.paste_deploy.flavor
+            and importlib.util.find_spec('memcache') is None):
+        yield ConfigFinding(WARNING, _('%s: APIs on this host would answer 500 to each request with a token. Engines do '
+                                       'not use the option.') % _extra_of(
+            conf, 'keystone_authtoken', 'memcached_servers', MEMCACHED), INSTALL % MEMCACHED)
     module = CACHE_MODULES.get(conf.cache.backend) if conf.cache.enabled else None
     if module is not None and importlib.util.find_spec(module) is None:
-        yield _without_extra(conf, 'cache', 'backend', 'memcached')
+        yield _without_extra(conf, 'cache', 'backend', MEMCACHED)
 
 
 def _without_extra(conf: ConfigOpts, group: str, name: str, extra: str) -> ConfigFinding:
-    return ConfigFinding(ERROR, _('%(option)s is set, and the extra "%(extra)s" of heatlite is not installed.') % {
-        'option': _named(conf, group, name), 'extra': extra}, INSTALL % extra)
+    return ConfigFinding(ERROR, f'{_extra_of(conf, group, name, extra)}.', INSTALL % extra)
+
+
+def _extra_of(conf: ConfigOpts, group: str, name: str, extra: str) -> str:
+    return _('%(option)s is set, and the extra "%(extra)s" of heatlite is not installed') % {
+        'option': _named(conf, group, name), 'extra': extra}
 
 
 def _servers(conf: ConfigOpts) -> Iterator[ConfigFinding]:

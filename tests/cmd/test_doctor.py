@@ -404,11 +404,14 @@ def test_a_driver_that_is_missing_has_a_fix_of_its_own(folder, monkeypatch):
     assert found[0].fix == "Install it: pip install 'heatlite[postgres]'." and 'hidden' not in found[0].found
 
 
-@pytest.mark.parametrize('given, module, option', [
-    ({'keystone_authtoken.memcached_servers': '127.0.0.1:1'}, 'memcache', '[keystone_authtoken] memcached_servers'),
-    ({'cache.enabled': 'true', 'cache.backend': 'oslo_cache.memcache_pool'}, 'memcache', '[cache] backend'),
-    ({'cache.enabled': 'true', 'cache.backend': 'dogpile.cache.pymemcache'}, 'pymemcache', '[cache] backend')])
-def test_a_library_of_memcached_that_is_missing_is_named(folder, monkeypatch, given, module, option):
+@pytest.mark.parametrize('given, module, option, level', [
+    ({'keystone_authtoken.memcached_servers': '127.0.0.1:1', 'paste_deploy.flavor': ''}, 'memcache',
+     '[keystone_authtoken] memcached_servers', checks.WARNING),
+    ({'cache.enabled': 'true', 'cache.backend': 'oslo_cache.memcache_pool'}, 'memcache', '[cache] backend',
+     checks.FAILED),
+    ({'cache.enabled': 'true', 'cache.backend': 'dogpile.cache.pymemcache'}, 'pymemcache', '[cache] backend',
+     checks.FAILED)])
+def test_a_library_of_memcached_that_is_missing_is_named(folder, monkeypatch, given, module, option, level):
     def found():
         site = site_of(write(folder, {**healthy(folder), **given}))
         return [each for each in outcomes_of(site, 'configuration')[0].findings if option in each.found]
@@ -416,8 +419,16 @@ def test_a_library_of_memcached_that_is_missing_is_named(folder, monkeypatch, gi
     assert found() == []
     monkeypatch.setitem(sys.modules, module, None)
     assert [(each.level, each.fix) for each in found()] == [
-        (checks.FAILED, "Install it: pip install 'heatlite[memcached]'.")]
+        (level, "Install it: pip install 'heatlite[memcached]'.")]
     assert 'heatlite.conf:' in found()[0].found and 'the extra "memcached"' in found()[0].found
+
+
+@pytest.mark.parametrize('flavor', ['noauth', 'standalone'])
+def test_apis_that_validate_no_tokens_need_no_memcached(folder, monkeypatch, flavor):
+    monkeypatch.setitem(sys.modules, 'memcache', None)
+    site = site_of(write(folder, {**healthy(folder), 'paste_deploy.flavor': flavor,
+                                  'keystone_authtoken.memcached_servers': '127.0.0.1:1'}))
+    assert [each for each in outcomes_of(site, 'configuration')[0].findings if 'memcached' in each.found] == []
 
 
 def test_a_cache_that_is_off_needs_no_library(folder, monkeypatch):
