@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heatlite.cmd.plugins import silence
-from heatlite.common import config, exception, key_manager, options, settings
+from heatlite.common import config, exception, key_manager, options, release, settings
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ KEY_LENGTH = 32
 NO_BROKER = ('', 'rabbit://')           # values of transport_url that name no host; the second one is its default
 CORRECT = _('Correct the option that the message names; docs/operators/configuration.rst has all.')
 READABLE = _('Correct the path, or let the user of the service read it (chmod, chown).')
-INSTALL = _("Install it: pip install 'heatlite[%s]'.")
 EXTRAS = {'psycopg2': 'postgres'}       # module of a database driver -> the extra of heatlite that installs it
 # [cache] backend -> the module that it imports.
 CACHE_MODULES = {'dogpile.cache.memcached': 'memcache', 'oslo_cache.memcache_pool': 'memcache',
@@ -139,16 +138,17 @@ def _caches(conf: ConfigOpts) -> Iterator[ConfigFinding]:
     """
     if (conf.keystone_authtoken.memcached_servers and not conf.paste_deploy.flavor
             and importlib.util.find_spec('memcache') is None):
-        yield ConfigFinding(WARNING, _('%s: APIs on this host would answer 500 to each request with a token. Engines do '
-                                       'not use the option.') % _extra_of(
-            conf, 'keystone_authtoken', 'memcached_servers', MEMCACHED), INSTALL % MEMCACHED)
+        yield ConfigFinding(WARNING, _(
+            '%s: APIs on this host would answer 500 to each request with a token. Engines do not use the option.') % (
+                _extra_of(conf, 'keystone_authtoken', 'memcached_servers', MEMCACHED)),
+            release.INSTALL_EXTRA % MEMCACHED)
     module = CACHE_MODULES.get(conf.cache.backend) if conf.cache.enabled else None
     if module is not None and importlib.util.find_spec(module) is None:
         yield _without_extra(conf, 'cache', 'backend', MEMCACHED)
 
 
 def _without_extra(conf: ConfigOpts, group: str, name: str, extra: str) -> ConfigFinding:
-    return ConfigFinding(ERROR, f'{_extra_of(conf, group, name, extra)}.', INSTALL % extra)
+    return ConfigFinding(ERROR, f'{_extra_of(conf, group, name, extra)}.', release.INSTALL_EXTRA % extra)
 
 
 def _extra_of(conf: ConfigOpts, group: str, name: str, extra: str) -> str:
@@ -230,7 +230,7 @@ def _driver(conf: ConfigOpts, url: str) -> Iterator[ConfigFinding]:
         driver = error.name or str(error)
         yield ConfigFinding(ERROR, _('%(option)s: the driver of this database, the Python module %(driver)s, cannot '
                                      'be imported: %(error)s') % {'option': option, 'driver': driver, 'error': error},
-                            INSTALL % EXTRAS[driver] if driver in EXTRAS else
+                            release.INSTALL_EXTRA % EXTRAS[driver] if driver in EXTRAS else
                             _('Install the package of the module %s, for the Python of heatlite.') % driver)
     except exc.ArgumentError as error:
         yield ConfigFinding(ERROR, f'{option}: {type(error).__name__}: {error}')

@@ -1,4 +1,5 @@
-"""The installed release, and `--version` of the programs that read their command line without oslo.config.
+"""The installed release, how to add extras to it, and `--version` of the programs that read their command line without
+oslo.config.
 
 Imports no library: these programs start without those of the service.
 """
@@ -11,6 +12,9 @@ from typing import Final
 from heatlite.common.i18n import _
 
 PROJECT: Final = 'heatlite'
+# In no package index: extras come with the checkout, or the wheel, of which the service was installed.
+INSTALL_EXTRA: Final = _(
+    "Install it, in a checkout of heatlite: /opt/heatlite/bin/pip install -c constraints.txt '.[%s]'.")
 
 
 def version() -> str:

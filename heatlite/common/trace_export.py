@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from oslo_config import cfg
 
-from heatlite.common import exception, outages
+from heatlite.common import exception, outages, release
 from heatlite.common.i18n import _
 from heatlite.common.tracing import Span, SpanContext
 
@@ -26,8 +26,8 @@ try:
     from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, SpanExportResult
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 except ImportError as error:
-    raise exception.Error(_('[traces] endpoint is set, and the extra "traces" of heatlite is not installed: '
-                            'pip install heatlite[traces] (%s)') % error) from None
+    raise exception.Error(_('[traces] endpoint is set, and the extra "traces" of heatlite is not installed (%s). ')
+                          % error + release.INSTALL_EXTRA % 'traces') from None
 
 RECEIVER = 'receiver of traces'
 BATCH = 256                     # most spans in one request: some milliseconds of encoding

@@ -90,6 +90,15 @@ def test_extras_of_the_service_are_installed(file, left_out):
     assert [each - tools for each in found] == [runtime - left_out]
 
 
+def test_no_text_installs_heatlite_from_an_index():
+    """It is in none; `heatlite[EXTRA]` there would be the package of somebody else."""
+    files = [path for folder in ('heatlite', 'docs', 'contrib/packaging') for path in (ROOT / folder).rglob('*')
+             if path.suffix in ('.py', '.rst') and 'node_modules' not in path.parts]
+    assert len(files) > 500
+    assert [str(path) for path in files if re.search(r'heatlite\[[a-z-]+\]|pip install heatlite\b(?!-)',
+                                                     path.read_text())] == []
+
+
 @pytest.mark.parametrize('unit', UNITS, ids=lambda unit: unit.stem)
 def test_units_start_programs(unit):
     read = configparser.ConfigParser(interpolation=None, strict=False)

@@ -20,7 +20,7 @@ from oslo_log import log
 from heatlite.cmd import check_config, plugins
 from heatlite.cmd.doctor import broker, checks, configuration, database, doctor_command, files, report, running, table
 from heatlite.cmd.doctor.site import Site, with_timeouts
-from heatlite.common import config, crypt, options
+from heatlite.common import config, crypt, options, release
 from heatlite.db import stacks, sync
 from heatlite.db.connection import Database
 from tests.cmd import doctor_faults
@@ -401,7 +401,7 @@ def test_a_driver_that_is_missing_has_a_fix_of_its_own(folder, monkeypatch):
     found = [each for each in outcomes_of(site, 'configuration')[0].findings if '[database] connection' in each.found]
     assert [each.level for each in found] == [checks.FAILED]
     assert 'heatlite.conf:' in found[0].found and 'Python module psycopg2' in found[0].found
-    assert found[0].fix == "Install it: pip install 'heatlite[postgres]'." and 'hidden' not in found[0].found
+    assert found[0].fix == release.INSTALL_EXTRA % 'postgres' and 'hidden' not in found[0].found
 
 
 @pytest.mark.parametrize('given, module, option, level', [
@@ -419,7 +419,7 @@ def test_a_library_of_memcached_that_is_missing_is_named(folder, monkeypatch, gi
     assert found() == []
     monkeypatch.setitem(sys.modules, module, None)
     assert [(each.level, each.fix) for each in found()] == [
-        (level, "Install it: pip install 'heatlite[memcached]'.")]
+        (level, release.INSTALL_EXTRA % 'memcached')]
     assert 'heatlite.conf:' in found()[0].found and 'the extra "memcached"' in found()[0].found
 
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 import yaml
 
-from heatlite.common import exception, turns
+from heatlite.common import exception, release, turns
 from heatlite.common.i18n import _
 from heatlite.planning.ruling import MOST_REASONS, Effect, Ruling
 
@@ -74,7 +74,8 @@ class PlanRules:
         try:
             from cel_expr_python import cel
         except ImportError:
-            raise exception.Error(_('Rules for plans need the library %s: install heatlite[policies].') % CEL) from None
+            raise exception.Error(_('Rules for plans need the library %s. ') % CEL
+                                  + release.INSTALL_EXTRA % 'policies') from None
         environment = cel.NewEnv(variables=dict.fromkeys(SUBJECTS, cel.Type.DYN))
         try:
             document = yaml.safe_load(Path(path).read_text(encoding='utf-8'))
