@@ -79,7 +79,8 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     and /etc. After them, so that their values apply, those of the folders heatlite.conf.d and PROGRAM.conf.d in the
     same places, unless `default_files` is empty. `--config-dir` replaces these folders, and is read at its place among
     those of `--config-file`. `--set GROUP.NAME=VALUE` overrides all of them.
-    `command_line`: additional options of one program. `warn`: log a warning for each unknown name.
+    `command_line`: additional options of one program. `warn`: log a warning for each unknown name, and for each option
+    that is set and has no effect.
     `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
     are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
     Exits with a message of one line when a value or a file is wrong.
@@ -119,7 +120,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     log.setup(conf, PROJECT)
     logs.install(conf, PROJECT)
     if warn:
-        for problem in settings.unknown_names(conf):
+        for problem in (*settings.unknown_names(conf), *settings.without_effect(conf)):
             LOG.warning('%s', problem)
     return conf
 

@@ -21,6 +21,7 @@ from oslo_config.sources import _environment
 from heatlite.common import foreign_options
 
 DEFAULT = 'DEFAULT'
+WITHOUT_EFFECT = 'Without effect'       # how the help of an option begins that nothing reads
 FILE, FOLDER = '--config-file', '--config-dir'
 DATABASES = ('mysql', 'mysql+pymysql', 'mariadb', 'mariadb+pymysql', 'postgresql', 'postgresql+psycopg2', 'postgres',
              'sqlite')
@@ -269,6 +270,18 @@ def unknown_names(conf: cfg.ConfigOpts) -> Iterator[str]:
         problem = unknown(known, place.group, place.name)
         if problem:
             yield f'{place.where}: {problem}'
+
+
+def without_effect(conf: cfg.ConfigOpts) -> Iterator[str]:
+    """A line for each option that is set, in a file or by --set, and that nothing reads, with the reason.
+
+    oslo.config reports a deprecated option when it is first read: that is before there is a log.
+    """
+    known = registered(conf)
+    for place in stated(conf):
+        opt = known.get((place.group, place.name))
+        if opt is not None and (opt.help or '').startswith(WITHOUT_EFFECT):
+            yield f'{place.where}: [{place.group}] {place.name}: {opt.deprecated_reason}'
 
 
 def unknown(known: Mapping[str, set[str]], group: str, name: str) -> str:

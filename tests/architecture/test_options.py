@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from heatlite.common import options
+from heatlite.common import options, settings
 from heatlite.engine.resources import packed
 from tests.architecture import source
 
@@ -18,7 +18,7 @@ from tests.architecture import source
 REGISTERS = 'heatlite/common/config.py'
 # These modules have names of options, but do not use their values.
 DECLARE = ('heatlite/common/options.py', 'heatlite/common/settings.py', 'heatlite/common/foreign_options.py')
-NO_EFFECT = 'Without effect'
+NO_EFFECT = settings.WITHOUT_EFFECT
 LOAD = '''
 import importlib, json, pkgutil, sys
 import heatlite

@@ -128,6 +128,19 @@ def test_unknown_names_are_warnings_with_a_guess(tmp_path):
     assert 'there is no group [trsutee]; did you mean trustee?' in warnings[2]
 
 
+def test_options_without_effect_are_named_in_the_log_file(tmp_path):
+    """oslo.config reports them when they are first read: before there is a log file."""
+    log = tmp_path / 'log'
+    run('heatlite-manage', tmp_path, (
+        f'[DEFAULT]\n{KEY}log_file = {log}\nconvergence_engine = false\n[clients_nova]\nhttp_log_debug = true\n'
+        f'[database]\nconnection = sqlite:///{tmp_path}/x\n'), '--set', 'DEFAULT.metadata_put_timeout=5')
+    found = [line for line in log.read_text().splitlines() if ' WARNING ' in line and 'without effect: ' in line]
+    assert len(found) == 3, found
+    assert 'heatlite.conf:4: [DEFAULT] convergence_engine: ' in found[0] and 'there is one engine' in found[0]
+    assert 'heatlite.conf:6: [clients_nova] http_log_debug: ' in found[1]
+    assert '--set DEFAULT.metadata_put_timeout: [DEFAULT] metadata_put_timeout: ' in found[2]
+
+
 def test_the_table_of_foreign_options_is_complete():
     from importlib import metadata
     for point in metadata.entry_points(group='oslo.config.opts'):
