@@ -166,12 +166,11 @@ def test_xml_of_any_depth():
     assert body.count(b'<a>') == 5_001
 
 
-def test_xml_is_as_it_was():
+def test_xml_has_no_declaration_and_escapes_texts():
     body = Envelope('http://example.org/?a&b', frozenset({'Doc'}), frozenset({'Yes'})).response({'Root': {
         'Text': 'a < b & c > "d" \u00fc\0', 'None': None, 'Empty': '', 'No': {}, 'List': [1, [2], {'x:y': 3}],
         'Doc': {'a': '<'}, 'NoDoc': {}, 'Yes': True, 'Bool': True, '1st': 'x'}}, as_json=False).body
     assert body.decode() == (
-        "<?xml version='1.0' encoding='utf-8'?>\n"
         '<Root xmlns="http://example.org/?a&amp;b"><Text>a &lt; b &amp; c &gt; "d" \u00fc</Text><Empty /><No />'
         '<List><member>1</member><member><member>2</member></member><member><x.y>3</x.y></member></List>'
         '<Doc>{"a": "&lt;"}</Doc><NoDoc /><Yes>true</Yes><Bool>True</Bool><_1st>x</_1st></Root>')

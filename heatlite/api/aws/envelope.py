@@ -12,7 +12,6 @@ import webob
 
 from heatlite.common import turns
 
-DECLARATION = "<?xml version='1.0' encoding='utf-8'?>\n"
 # XML 1.0 allows no other control characters, and these not in names.
 _UNPRINTABLE = re.compile('[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]')
 _NOT_IN_NAMES = re.compile(r'[^A-Za-z0-9_.-]')
@@ -28,12 +27,16 @@ class Envelope:
     booleans: frozenset[str] = frozenset()          # elements written as in XML Schema; other booleans as in Heat
 
     def response(self, document: Mapping[str, object], as_json: bool, status: int = 200) -> webob.Response:
-        """Renders a document, which has one key: the outermost element."""
+        """Renders a document, which has one key: the outermost element.
+
+        Without an XML declaration, as Heat: os-collect-config hands the decoded text to lxml, which refuses texts that
+        name an encoding.
+        """
         if as_json:
             return webob.Response(body=json.dumps(document).encode('ascii'), status=status,
                                   content_type='application/json', charset=None)
         (name, value), *_rest = document.items()
-        return webob.Response(body=(DECLARATION + ''.join(self._pieces(name, value))).encode('utf-8'), status=status,
+        return webob.Response(body=''.join(self._pieces(name, value)).encode('utf-8'), status=status,
                               content_type='application/xml', charset='UTF-8')
 
     def _pieces(self, name: str, value: object) -> Iterator[str]:
