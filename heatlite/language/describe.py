@@ -79,7 +79,7 @@ def described(definition: StackDefinition) -> dict[str, object]:
         'Parameters': {name: parameter(definition.parameters, schema)
                        for name, schema in definition.parameters.declared.items()}}
     groups = definition.template.section('parameter_groups')
-    if groups is not None:
+    if groups:
         answer['ParameterGroups'] = groups
     return answer
 

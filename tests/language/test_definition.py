@@ -158,6 +158,11 @@ def test_an_empty_description_is_none(version, text, shown):
     assert describe.described(made)['Description'] == shown
 
 
+@pytest.mark.parametrize('groups', ['', 'parameter_groups: []', 'parameter_groups: null'])
+def test_no_groups_are_not_described(groups):
+    assert 'ParameterGroups' not in describe.described(build(f'heat_template_version: 2018-08-31\n{groups}\n'))
+
+
 def test_an_error_in_a_property_has_its_path():
     made = build('heat_template_version: rocky\nresources: {r: {type: T, properties: {p: {get_param: nope}}}}')
     with pytest.raises(exception.StackValidationFailed) as caught:
