@@ -52,7 +52,7 @@ class Diagnostic:
     @property
     def names_path(self) -> bool:
         """Whether the error does not say which parameter, resource or output of the template it is about."""
-        if len(self.path) < 2:
+        if len(self.path) < 2 or getattr(self.error, 'elsewhere', False):
             return False
         if self.rule == rules.SHAPE:            # it names a key, which may be the name of a resource as well
             return True

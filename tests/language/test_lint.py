@@ -496,3 +496,9 @@ def test_no_pattern_is_made_of_a_very_long_name(monkeypatch):
     name = 'n' * 500_000
     assert Diagnostic(exception.InvalidSchemaError('wrong'), ('resources', name)).names_path
     assert not Diagnostic(exception.InvalidSchemaError(f'"{name}" is wrong'), ('resources', name)).names_path
+
+
+def test_an_error_whose_cause_is_elsewhere_has_no_path():
+    path = ('resources', 'there')
+    assert Diagnostic(exception.StackValidationFailed(message='no answer'), path).names_path
+    assert not Diagnostic(exception.StackValidationFailed(message='no answer', elsewhere=True), path).names_path
