@@ -12,6 +12,7 @@ from oslo_utils import excutils
 
 from heatlite.common import config, exception
 from heatlite.engine import clients
+from heatlite.engine.clients import library_errors
 
 if TYPE_CHECKING:
     from heatlite.common.context import RequestContext
@@ -166,7 +167,8 @@ class ClientPlugin(Generic[C], metaclass=abc.ABCMeta):
         """It is one of the client's own errors, not a subclass somebody made of one."""
         named = self.exceptions_module
         modules = named if isinstance(named, list | tuple) else [named]
-        return any(type(ex) in vars(module).values() for module in modules if module is not None)
+        kinds = library_errors.classes_of(ex)
+        return any(kind in vars(module).values() for module in modules if module is not None for kind in kinds)
 
     def is_not_found(self, ex: BaseException) -> bool:
         return False

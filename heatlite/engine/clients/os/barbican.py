@@ -12,6 +12,7 @@ from keystoneauth1 import exceptions
 
 from heatlite.common import exception
 from heatlite.engine import constraints
+from heatlite.engine.clients import library_errors
 from heatlite.engine.clients.os import collection, service
 
 if TYPE_CHECKING:
@@ -87,7 +88,8 @@ def _not_found() -> Iterator[None]:
     try:
         yield
     except exceptions.NotFound as error:
-        raise exceptions.NotFound(f'Not Found: {error.message}') from error
+        raise library_errors.with_status(
+            exceptions.NotFound(f'Not Found: {error.message}'), BarbicanClientPlugin.KEY_MANAGER, 404) from error
 
 
 class Secrets(References):

@@ -10,6 +10,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from keystoneauth1 import exceptions
 
+from heatlite.engine.clients import library_errors
+
 if TYPE_CHECKING:
     from keystoneauth1.adapter import Adapter
     from requests import Response
@@ -117,7 +119,7 @@ class Collection:
     def _url(self, *parts: object) -> str:
         """Raises NotFound when a part is empty: the path would be another one's."""
         if any(part in (None, '') for part in parts):
-            raise exceptions.NotFound(f'No {self.key or "entry"} without an id.')
+            raise self._not_found(f'No {self.key or "entry"} without an id.')
         return '/'.join([self.path, *(id_of(part) for part in parts)])
 
     def _wrapped(self, fields: Mapping[str, object]) -> dict[str, object]:
@@ -169,10 +171,14 @@ class Collection:
         """The only one. Raises NotFound; AmbiguousMatch when there are several."""
         found = self.findall(**fields)
         if not found:
-            raise exceptions.NotFound(f'No {self.key or "entry"} matching {fields}.')
+            raise self._not_found(f'No {self.key or "entry"} matching {fields}.')
         if len(found) > 1:
-            raise AmbiguousMatch(f'Multiple {self.plural or "entries"} matching {fields}.')
+            raise library_errors.no_unique_match(
+                AmbiguousMatch(f'Multiple {self.plural or "entries"} matching {fields}.'), self.http.service_type)
         return found[0]
+
+    def _not_found(self, text: str) -> exceptions.NotFound:
+        return library_errors.with_status(exceptions.NotFound(text), self.http.service_type, 404)
 
 
 class Creating(Collection):

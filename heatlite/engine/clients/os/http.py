@@ -18,7 +18,7 @@ from requests import Response
 from requests import exceptions as transport
 
 from heatlite.common import retries
-from heatlite.engine.clients import answers, looking
+from heatlite.engine.clients import answers, library_errors, looking
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
@@ -40,7 +40,8 @@ def limit(service: str) -> threading.BoundedSemaphore:
 
 
 class ServiceAdapter(adapter.Adapter):
-    """Errors are keystoneauth1's, by status code; reading them is the client plug-in's business."""
+    """Errors are keystoneauth1's, by status code, and the client library's, if a plug-in has imported it. The client
+    plug-in finds out what they mean."""
 
     def request(self, url: str, method: str, **kwargs: object) -> Response:
         look = looking.current()
@@ -82,6 +83,7 @@ class ServiceAdapter(adapter.Adapter):
             response = super().request(url, method, **{'endpoint_override': self._endpoint, **kwargs})
         except exceptions.HttpError as error:
             say_it_in_the_services_words(error)
+            library_errors.with_status(error, self.service_type, error.http_status, reported_name(error.response))
             note(error.response, error.message)
             raise
         except exceptions.ConnectionError as error:
@@ -126,6 +128,17 @@ def messages(response: Response) -> Iterator[str]:
     for name in ('error_message', 'error'):
         if isinstance(body.get(name), str):
             yield body[name]
+
+
+def reported_name(response: Response | None) -> str:
+    """Return Neutron's own name of an error, such as `PortNotFound`; '' if there is none."""
+    try:
+        body = response.json() if response is not None else None
+    except ValueError:
+        return ''
+    error = body.get('NeutronError') if isinstance(body, Mapping) else None
+    name = error.get('type') if isinstance(error, Mapping) else None
+    return name if isinstance(name, str) else ''
 
 
 def parsed(text: object) -> object:

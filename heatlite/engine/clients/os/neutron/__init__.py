@@ -7,6 +7,7 @@ from typing import NotRequired, TypedDict
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.engine.clients import library_errors
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import collection, service
 from heatlite.engine.clients.os.neutron.client import KEYS, NetworkClient, path_of, plural_of
@@ -35,6 +36,10 @@ class NoMatch(exception.EntityNotFound):
 
     wire_name = 'EntityNotFound'
     msg_fmt = _("Unable to find %(entity)s with name or id '%(name)s'")
+
+
+def _no_match(entity: str, name: str | None) -> NoMatch:
+    return library_errors.with_status(NoMatch(entity=entity, name=name), NeutronClientPlugin.NETWORK, 404)
 
 
 class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkClient]):
@@ -68,7 +73,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         """Raises EntityNotFound, NoUniqueMatch."""
         thing = cmd_resource or self.res_cmdres_mapping.get(resource, resource)
         if not name_or_id:                  # no name of things without one
-            raise NoMatch(entity=thing, name=name_or_id)
+            raise _no_match(thing, name_or_id)
         plural = plural_of(thing)
         key = KEYS.get(plural, plural)
         lister = getattr(self.client(), f'list_{plural}')
@@ -77,11 +82,12 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
             found = lister(**{field: name_or_id}, fields=['id', 'name']) if filtered else lister()
             matching = [entry for entry in found[key] if entry.get(field) == name_or_id]
             if len(matching) > 1:
-                raise NoUniqueMatch(f"Multiple {resource} matches found for name '{name_or_id}', use an ID to be more "
-                                    'specific.')
+                raise library_errors.no_unique_match(
+                    NoUniqueMatch(f"Multiple {resource} matches found for name '{name_or_id}', use an ID to be more "
+                                  'specific.'), self.NETWORK)
             if matching:
                 return str(matching[0]['id'])
-        raise NoMatch(entity=thing, name=name_or_id)
+        raise _no_match(thing, name_or_id)
 
     @shared.MEMOIZE_FINDER
     def network_id_from_subnet_id(self, subnet_id: str) -> str:
@@ -165,7 +171,9 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         for field in ('id', 'name'):
             matching = [entry for entry in entries if entry.get(field) == name_or_id]
             if len(matching) > 1:
-                raise NoUniqueMatch(f'Multiple {resource} matches found for {name_or_id}.')
+                raise library_errors.no_unique_match(
+                    NoUniqueMatch(f'Multiple {resource} matches found for {name_or_id}.'), self.NETWORK)
             if matching:
                 return str(matching[0]['id'])
-        raise exception.EntityNotFound(entity=resource, name=name_or_id)
+        raise library_errors.with_status(
+            exception.EntityNotFound(entity=resource, name=name_or_id), self.NETWORK, 404)

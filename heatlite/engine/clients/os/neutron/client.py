@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from keystoneauth1 import exceptions
 
+from heatlite.engine.clients import library_errors
 from heatlite.engine.clients.os import collection
 from heatlite.engine.clients.os.collection import Fields
 
@@ -85,11 +86,14 @@ class NetworkClient(collection.Client):
             found = [entry for entry in self._list(plural, {field: name_or_id, **params})[KEYS.get(plural, plural)]
                      if entry.get(field) == name_or_id]
             if len(found) > 1:
-                raise collection.AmbiguousMatch(
-                    f"Multiple {resource} matches found for name '{name_or_id}', use an ID to be more specific.")
+                raise library_errors.no_unique_match(collection.AmbiguousMatch(
+                    f"Multiple {resource} matches found for name '{name_or_id}', use an ID to be more specific."),
+                    self.http.service_type)
             if found:
                 return found[0]
-        raise exceptions.NotFound(f"Unable to find {resource} with name or id '{name_or_id}'")
+        raise library_errors.with_status(
+            exceptions.NotFound(f"Unable to find {resource} with name or id '{name_or_id}'"),
+            self.http.service_type, 404)
 
     # --- requests -----------------------------------------------------------------------------------------
 
