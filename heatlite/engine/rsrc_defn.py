@@ -240,13 +240,18 @@ def _plain(definition: ResourceDefinition) -> dict[str, object]:
     return {key: value for key, value in found.items() if value}
 
 
-class ResourceDefinitionDiff:
-    """The difference between two definitions; false if they are equal."""
+class ResourceDefinitionDiff(Mapping[str, object]):
+    """The difference between two definitions; false if they are equal.
 
-    __slots__ = ('_metadata', '_properties', '_update_policy')
+    It is also the mapping that old plug-ins read: `tmpl_diff['Properties']`, or 'Metadata', 'UpdatePolicy', is the new
+    section as a whole if that differs, with functions resolved.
+    """
+
+    __slots__ = ('_after', '_metadata', '_properties', '_update_policy')
 
     def __init__(self, old: ResourceDefinition, new: ResourceDefinition) -> None:
         before, after = old.freeze(), new.freeze()
+        self._after = after
         self._properties = (before._properties or {}) != (after._properties or {})
         self._metadata = (before._metadata or {}) != (after._metadata or {})
         self._update_policy = (before._update_policy or {}) != (after._update_policy or {})
@@ -263,14 +268,29 @@ class ResourceDefinitionDiff:
     def __bool__(self) -> bool:
         return self._properties or self._metadata or self._update_policy
 
-    def __contains__(self, section: str) -> bool:
-        """Support `'Metadata' in tmpl_diff`, as old plug-ins write."""
-        return {'Properties': self._properties, 'Metadata': self._metadata,
-                'UpdatePolicy': self._update_policy}.get(section, False)
+    # --- as the mapping of old plug-ins -------------------------------------------------------------------
+
+    def _sections(self) -> list[str]:
+        changed = {'Properties': self._properties, 'Metadata': self._metadata, 'UpdatePolicy': self._update_policy}
+        return [section for section, differs in changed.items() if differs]
+
+    def __contains__(self, section: object) -> bool:
+        return section in self._sections()
+
+    def __getitem__(self, section: str) -> object:
+        """None if the new definition has no such section."""
+        if section not in self:
+            raise KeyError(section)
+        return self._after.get(section)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sections())
+
+    def __len__(self) -> int:
+        return len(self._sections())
 
     def __repr__(self) -> str:
-        changed = [name for name in ('Properties', 'Metadata', 'UpdatePolicy') if name in self]
-        return f'<ResourceDefinitionDiff {", ".join(changed)}>'
+        return f'<ResourceDefinitionDiff {", ".join(self)}>'
 
 
 def invalid_deletion_policy(policy: object) -> exception.StackValidationFailed:

@@ -465,6 +465,18 @@ def test_definitions_compare_by_content():
     assert other.render_hot() == {'type': 'T', 'properties': {'p': 2}, 'metadata': {'m': 1}}
 
 
+def test_differences_read_like_mappings_of_the_new_sections():
+    one = rsrc_defn.ResourceDefinition('a', 'T', {'p': 1}, metadata={'m': 1})
+    diff = one.freeze(properties={'p': 2, 'q': 3}, metadata=None) - one
+    assert diff['Properties'] == diff.get('Properties') == {'p': 2, 'q': 3}
+    assert diff['Metadata'] is None and list(diff) == ['Properties', 'Metadata'] and len(diff) == 2
+    assert dict((one.freeze(properties={}) - one).items()) == {'Properties': {}}
+    assert not (one - one) and dict(one - one) == {}
+    with pytest.raises(KeyError):
+        diff['UpdatePolicy']
+    assert repr(diff) == '<ResourceDefinitionDiff Properties, Metadata>'
+
+
 def test_definitions_read_like_mappings():
     found = rsrc_defn.ResourceDefinition('a', 'T', {'p': 1}, depends=['b'])
     assert dict(found) == {'Type': 'T', 'Properties': {'p': 1}, 'DependsOn': ['b']}
