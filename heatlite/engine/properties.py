@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -98,7 +99,7 @@ class Properties(Mapping[str, Any]):
                  rsrc_description: str | None = None, *,
                  deferred: frozenset[str] = frozenset()) -> None:
         self.schema = schemata(schema)
-        self.data = data if data is not None else {}
+        self.given: Mapping[str, object] = data if data is not None else {}    # must not be changed: see `data`
         self.resolve = resolver
         self.context = context
         self.parent_name = parent_name
@@ -110,9 +111,26 @@ class Properties(Mapping[str, Any]):
         self._client_resolve = True
         self._ignore_resolve_error = False
         self._is_made: Callable[[object], bool] | None = None
-        self._given: dict[str, object] | None = None
+        self._translated_data: dict[str, object] | None = None
         self._looked_up: set[str] = set()           # names of properties whose look-ups in services are done
         self._values: dict[str, object] = {}
+        self._is_data_shared = False
+        self._data_read: dict[str, object] | None = None    # of shared data: what the last read found
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        """The given values, which plug-ins may change in place, as in Heat: reads see the changes, and each of them
+        compares the data for it. The definition, with which the next update is compared, does not change."""
+        if not self._is_data_shared:
+            if isinstance(self.given, Mapping):         # not if one function gives them all
+                self.given = {name: _copy_of_containers(value) for name, value in self.given.items()}
+            self._is_data_shared = True
+        return self.given
+
+    @data.setter
+    def data(self, data: Mapping[str, object] | None) -> None:
+        self.given = data if data is not None else {}
+        self._is_data_shared = True
 
     @property
     def error_prefix(self) -> str:
@@ -125,6 +143,8 @@ class Properties(Mapping[str, Any]):
     # --- reading ------------------------------------------------------------------------------------------
 
     def __getitem__(self, key: str) -> Any:
+        if self._is_data_shared:
+            self._notice_changes()
         if key in self._values:
             return self._values[key]
         if key not in self.schema:
@@ -154,7 +174,7 @@ class Properties(Mapping[str, Any]):
 
     def resolved_data(self) -> dict[str, object]:
         """Return the given values with functions resolved, not converted, as they are stored with a resource."""
-        found = self.resolve(self.data) if self.data else {}
+        found = self.resolve(self.given) if self.given else {}
         return found if isinstance(found, dict) else dict(found or {})
 
     # --- checking -----------------------------------------------------------------------------------------
@@ -169,12 +189,14 @@ class Properties(Mapping[str, Any]):
         if not with_value:
             self._validate_names(place)
             return
+        if self._is_data_shared:
+            self._notice_changes()
         reader = Reader(lookup=lookup, context=self.context)
         given = self._described(self._translated(self.schema))
         reader.read(self.schema, given, place, moved(self._rules, self.deferred))
 
     def _validate_names(self, place: tuple[object, ...]) -> None:
-        for name in self.data:
+        for name in self.given:
             if name not in self.schema:
                 raise exception.StackValidationFailed(
                     error='Property error', path=place, message=_('Unknown Property %s') % name)
@@ -192,23 +214,33 @@ class Properties(Mapping[str, Any]):
         self._client_resolve = client_resolve
         self._ignore_resolve_error = ignore_resolve_error
         self._is_made = is_made
-        self._given = None
+        self._forget()
+
+    def _forget(self) -> None:
+        """The next reads translate and convert again."""
+        self._translated_data = None
         self._looked_up = set()
         self._values = {}
+
+    def _notice_changes(self) -> None:
+        data = self.resolved_data()
+        if data != self._data_read:
+            self._forget()
+            self._data_read = copy.deepcopy(data)
 
     def _translated(self, names: Collection[str]) -> dict[str, object]:
         """Return the given values after translation. Calls services for `names` only, and only once: deleting a server
         does not need its flavor."""
-        if self._given is None:
-            self._given = translation.apply(self._rules, self.resolved_data(), self.path)
+        if self._translated_data is None:
+            self._translated_data = translation.apply(self._rules, self.resolved_data(), self.path)
         if self._client_resolve:
             rules = [rule for rule in self._rules if rule.rule == translation.RESOLVE
                      and rule.translation_path[0] in names and rule.translation_path[0] not in self._looked_up]
             if rules:
                 lookup = translation.service_lookup(self._ignore_resolve_error, self._is_made)
-                self._given = translation.apply(rules, self._given, self.path, lookup)
+                self._translated_data = translation.apply(rules, self._translated_data, self.path, lookup)
                 self._looked_up.update(rule.translation_path[0] for rule in rules)
-        return self._given
+        return self._translated_data
 
     # --- one value ----------------------------------------------------------------------------------------
 
@@ -240,7 +272,7 @@ class Properties(Mapping[str, Any]):
         return None
 
     def __str__(self) -> str:
-        return str(dict(self.data))
+        return str(dict(self.given))
 
     # --- templates and types ------------------------------------------------------------------------------
 
@@ -257,6 +289,15 @@ class Properties(Mapping[str, Any]):
         """Return (parameters, properties that use them) of a template generated from a type."""
         from heatlite.engine.types import generated_templates
         return generated_templates.parameters_and_properties(schemata(schema), template_type)
+
+
+def _copy_of_containers(value: object) -> object:
+    """Return a copy whose dictionaries and lists are new; functions, which are in them, stay the same objects."""
+    if type(value) is dict:
+        return {key: _copy_of_containers(entry) for key, entry in value.items()}
+    if type(value) is list:
+        return [_copy_of_containers(entry) for entry in value]
+    return value
 
 
 _READERS = {True: Reader(), False: Reader(constraints=False)}

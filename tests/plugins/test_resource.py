@@ -381,6 +381,43 @@ def test_the_grace_period_ends_where_a_type_can_cancel():
         del Lamp.handle_create_cancel
 
 
+class Hinting(Lamp):
+    """Changes its own properties, as plug-ins that pass hints do."""
+
+    properties_schema = {**Lamp.properties_schema, 'hints': S(S.MAP)}
+    seen = []
+
+    def handle_create(self):
+        if self.properties['hints'] is None:
+            self.properties.data['hints'] = {}
+        self.properties.data['hints']['near'] = ['a']
+        self.seen[:] = [self.properties['hints'], dict(self.properties)['hints']]
+        self.properties.data['hints']['near'].append('b')
+        self.seen.append(self.properties['hints'])
+        super().handle_create()
+
+
+@pytest.mark.parametrize('given, expected', [({}, {}), ({'hints': {'far': 'c'}}, {'far': 'c'})])
+def test_a_type_reads_what_it_changed_in_the_data_of_its_properties(types, given, expected):
+    types.register('Acme::Hinting', Hinting)
+    bench = Bench('Acme::Hinting', {**given, 'street': 'x'})
+    bench.create()
+    assert Hinting.seen == [{**expected, 'near': ['a']}] * 2 + [{**expected, 'near': ['a', 'b']}]
+    assert bench.update({**given, 'street': 'x'}) is None              # the definition did not change
+
+
+def test_unchanged_data_are_looked_up_once(monkeypatch):
+    found = []
+    monkeypatch.setattr(LanternPlugin, 'find', lambda self, name: found.append(name) or f'id-of-{name}')
+    made = Bench('Acme::Lamp', {'street': 'x'}).create()
+    data = made.properties.data
+    assert [made.properties['street'] for _each in range(3)] == ['id-of-x'] * 3 and found == ['x']
+    data['street'] = 'y'
+    assert [made.properties['street'] for _each in range(3)] == ['id-of-y'] * 3 and found == ['x', 'y']
+    made.properties.data = {'street': 'z'}
+    assert made.properties['street'] == 'id-of-z'
+
+
 # --- what is kept ----------------------------------------------------------------------------------------
 
 def test_metadata_before_and_after_creation():

@@ -90,7 +90,7 @@ class TemplateResource(stack_resource.StackResource):
     def child_params(self) -> dict[str, object]:
         """Only what was given: for the rest the template has its own defaults. Raises TypeError for a list of what
         cannot be text."""
-        given = self.properties.data
+        given = self.properties.given
         values = {name: self.properties[name] for name in given if name in self.properties_schema}
         return nested.child_parameters(self.properties_schema, given, values)
 

@@ -67,7 +67,7 @@ class AutoScalingGroup(scaled.AdjustedGroup, instance_group.InstanceGroup):
         if self.INSTANCE_ID not in self.properties_schema:
             return
         given = [name for name in (self.INSTANCE_ID, self.LAUNCH_CONFIGURATION_NAME)
-                 if name in self.properties.data and self.properties.data[name] is not None]
+                 if name in self.properties.given and self.properties.given[name] is not None]
         if len(given) != 1:
             raise exception.StackValidationFailed(message=_(
                 'Either "InstanceId" or "LaunchConfigurationName" must be provided.'))

@@ -29,7 +29,7 @@ class LaunchConfiguration(resource.Resource):
 
     def validate(self) -> object:
         found = super().validate()
-        given = self.properties.data
+        given = self.properties.given
         if given.get(self.INSTANCE_ID) is None and (
                 given.get(self.IMAGE_ID) is None or given.get(self.INSTANCE_TYPE) is None):
             raise exception.StackValidationFailed(message=_(

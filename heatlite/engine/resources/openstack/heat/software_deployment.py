@@ -343,7 +343,7 @@ class SoftwareDeployment(signal_responder.SignalResponder):
                 continue
             wanted = getattr(server, 'SOFTWARE_CONFIG', None)
             if self.SERVER in self.t.deferred and len(self._servers_named()) == 1:
-                given = server.properties.data.get(format_key)
+                given = server.properties.given.get(format_key)
                 if (isinstance(given, str) and given != wanted) or given is None:
                     raise exception.StackValidationFailed(message=_(
                         "Resource %(name)s's property %(key)s should be set to %(wanted)s given there are software "

@@ -37,7 +37,7 @@ class Value(resource.Resource):
         kind = self.properties.get_user_value(self.TYPE)
         if kind in self.KINDS:
             self.properties = properties.Properties(
-                self._typed(kind), self.properties.data, self.properties.resolve, self.name, self.context,
+                self._typed(kind), self.properties.given, self.properties.resolve, self.name, self.context,
                 deferred=self.properties.deferred)
 
     def validate(self) -> object:
