@@ -142,6 +142,22 @@ def test_meaning_of_errors(cloud: Cloud):
         raise exceptions.Conflict()
 
 
+@pytest.mark.parametrize('fault, conflict', [({'kind': 'error', 'status': 409}, True), ({'kind': 'quota'}, False)])
+def test_a_used_up_quota_of_networks_is_no_conflict(cloud: Cloud, fault: dict[str, object], conflict: bool):
+    cloud.fault(service='network', method='POST', **fault)
+    with pytest.raises(exceptions.Conflict) as failed:
+        cloud.client('neutron').create_network({'network': {'name': 'n'}})
+    assert cloud.plugin('neutron').is_conflict(failed.value) is conflict
+    assert not cloud.plugin('neutron').is_not_found(failed.value)
+
+
+def test_the_quota_error_of_the_library_is_no_conflict(cloud: Cloud):
+    class OverQuotaClient(Exception):
+        status_code = 409
+
+    assert not cloud.plugin('neutron').is_conflict(OverQuotaClient())
+
+
 # --- sessions --------------------------------------------------------------------------------------------------
 
 

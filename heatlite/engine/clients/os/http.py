@@ -130,10 +130,10 @@ def messages(response: Response) -> Iterator[str]:
             yield body[name]
 
 
-def reported_name(response: Response | None) -> str:
+def reported_name(response: object) -> str:
     """Return Neutron's own name of an error, such as `PortNotFound`; '' if there is none."""
     try:
-        body = response.json() if response is not None else None
+        body = response.json() if isinstance(response, Response) else None
     except ValueError:
         return ''
     error = body.get('NeutronError') if isinstance(body, Mapping) else None

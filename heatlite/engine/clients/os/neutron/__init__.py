@@ -9,7 +9,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients import library_errors
 from heatlite.engine.clients import os as shared
-from heatlite.engine.clients.os import collection, service
+from heatlite.engine.clients.os import collection, http, service
 from heatlite.engine.clients.os.neutron.client import KEYS, NetworkClient, path_of, plural_of
 
 CLIENT_NAME = 'neutron'
@@ -38,6 +38,12 @@ class NoMatch(exception.EntityNotFound):
     msg_fmt = _("Unable to find %(entity)s with name or id '%(name)s'")
 
 
+def _is_over_quota(error: BaseException) -> bool:
+    """An error of our client, or of python-neutronclient, which a plug-in may use by itself."""
+    reported = http.reported_name(getattr(error, 'response', None))
+    return reported == 'OverQuota' or any(kind.__name__ == 'OverQuotaClient' for kind in type(error).__mro__)
+
+
 def _no_match(entity: str, name: str | None) -> NoMatch:
     return library_errors.with_status(NoMatch(entity=entity, name=name), NeutronClientPlugin.NETWORK, 404)
 
@@ -64,6 +70,10 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
 
     def is_not_found(self, ex: BaseException) -> bool:
         return super().is_not_found(ex)
+
+    def is_conflict(self, ex: BaseException) -> bool:
+        """Not that a quota is used up, which is a 409 as well: a repetition does not help."""
+        return super().is_conflict(ex) and not _is_over_quota(ex)
 
     # --- names --------------------------------------------------------------------------------------------
 
