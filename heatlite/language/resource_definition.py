@@ -126,10 +126,6 @@ class DefinedResource:
         return self.parsed.deletion_policy
 
     @property
-    def has_deletion_policy(self) -> bool:
-        return self.owner.keys.deletion_policy in self.snippet
-
-    @property
     def property_expressions(self) -> Mapping[str, object]:
         found = self.parsed.properties
         return found.entries if isinstance(found, MapNode) else found

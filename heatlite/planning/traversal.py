@@ -88,10 +88,6 @@ class Traversal:
 
     # --- what may be asked ------------------------------------------------------------------------------
 
-    @property
-    def over(self) -> bool:
-        return self._ending.is_over
-
     def current(self, name: str) -> ResourceState | None:
         """Return the current row of that resource, or None."""
         return self._rows.current(name)
