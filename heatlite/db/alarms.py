@@ -176,12 +176,6 @@ def for_metric(tx: sa.Connection, project_id: str, wanted: Metric, statistic: st
                   key=lambda each: each.name)
 
 
-def of_stack(tx: sa.Connection, stack_id: str) -> list[Alarm]:
-    """The alarms that are resources of a stack. Index: (stack_id)."""
-    return [_alarm(row) for row in tx.execute(
-        sa.select(*COLUMNS).where(alarm.c.stack_id == stack_id).order_by(alarm.c.name))]
-
-
 def metrics_of_stacks(tx: sa.Connection, project_id: str) -> list[Metric]:
     """The metrics of all alarms that are resources of stacks. Index: (project_id, name)."""
     found: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""One stack: finds, accepts requests to, changes and deletes it. Never opens, commits or retries a transaction.
+"""One stack: finds, accepts requests to and changes it. Never opens, commits or retries a transaction.
 
 Lists are in `stack_lists`, statements on whole trees in `stack_trees` and `settled_stacks`.
 """
@@ -99,7 +99,6 @@ _BY_ID = {(True, False): _ANY, (True, True): _ANY.with_for_update(),        # (d
 _PARAMETERS = sa.select(stack.c.parameters).where(stack.c.id == sa.bindparam('stack_id'))
 _IDENTITY_BY_ID = sa.select(*IDENTITY).where(stack.c.id == sa.bindparam('stack_id'))
 _PROJECTS = sa.or_(stack.c.project_id == sa.bindparam('project'), stack.c.user_project_id == sa.bindparam('project'))
-_IDENTITY_WITHIN = _IDENTITY_BY_ID.where(_PROJECTS)
 _IDENTITY_BY_NAME = sa.select(*IDENTITY).where(
     stack.c.name == sa.bindparam('stack_name'), stack.c.live == 1, _PROJECTS).order_by(
     stack.c.created_at, stack.c.id).limit(1)
@@ -220,17 +219,6 @@ def by_name(tx: sa.Connection, project_id: str | None, name: str) -> Identity | 
     return None if row is None else Identity(*row)
 
 
-def by_id_or_name(tx: sa.Connection, project_id: str | None, text: str) -> Identity | None:
-    """Selects by id, deleted ones included; else by name among the live ones.
-
-    Only within the project; None finds nothing.
-    """
-    if project_id is None:
-        return None
-    row = tx.execute(_IDENTITY_WITHIN, {'stack_id': text, 'project': project_id}).first()
-    return by_name(tx, project_id, text) if row is None else Identity(*row)
-
-
 def has_user_project(tx: sa.Connection, project_id: str | None, user_project_id: str) -> bool:
     """Whether a stack of `project_id` has its users in `user_project_id`. Index: (user_project_id)."""
     return tx.execute(sa.select(stack.c.id).where(
@@ -296,15 +284,6 @@ def _revised(before: StoredStack, has_definition: bool, keeps_revision: bool) ->
     return {'outcome': revisions.settled(before)}
 
 
-def set_outputs(tx: sa.Connection, stack_id: str, outputs: Sequence[Mapping[str, object]] | None) -> None:
-    tx.execute(stack.update().where(stack.c.id == stack_id).values(outputs=_encoded(tx, 'outputs', outputs)))
-
-
-def set_parameters(tx: sa.Connection, stack_id: str, parameters: Mapping[str, object] | None) -> None:
-    tx.execute(stack.update().where(stack.c.id == stack_id).values(
-        parameters=_encoded(tx, 'parameters', parameters)))
-
-
 def set_user_project(tx: sa.Connection, stack_id: str, project_id: str | None) -> None:
     """Sets the project in the identity service in which the stack's own users live."""
     tx.execute(stack.update().where(stack.c.id == stack_id).values(user_project_id=project_id))
@@ -321,30 +300,10 @@ def set_user_project_of_tree(tx: sa.Connection, root_id: str, project_id: str | 
     tx.execute(stack.update().where(stack.c.root_id == root_id).values(user_project_id=project_id))
 
 
-def take_resource_numbers(tx: sa.Connection, stack_id: str, wanted: int) -> range:
-    """Reserves numbers for `wanted` new resources; a number is never used twice. Raises StackNotFound."""
-    taken = tx.execute(stack.update().where(stack.c.id == stack_id)
-                       .values(next_resource=stack.c.next_resource + wanted))
-    if not taken.rowcount:
-        raise exception.StackNotFound(stack_name=stack_id)
-    end = tx.execute(sa.select(stack.c.next_resource).where(stack.c.id == stack_id)).scalar_one()
-    return range(end - wanted, end)
-
-
 def set_next_resource(tx: sa.Connection, stack_id: str, number: int) -> None:
     """Raises the next number for resources to `number`; never lowers it."""
     tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.next_resource < number)
                .values(next_resource=number))
-
-
-def delete_soft(tx: sa.Connection, stack_id: str, now: datetime) -> bool:
-    """Marks a stack as deleted and frees its name; the row stays until it is purged.
-
-    False when it was deleted before.
-    """
-    done = tx.execute(stack.update().where(stack.c.id == stack_id, stack.c.live == 1)
-                      .values(live=None, deleted_at=now))
-    return bool(done.rowcount)
 
 
 def _encoded(tx: sa.Connection, name: str, value: object) -> str | None:

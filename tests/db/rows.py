@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from heatlite.db import engines, leases, stacks
+from heatlite.db import engines, leases, stacks, tables
 from heatlite.planning.states import Action, Change, Event, ResourceState, StackChange, Status
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901)
@@ -41,6 +41,12 @@ def stack(stack_id='s1', name=None, **changed) -> stacks.StoredStack:
 def nested(stack_id, parent, resource, **changed) -> stacks.StoredStack:
     return stack(stack_id, owner_id=parent.id, root_id=parent.root_id, depth=parent.depth + 1,
                  parent_resource=resource, **changed)
+
+
+def delete_soft(tx, stack_id, at) -> None:
+    """Marks a stack as deleted and frees its name; the row stays until it is purged."""
+    tx.execute(tables.stack.update().where(tables.stack.c.id == stack_id, tables.stack.c.live == 1)
+               .values(live=None, deleted_at=at))
 
 
 def state(number=1, name=None, **changed) -> ResourceState:

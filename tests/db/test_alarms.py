@@ -64,7 +64,6 @@ def test_page(three, asked, expected):
 def test_lookups(three):
     with three.reader() as tx:
         assert [each.name for each in alarms.named(tx, 'p1', ['b_1', 'nobody', 'a1'])] == ['a1', 'b_1']
-        assert [each.name for each in alarms.of_stack(tx, 's1')] == ['b_1']
         assert len(alarms.for_metric(tx, 'p1', CPU)) == 3
         assert alarms.for_metric(tx, 'p1', CPU, statistic='Sum') == []
         assert alarms.for_metric(tx, 'p1', CPU, period=300) == alarms.for_metric(tx, 'p1', CPU, unit='Percent') == []

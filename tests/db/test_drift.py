@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from heatlite.db import drift_reports, stacks, upkeep
+from heatlite.db import drift_reports, upkeep
 from heatlite.planning import drift
 from heatlite.planning.drift import DriftFinding, ResourceDrift
 from heatlite.planning.states import Action, Status
-from tests.db.rows import NOW, later, leased, nested, stack
+from tests.db.rows import NOW, delete_soft, later, leased, nested, stack
 
 FOUND = drift.report('2026-01-01T00:00:00Z', 'request', [ResourceDrift(('a',), 'T', DriftFinding.GONE)])
 
@@ -26,7 +26,7 @@ def test_a_report_replaces_the_last_one_and_goes_with_its_stack(db, counted):
             assert drift_reports.report(tx, 's1') == replace(FOUND, looked_by='schedule')
         assert len(statements) == 1
         assert drift_reports.mended_at(tx, 's1') == NOW
-        stacks.delete_soft(tx, 's1', NOW)
+        delete_soft(tx, 's1', NOW)
         assert upkeep.purge(tx, later(1)) == 1
         assert drift_reports.report(tx, 's1') is None
 

@@ -1,10 +1,10 @@
 """Guards of trees, the names that protections are compared with, and the way to a nested stack."""
 
-from heatlite.db import guards, resources, stack_trees, stacks, upkeep
+from heatlite.db import guards, resources, stack_trees, upkeep
 from heatlite.db.guards import NONE, Lock, TreeGuards
 from heatlite.planning.protection import Denial, Protection
 from heatlite.planning.states import Action
-from tests.db.rows import NOW, later, leased, nested, stack, state
+from tests.db.rows import NOW, delete_soft, later, leased, nested, stack, state
 
 PROTECTED = (Protection(('a', '*'), frozenset({Denial.DELETE}), 'r\N{SNOWMAN}'), Protection((), frozenset(Denial)))
 LOCK = Lock('maintenance', 'u1', 'ann', '2026-01-01T00:00:00Z')
@@ -25,7 +25,7 @@ def test_protections_and_the_lock_are_stored_apart(db, counted):
         guards.set_lock(tx, 's1', None)
         assert guards.of(tx, 's1') == NONE and guards.of(tx, 's2') is NONE
         guards.set_lock(tx, 's1', LOCK)
-        stacks.delete_soft(tx, 's1', NOW)
+        delete_soft(tx, 's1', NOW)
         assert upkeep.purge(tx, later(1)) == 1
         assert guards.of(tx, 's1') is NONE
 

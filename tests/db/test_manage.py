@@ -13,7 +13,7 @@ from heatlite.db import alarms, changes, engines, leases, metrics, stacks, sync,
 from heatlite.db.alarms import HistoryEntry
 from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Datum
-from tests.db.rows import NOW, change, engine, leased, stack, state
+from tests.db.rows import NOW, change, delete_soft, engine, leased, stack, state
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_purge(run, db):
     with db.writer() as tx:
         for number in range(5):
             stacks.insert(tx, stack(f's{number}', project_id='p2' if number == 4 else 'p1'))
-            stacks.delete_soft(tx, f's{number}', now)
+            delete_soft(tx, f's{number}', now)
     assert run('purge_deleted')[:2] == (0, 'Stacks purged: 0')
     assert run('purge_deleted', '-g', 'hours', '1')[1] == 'Stacks purged: 0'
     assert run('purge_deleted', '9999999999')[1] == 'Stacks purged: 0'

@@ -86,7 +86,6 @@ CASES = [
     (lambda tx: alarms.get(tx, 'p1', 'a7'), 'uq_alarm_project_id_name'),
     (lambda tx: alarms.page(tx, 'p1', marker='a7', limit=5), 'uq_alarm_project_id_name'),
     (lambda tx: alarms.for_metric(tx, 'p1', Metric('n', 'm7')), 'ix_alarm_project_id_digest'),
-    (lambda tx: alarms.of_stack(tx, 's7'), 'ix_alarm_stack_id'),
     (lambda tx: alarms.due(tx, 3, 5.0, 5), 'ix_alarm_shard_due_at'),
     (lambda tx: alarms.history(tx, 'p1', 'a7', limit=5), 'ix_alarm_history_project_id_name_id'),
     (lambda tx: alarms.purge_history(tx, NOW, 5), 'ix_alarm_history_created_at'),

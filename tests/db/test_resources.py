@@ -3,7 +3,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.db import codec, resources, stack_trees, stacks
 from heatlite.planning.states import Action, Status
-from tests.db.rows import NOW, later, nested, stack, state
+from tests.db.rows import NOW, delete_soft, later, nested, stack, state
 
 
 @pytest.fixture
@@ -94,8 +94,8 @@ def test_a_resource_in_its_place(tree, counted):
         above, rows, below = resources.in_place(tx, 'root', 'nothing')
         assert (above.id, rows, below) == ('root', [], None)
         assert resources.in_place(tx, 'nobody', 'server') is None
-        stacks.delete_soft(tx, 'child', later(1))
-        stacks.delete_soft(tx, 'root', later(1))
+        delete_soft(tx, 'child', later(1))
+        delete_soft(tx, 'root', later(1))
         above, rows, below = resources.in_place(tx, 'root', 'group')
         assert (above.deleted_at, [row.id for row in rows], below) == (later(1), [2], None)
 
@@ -174,7 +174,7 @@ def test_counts(tree):
     with tree.writer() as tx:
         assert resources.count(tx, ['root', 'child', 'other']) == 5
         assert resources.count_in_tree(tx, 'root') == 4
-        stacks.delete_soft(tx, 'child', later(1))
+        delete_soft(tx, 'child', later(1))
         assert resources.count_in_tree(tx, 'root') == 3
 
 

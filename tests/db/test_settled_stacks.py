@@ -1,6 +1,6 @@
 from heatlite.db import settled_stacks, stacks
 from heatlite.db.tables import stack as table
-from tests.db.rows import later, leased, nested, stack
+from tests.db.rows import delete_soft, later, leased, nested, stack
 
 
 def test_settled_stacks_of_a_tree(db, counted):
@@ -21,7 +21,7 @@ def test_settled_stacks_of_a_tree(db, counted):
         assert settled_stacks.settled_below(tx, 'root', 'left') == {'deep': 'd3'}
         stacks.accept(tx, 'deep', action='CHECK', reason='', now=later(1))
         assert settled_stacks.settled_below(tx, 'root', 'root') == {'right': 'd2'}
-        stacks.delete_soft(tx, 'deep', later(2))
+        delete_soft(tx, 'deep', later(2))
         assert settled_stacks.settled_below(tx, 'root', 'root') == {'right': 'd2'}         # one nested stack is missing
         settled_stacks.unsettle(tx, 'right')
         assert settled_stacks.settled_below(tx, 'root', 'root') == {}

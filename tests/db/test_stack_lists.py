@@ -3,7 +3,7 @@ import sqlalchemy as sa
 
 from heatlite.db import stack_lists, stacks
 from tests.db import rows
-from tests.db.rows import Wanted, ids, later, nested, stack
+from tests.db.rows import Wanted, delete_soft, ids, later, nested, stack
 
 
 @pytest.fixture
@@ -19,7 +19,7 @@ def listed(db):
         parent = stacks.get(tx, 's7')
         stacks.insert(tx, nested('c1', parent, 'r1', created_at=later(20)))
         stacks.insert(tx, nested('c2', parent, 'r2', created_at=later(21)))
-        stacks.delete_soft(tx, 's8', later(50))
+        delete_soft(tx, 's8', later(50))
     return db
 
 

@@ -1,5 +1,5 @@
 from heatlite.db import stack_trees, stacks
-from tests.db.rows import ids, later, nested, stack
+from tests.db.rows import delete_soft, ids, later, nested, stack
 
 
 def test_trees(db):
@@ -25,11 +25,11 @@ def test_trees(db):
             assert stack_trees.with_descendants(tx, 'missing', depth) == (None, [])
         assert stack_trees.child(tx, 'root', 'b').id == 'right'
         assert stack_trees.child(tx, 'root', 'c') is None
-        stacks.delete_soft(tx, 'left', later(2))
+        delete_soft(tx, 'left', later(2))
         assert ids(stack_trees.descendants(tx, 'root', 'root', 9)) == ['right']
         for depth in (1, 9):
             assert ids(stack_trees.with_descendants(tx, 'root', depth)[1]) == ['right']
-        stacks.delete_soft(tx, 'root', later(3))
+        delete_soft(tx, 'root', later(3))
         for depth in (1, 9):
             assert stack_trees.with_descendants(tx, 'root', depth)[0].deleted_at is not None
         assert stack_trees.child(tx, 'root', 'a') is None

@@ -3,7 +3,7 @@ import pytest
 from heatlite.common import exception
 from heatlite.db import leases, stack_lists, stack_trees, stacks, tables
 from heatlite.planning.states import Action
-from tests.db.rows import NOW, Wanted, ids, later, leased, stack
+from tests.db.rows import NOW, Wanted, delete_soft, ids, later, leased, stack
 
 
 def test_a_row_comes_back_as_it_was(db):
@@ -54,14 +54,11 @@ def test_a_name_is_taken_once_in_a_project_and_free_after_deletion(db):
     with pytest.raises(exception.StackExists, match='web'), db.writer() as tx:
         stacks.insert(tx, stack('s4', 'web'))
     with db.writer() as tx:
-        assert stacks.delete_soft(tx, 's1', later(1))
-        assert not stacks.delete_soft(tx, 's1', later(2))
+        delete_soft(tx, 's1', later(1))
         stacks.insert(tx, stack('s4', 'web'))
         assert stacks.by_name(tx, 'p1', 'web').id == 's4'
         assert stacks.get(tx, 's1') is None
         assert stacks.get(tx, 's1', deleted=True).deleted_at == later(1)
-        assert stacks.by_id_or_name(tx, 'p1', 's1').id == 's1'
-        assert stacks.by_id_or_name(tx, 'p1', 'web').id == 's4'
 
 
 def test_nothing_leaves_its_project(db):
@@ -72,8 +69,7 @@ def test_nothing_leaves_its_project(db):
         assert stacks.get(tx, 's1', 'p1').id == stacks.get(tx, 's1', 'up1').id == 's1'
         assert stacks.by_name(tx, 'p2', 'web') is None
         assert stacks.by_name(tx, 'p1', 'web').id == stacks.by_name(tx, 'up1', 'web').id == 's1'
-        assert stacks.by_id_or_name(tx, 'p2', 's1') is None
-        assert stacks.by_name(tx, None, 'web') is stacks.by_id_or_name(tx, None, 's1') is None
+        assert stacks.by_name(tx, None, 'web') is None
         assert ids(stack_lists.page(tx, 'p1', Wanted())) == ['s1']
         assert ids(stack_lists.page(tx, 'p2', Wanted())) == ['s2']
         assert ids(stack_lists.page(tx, 'p1', Wanted(filters={'project_id': ('p2',)}))) == []
@@ -106,7 +102,7 @@ def test_a_new_request(db):
 def test_a_request_to_a_stack_that_is_gone(db):
     with db.writer() as tx:
         stacks.insert(tx, stack())
-        stacks.delete_soft(tx, 's1', later(1))
+        delete_soft(tx, 's1', later(1))
         for stack_id in ('s1', 'nobody'):
             with pytest.raises(exception.StackNotFound):
                 stacks.accept(tx, stack_id, action='UPDATE', reason='', now=later(2))
@@ -117,27 +113,20 @@ def test_a_request_changes_only_what_requests_may(db):
         stacks.accept(tx, 's1', action='UPDATE', reason='', now=later(2), project_id='p2')
 
 
-def test_resource_numbers_are_given_out_once(db):
+def test_the_next_number_of_resources_never_falls(db):
     with db.writer() as tx:
-        stacks.insert(tx, stack())
-        assert list(stacks.take_resource_numbers(tx, 's1', 3)) == [1, 2, 3]
-        assert list(stacks.take_resource_numbers(tx, 's1', 2)) == [4, 5]
+        stacks.insert(tx, stack(next_resource=6))
         stacks.set_next_resource(tx, 's1', 3)
-        assert list(stacks.take_resource_numbers(tx, 's1', 1)) == [6]
+        assert stacks.get(tx, 's1').next_resource == 6
         stacks.set_next_resource(tx, 's1', 100)
-        assert list(stacks.take_resource_numbers(tx, 's1', 1)) == [100]
-        with pytest.raises(exception.StackNotFound):
-            stacks.take_resource_numbers(tx, 'nobody', 1)
+        assert stacks.get(tx, 's1').next_resource == 100
 
 
-def test_single_values(db):
+def test_the_project_of_users(db):
     with db.writer() as tx:
         stacks.insert(tx, stack())
-        stacks.set_outputs(tx, 's1', [{'output_key': 'k'}])
-        stacks.set_parameters(tx, 's1', {'a': 'b'})
         stacks.set_user_project(tx, 's1', 'up')
-        row = stacks.get(tx, 's1')
-    assert (row.outputs, row.parameters, row.user_project_id) == ([{'output_key': 'k'}], {'a': 'b'}, 'up')
+        assert stacks.get(tx, 's1').user_project_id == stacks.user_project(tx, 's1') == 'up'
 
 
 def test_what_a_newer_release_has_stored_can_be_read_and_deleted(db):

@@ -20,7 +20,7 @@ from heatlite.db import (
     upkeep,
 )
 from heatlite.planning.states import Datum, Status
-from tests.db.rows import NOW, Wanted, change, engine, event, later, leased, nested, stack, state
+from tests.db.rows import NOW, Wanted, change, delete_soft, engine, event, later, leased, nested, stack, state
 from tests.db.test_belongings import CREDENTIALS, SNAPSHOT
 from tests.db.test_revisions import FIRST
 
@@ -54,7 +54,7 @@ def test_a_purged_stack_leaves_nothing(db):
         fill(tx, stack('gone', credentials_id='c2', tags=['t', 'u']))
         fill(tx, stack('gone-too', credentials_id='c1', previous_template_id='old-gone-too'))
         for stack_id in ('gone', 'gone-too'):
-            stacks.delete_soft(tx, stack_id, later(10))
+            delete_soft(tx, stack_id, later(10))
         assert upkeep.purge(tx, later(10)) == 0
         assert upkeep.purge(tx, later(11), 'p2') == 0
     with db.writer() as tx:
@@ -71,7 +71,7 @@ def test_shared_files_survive_a_purge(db):
         files = Files({'f': 'x'})
         templates.insert(tx, 't1', {}, {}, files, NOW, stack_id='gone')
         templates.insert(tx, 't2', {}, {}, files, NOW, stack_id='kept')
-        stacks.delete_soft(tx, 'gone', later(1))
+        delete_soft(tx, 'gone', later(1))
         assert upkeep.purge(tx, later(2)) == 1
         assert templates.files(tx, 't2') == {'f': 'x'}
 
