@@ -1,6 +1,7 @@
 """The rows of one project in all tables: how they are found, read in portions, and removed.
 
-`TABLES` is the list; a test compares it with all tables there are.
+`TABLES` is the list; a test compares it with all tables there are. Not in it are tables of a cell, such as engines and
+leases: leases are made anew where the project arrives (db.presence).
 """
 
 from __future__ import annotations
@@ -18,18 +19,14 @@ from heatlite.db.tables import (
     alarm_webhook,
     credentials,
     drift,
-    engine,
     event,
     files,
     forced_delete,
     guard,
-    lease,
     metric,
     metric_period,
     plan,
     plan_permission,
-    project_cell,
-    project_presence,
     resource,
     resource_data,
     revision,
@@ -91,8 +88,6 @@ TABLES = (
     Belonging(alarm_history, alarm_history.c.project_id, PROJECT, is_numbered=True),
     Belonging(alarm_webhook, alarm_webhook.c.project_id, PROJECT, is_numbered=True),
 )
-# Rows of a cell, not of a project. Leases are made anew where the project arrives: db.presence.
-OF_CELLS = (engine, lease, project_cell, project_presence)
 
 Row = Mapping[str, object]
 

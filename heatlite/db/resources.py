@@ -22,7 +22,6 @@ from heatlite.planning.replacement import MADE, MARKED, ReplacementCause
 from heatlite.planning.states import DIRTY, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.waiting import Wait
 
-HEAVY = ('properties', 'definition', 'metadata', 'attributes')
 LIGHT = tuple(resource.c[name] for name in ResourceState._fields)
 ROW = ('stack_id', 'id', 'name', 'uuid', 'type', 'action', 'status', 'reason', 'physical_id', 'requires', 'replaces',
        'replaced_by', 'template_id', 'fingerprint', 'handle', 'created_at', 'updated_at')

@@ -17,7 +17,6 @@ INTERFACES = ('network:router_interface', 'network:router_interface_distributed'
               'network:ha_router_replicated_interface')
 OF_SERVICES = 'network:'            # owners of ports that services make for themselves begin with it
 EGRESS = {('egress', 'IPv4'), ('egress', 'IPv6')}
-LARGEST_POOL = 1 << 32              # addresses of a subnet whose usual pool is computed
 OF_ZONES = frozenset({'SOA', 'NS'})   # records that a zone has by itself
 
 

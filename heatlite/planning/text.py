@@ -12,7 +12,6 @@ CHANGED = 'state changed'
 HEALED = 'Update status to COMPLETE for FAILED resource neither update nor replace.'
 TIMED_OUT = 'Timed out'
 CHECK_INCOMPLETE = ". 'CHECK' not fully supported (see resources)"
-NO_ADOPT_ID = 'Resource ID was not provided.'
 RESTORED = 'Whether it was made between the backup and the restore is unknown'
 REPLACED_SINCE = 'It was replaced between the backup and the restore'
 INTERRUPTED = 'Engine went down during resource %s'

@@ -8,6 +8,7 @@ from typing import Any
 from heatlite.db import engines, leases, stacks, tables
 from heatlite.planning.states import Action, Change, Event, ResourceState, StackChange, Status
 
+HEAVY = ('properties', 'definition', 'metadata', 'attributes')      # columns of resources that only `columns` reads
 NOW = datetime(2026, 1, 2, 3, 4, 5, 678901)
 
 

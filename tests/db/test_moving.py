@@ -10,11 +10,12 @@ import sqlalchemy as sa
 from heatlite.common import exception
 from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import belongings, engines, leases, moving, presence, project_cells, shards, stacks, sync
-from heatlite.db.belongings import OF_CELLS, TABLES
+from heatlite.db.belongings import TABLES
 from heatlite.db.moving import CellMove, MoveDelays
 from heatlite.db.project_cells import HOME, Numbers, ProjectPlace
 from heatlite.db.tables import (
     alarm,
+    engine,
     event,
     lease,
     metadata,
@@ -22,6 +23,7 @@ from heatlite.db.tables import (
     metric_period,
     plan,
     plan_permission,
+    project_cell,
     project_presence,
     resource,
     signal,
@@ -32,6 +34,7 @@ from tests.db.rows import NOW
 from tests.db.rows import engine as engine_row
 from tests.db.rows import stack as stack_row
 
+OF_CELLS = (engine, lease, project_cell, project_presence)       # the tables whose rows belong to no project
 AT_ONCE = MoveDelays(0.0, 0.0, 0.0)
 OURS, THEIRS = 'p1', 'p2'
 STACKS = 3

@@ -17,6 +17,7 @@ from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.planning.alarms import AlarmRule, Metric
 from heatlite.rpc import messages
 from heatlite.testing.cluster import Cluster
+from tests.db.rows import HEAVY
 
 KEY, NEW_KEY = 'k' * 32, 'n' * 32
 SECRET = 'correct-horse-battery'
@@ -215,7 +216,7 @@ def test_an_operator_seals_opens_and_changes_the_key():
     with Cluster(engines=1) as cluster:
         stack_id = live(cluster)
         with cluster.database.reader() as tx:
-            shown = stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, resources.HEAVY)
+            shown = stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, HEAVY)
         assert sealing.Rewriting(True, Keyring(KEY)).run(cluster.database) > 0
         assert where_in_clear(cluster) == set()
         assert sealing.Rewriting(True, Keyring(KEY)).run(cluster.database) == 0
@@ -224,8 +225,7 @@ def test_an_operator_seals_opens_and_changes_the_key():
             cluster.row(stack_id)
         cfg.CONF.set_override('auth_encryption_key', NEW_KEY)
         with cluster.database.reader() as tx:
-            assert shown == (stacks.get(tx, stack_id),
-                             resources.columns(tx, stack_id, None, resources.HEAVY))
+            assert shown == (stacks.get(tx, stack_id), resources.columns(tx, stack_id, None, HEAVY))
         assert sealing.Rewriting(False, Keyring(NEW_KEY)).run(cluster.database) > 0
         assert sealing.Rewriting(False, Keyring(NEW_KEY)).run(cluster.database) == 0
         assert {table for table, _column in where_in_clear(cluster)} == {'template', 'files'}

@@ -11,6 +11,7 @@ from heatlite.db.tables import metadata
 from heatlite.planning.states import DIRTY
 from heatlite.takeover import schema
 from heatlite.takeover.source import HeatDatabase
+from tests.db.rows import HEAVY
 from tests.takeover.heats import KEY, NOW, OTHER, PROJECT, encrypted, later
 
 
@@ -85,7 +86,7 @@ def test_a_stack_with_everything(heat, ours, take):
             1, 'word', f'uuid-{word}', f'physical-{word}', 'OS::Heat::RandomString', row.template_id)
         assert second.requires == {'word': 1}                   # 999 is gone
         assert (second.created_at, second.updated_at) == (NOW, later(30))
-        columns = resources.columns(tx, 's1', None, resources.HEAVY)
+        columns = resources.columns(tx, 's1', None, HEAVY)
         assert columns[2]['properties'] == {'value': 'abcdefgh'}
         assert columns[2]['metadata'] == {'of': 'abcdefgh'}
         assert columns[2]['definition']['metadata'] == {'of': '<abcdefgh>'}
@@ -145,7 +146,7 @@ def test_what_only_a_service_knows_is_read_when_it_is_shown(heat, ours, take, ca
     assert show(ours, 's1').outputs == [
         {'output_key': 'address', 'description': 'No description given', 'output_value': None, 'live': True}]
     with ours.reader() as tx:
-        assert resources.columns(tx, 's1', None, resources.HEAVY)[1]['attributes'] in (None, {})
+        assert resources.columns(tx, 's1', None, HEAVY)[1]['attributes'] in (None, {})
     assert [record.getMessage() for record in caplog.records if record.levelname == 'WARNING'] == []
 
 
@@ -163,7 +164,7 @@ def test_addresses_for_signals_are_asked_of_nobody(heat, ours, take, caplog):
         {'heat_template_version': '2018-08-31'}))
     assert outcome(take()) == {'taken over': 1}
     with ours.reader() as tx:
-        assert 'signal_url' not in (resources.columns(tx, 'root', None, resources.HEAVY)[2]['attributes'] or {})
+        assert 'signal_url' not in (resources.columns(tx, 'root', None, HEAVY)[2]['attributes'] or {})
     assert [record.getMessage() for record in caplog.records if record.name.startswith('heatlite.engine')] == []
 
 

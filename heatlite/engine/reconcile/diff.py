@@ -22,7 +22,7 @@ from heatlite.planning.replacement import MARKED, Reason, ReplacementCause
 from heatlite.planning.states import DIRTY, Action, ResourceState, Status
 from heatlite.planning.steps import ON_EXISTING
 
-UPDATE, REPLACE = RESTRICTABLE = ('update', 'replace')
+UPDATE, REPLACE = 'update', 'replace'
 
 
 @dataclass(frozen=True)
