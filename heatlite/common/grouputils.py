@@ -180,17 +180,17 @@ def get_nested_attrs(stack_resource: GroupResource, key: str, use_indices: bool,
 
 
 def get_rsrc_id(stack_resource: GroupResource, key: str, use_indices: bool, resource_name: str) -> object:
-    member = _member(stack_resource, key, use_indices, resource_name)
+    member = _member(stack_resource, use_indices, resource_name)
     return member.FnGetRefId() if member is not None else None
 
 
 def get_rsrc_attr(stack_resource: GroupResource, key: str, use_indices: bool, resource_name: str,
                   *attr_path: object) -> object:
-    member = _member(stack_resource, key, use_indices, resource_name)
+    member = _member(stack_resource, use_indices, resource_name)
     return member.FnGetAtt(*attr_path) if member is not None else None
 
 
-def _member(group: GroupResource, key: str, use_indices: bool, name: str) -> GroupMember | None:
+def _member(group: GroupResource, use_indices: bool, name: str) -> GroupMember | None:
     nested = group.nested()
     if nested is None:
         return None

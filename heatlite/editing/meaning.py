@@ -83,7 +83,7 @@ def of(outline: Outline, path: Path, *, is_key: bool) -> Meaning:
     section = outline.section_of(path[0])
     match section:
         case 'parameters':
-            return _parameter(outline, path, is_key)
+            return _parameter(path, is_key)
         case 'parameter_groups':
             is_name = len(path) == 4 and path[2] == 'parameters' and not is_key
             return Meaning(NAME, kinds=(PARAMETER,)) if is_name else Meaning(OTHER)
@@ -102,7 +102,7 @@ def of(outline: Outline, path: Path, *, is_key: bool) -> Meaning:
     return Meaning(OTHER)
 
 
-def _parameter(outline: Outline, path: Path, is_key: bool) -> Meaning:
+def _parameter(path: Path, is_key: bool) -> Meaning:
     if len(path) == 2 and is_key:
         return Meaning(DECLARATION, str(path[1]), (PARAMETER,))
     if len(path) == 3 and is_key:

@@ -47,14 +47,14 @@ def _comments(outline: Outline, text: Text, diagnostic: EditorDiagnostic) -> Ite
     if diagnostic.finding.line is not None and not content.lstrip().startswith('#'):
         edit = (Edit(TextSpan(line.start + given.end(1), line.start + given.end(1)), f',{rule}') if given is not None
                 else Edit(TextSpan(line.end, line.end), f'  # heatlite-lint: disable={rule}'))
-        if _is_a_comment(outline, text.text, edit, rule):
+        if _is_a_comment(outline, text.text, edit):
             yield Repair(_('Disable %s in this line') % rule, edit)
     first = Edit(TextSpan(0, 0), f'# heatlite-lint: disable={rule}\n')
-    if outline.tree.is_whole and not text.text.startswith('\ufeff') and _is_a_comment(outline, text.text, first, rule):
+    if outline.tree.is_whole and not text.text.startswith('\ufeff') and _is_a_comment(outline, text.text, first):
         yield Repair(_('Disable %s in this file') % rule, first)
 
 
-def _is_a_comment(outline: Outline, text: str, edit: Edit, rule: str) -> bool:
+def _is_a_comment(outline: Outline, text: str, edit: Edit) -> bool:
     """Whether an edit leaves the values alone, which it does not inside of a text of several lines."""
     if not outline.tree.is_whole:
         return False

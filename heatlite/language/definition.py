@@ -305,7 +305,7 @@ class StackDefinition:
 
     # --- shapes and conditions of resources ------------------------------------------------------------------
 
-    def check_shape(self, name: str, snippet: object) -> None:
+    def check_shape(self, snippet: object) -> None:
         """Checks the shape of one resource. Raises StackValidationFailed."""
         keys, is_hot = self.keys, self.edition.is_hot
         if snippet is not None and not isinstance(snippet, Mapping):
@@ -333,7 +333,7 @@ class StackDefinition:
         """Whether the resource's condition holds. Raises for a wrong shape and for an invalid condition."""
         key = self.keys.condition
         if not isinstance(snippet, Mapping) or self.keys.type not in snippet:
-            self.check_shape(name, snippet)
+            self.check_shape(snippet)
         if key not in snippet or not self.edition.has_conditions:
             return True
         condition = snippet[key]

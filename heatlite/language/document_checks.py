@@ -149,7 +149,7 @@ class DocumentChecks:
                 turns.spend(STEPS)
                 for wrong in wrong_parameters.errors_of(name, definition, self.definition.edition):
                     yield Diagnostic(wrong.error, (key, name, *wrong.path), **(
-                        {} if wrong.path else _near_key(wrong.error, wrong.part, self.definition.edition)))
+                        {} if wrong.path else _near_key(wrong.part, self.definition.edition)))
         else:
             try:
                 parameter_definitions.schemata(section, self.definition.edition)
@@ -178,7 +178,7 @@ class DocumentChecks:
                 continue
             turns.spend(1)
             try:
-                definition.check_shape(name, snippet)
+                definition.check_shape(snippet)
             except CLIENT_ERRORS as error:
                 unknown = [key for key in snippet if key not in self.keys.of_resources] \
                     if isinstance(snippet, Mapping) else []
@@ -190,7 +190,7 @@ class DocumentChecks:
                 yield self._wrong_shape(error, name, unknown[0] if unknown else None)
                 for key in unknown[1:] if self.definition.edition.is_hot else ():
                     try:
-                        definition.check_shape(name, {key: snippet[key]})
+                        definition.check_shape({key: snippet[key]})
                     except CLIENT_ERRORS as further:
                         yield self._wrong_shape(further, name, key)
         if wrong:
@@ -295,7 +295,7 @@ class _Near(TypedDict, total=False):
     hint: str | None
 
 
-def _near_key(error: exception.HeatException, definition: object, edition: versions.Edition) -> _Near:
+def _near_key(definition: object, edition: versions.Edition) -> _Near:
     if not isinstance(definition, Mapping):
         return {}
     known = parameter_definitions.HOT_DEFINITION if edition.is_hot else parameter_definitions.CFN_DEFINITION

@@ -313,7 +313,7 @@ def evaluate(rule: AlarmRule, state: str, periods: Sequence[Statistics | None]) 
     breaches = COMPARISONS[rule.comparison][1]
     breaching = sum(1 for value in values if breaches(value, rule.threshold))
     decided = _decide(rule, state, found, len(values), lacking, breaching)
-    return AlarmVerdict(decided, _reason(rule, decided, values, lacking, breaching), {
+    return AlarmVerdict(decided, _reason(rule, values, lacking, breaching), {
         'version': '1.0', 'statistic': rule.statistic, 'period': rule.period, 'recentDatapoints': values,
         'threshold': rule.threshold, **({'unit': rule.unit} if rule.unit else {})})
 
@@ -346,7 +346,7 @@ def _decide(rule: AlarmRule, state: str, found: Sequence[Statistics | None], cou
     return ALARM if rule.missing == MISSING and oldest >= rule.needed else state
 
 
-def _reason(rule: AlarmRule, state: str, values: Sequence[float], lacking: int, breaching: int) -> str:
+def _reason(rule: AlarmRule, values: Sequence[float], lacking: int, breaching: int) -> str:
     if not values:
         text = _('There are no datapoints in the last %(periods)d periods of %(period)d seconds.') % {
             'periods': rule.evaluation_periods, 'period': rule.period}

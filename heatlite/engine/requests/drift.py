@@ -119,7 +119,7 @@ class Drift:
             report = drift.report(isotime(at), by, found, before)
             wanted: tuple[ResourceDrift, ...] = ()
             if by == SCHEDULE:
-                report = report.refused(dict(self._refusals(tx, current, found, report, at)))
+                report = report.refused(dict(self._refusals(tx, current, report, at)))
                 wanted = report.to_mend
             notices = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
             for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
@@ -137,7 +137,7 @@ class Drift:
             metrics.drift_resources.labels(finding).inc(count)
         return report, marked
 
-    def _refusals(self, tx: Connection, row: stacks.StoredStack, found: Sequence[ResourceDrift], report: DriftReport,
+    def _refusals(self, tx: Connection, row: stacks.StoredStack, report: DriftReport,
                   now: datetime) -> Iterable[tuple[tuple[str, ...], str]]:
         """Yield (path, why it is not repaired)."""
         guarded = guards.of(tx, row.root_id)

@@ -131,7 +131,7 @@ class DescribedResource(resource.Resource):
     def _is_kept(self, how: Kept) -> bool:
         return how.get('when') is None or bool(self.properties.get(how['when']))
 
-    def _settled(self, action: str, more: Iterable[DescribedCall] | None = None) -> bool:
+    def _settled(self, action: str) -> bool:
         """After the thing was made: what belongs to it, its status, its sub-collections."""
         what = self.description
         if what.then and not self._has_run('then'):
