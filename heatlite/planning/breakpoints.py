@@ -13,7 +13,7 @@ Hooks = Callable[[str], Collection[str]]
 """Returns the breakpoints of a resource, by its name."""
 
 
-def no_hooks(name: str) -> Collection[str]:
+def no_hooks(_name: str) -> Collection[str]:
     return ()
 
 
