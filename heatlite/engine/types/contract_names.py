@@ -31,6 +31,9 @@ ATTRIBUTES = (
     'signal_needs_metadata_updates', 'always_replace_on_check_failed', 'strict_dependency', 'base_attributes_schema',
     'requires_deferred_auth', 'entity', 'poll_interval', 'idempotent_create')
 NAMES = (*ARGUMENTS, *OTHER_METHODS, *ATTRIBUTES)
+# Methods by which Heat's groups of servers make their members, and which ours do not call.
+GROUP_HOOKS = ('_create_template', '_environment', '_get_conf_properties', '_get_instance_definition',
+               '_get_resource_definition', '_lb_reload')
 RESOURCE_MAPPINGS = ('available_resource_mapping', 'resource_mapping')     # the first that exists is used
 CONSTRAINT_MAPPING = 'constraint_mapping'
 MAPPINGS = (*RESOURCE_MAPPINGS, CONSTRAINT_MAPPING)
@@ -49,6 +52,14 @@ def misspelt(kind: type[Resource]) -> Iterator[tuple[str, str]]:
         meant = nearest(name, NAMES)
         if meant is not None and meant not in defined:
             yield name, meant
+
+
+def uncalled_hooks(kind: type[Resource]) -> list[str]:
+    """Return the methods of a plug-in's group of servers that Heat calls and the groups here do not."""
+    if not hasattr(kind, 'member_definition'):
+        return []
+    return sorted({name for owner in kind.__mro__ if not _is_ours(owner) for name in vars(owner)
+                   if name in GROUP_HOOKS})
 
 
 def misspelt_mappings(names: Iterable[str]) -> Iterator[tuple[str, str]]:

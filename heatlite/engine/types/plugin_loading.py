@@ -238,6 +238,10 @@ def _warn_of_misspelt(name: str, kind: object, file: str, found: PluginDefinitio
         for given, meant in contract_names.misspelt(kind):
             found.warn(LoadWarning(file, _('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?') % {
                 'type': name, 'class': kind.__name__, 'given': given, 'meant': meant}))
+        for hook in contract_names.uncalled_hooks(kind):
+            found.warn(LoadWarning(file, _(
+                '%(type)s: %(class)s.%(hook)s is never called: override member_definition, which returns the member as '
+                'a template has it') % {'type': name, 'class': kind.__name__, 'hook': hook}))
 
 
 def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[object, object]:

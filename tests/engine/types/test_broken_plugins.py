@@ -193,3 +193,18 @@ def test_without_folders_nothing_is_done(caplog):
     found = plugin_loading.load(['/nowhere'])
     assert (found.types, found.constraints, found.failures) == ({}, {}, [])
     registry.use(None)
+
+
+def test_hooks_of_groups_that_are_never_called_are_named(plugin_folders, tmp_path):
+    (tmp_path / 'group.py').write_text('''
+from heat.engine.resources.openstack.heat import instance_group
+class Group(instance_group.InstanceGroup):
+    def _get_resource_definition(self):
+        return None
+def resource_mapping():
+    return {'My::Group': Group}
+''')
+    found = plugin_loading.load([str(tmp_path)])
+    assert list(found.types) == ['My::Group'] and len(found.warnings) == 1
+    assert 'My::Group: Group._get_resource_definition is never called: override member_definition' in str(
+        found.warnings[0])
