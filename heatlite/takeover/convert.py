@@ -223,13 +223,17 @@ class _Conversion:
     def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, object]:
         """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
         found = self._opener.mapping(row, 'environment', template.environment)
-        for section in ('parameters', 'parameter_defaults'):
-            given = found.get(section) or {}
-            found[section] = {
-                name: self._opener.opened(row, value)
-                if name in (found.get('encrypted_param_names') or ()) and isinstance(value, list) else value
-                for name, value in given.items()}
+        encrypted = frozenset(found.get('encrypted_param_names') or ())
+        found['parameters'] = {name: self._parameter(row, value) if name in encrypted else value
+                               for name, value in (found.get('parameters') or {}).items()}
+        found['parameter_defaults'] = found.get('parameter_defaults') or {}
         return found
+
+    def _parameter(self, row: str, value: object) -> object:
+        """The value of a hidden parameter. Heat encrypts its text, not JSON; what is no pair is not encrypted."""
+        if isinstance(value, list) and len(value) == 2:
+            return self._opener.clear(row, str(value[0]), str(value[1]))
+        return value
 
     def _files_of(self, row: str, template: rows.RawTemplate) -> Files:
         if template.files_id is None:

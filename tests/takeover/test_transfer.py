@@ -49,7 +49,7 @@ def test_a_stack_with_everything(heat, ours, take):
                        'metadata': {'of': {'str_replace': {'template': '<$w>', 'params': {
                            '$w': {'get_attr': ['word', 'value']}}}}}}},
          'outputs': {'text': {'description': 'It', 'value': {'get_attr': ['word', 'value']}}}},
-        {'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('"hush"')]},
+        {'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('hush')]},
          'encrypted_param_names': ['secret']}, {'file': 'content'})
     heat.stack('s1', template=template, user_creds_id=heat.credentials(), timeout=7, stack_user_project_id='users',
                updated_at=later(60))
@@ -108,6 +108,31 @@ def test_a_stack_with_everything(heat, ours, take):
         assert saved.data['resources'] == {'word': {'resource_data': {'backup': '1'}}}
     assert not wanted(ours, 's1')
     assert value
+
+
+HIDDEN = {'heat_template_version': '2018-08-31', 'parameters': {'secret': {'type': 'string', 'hidden': True}}}
+
+
+@pytest.mark.parametrize('text', ['hunter2', '0123', '12345', 'true', 'null', '1e5', '"quoted"', '', 'ä'])
+def test_an_encrypted_parameter_is_the_text_that_heat_encrypted(heat, ours, take, text):
+    heat.stack('s1', template=heat.template(HIDDEN, {
+        'parameters': {'secret': ['cryptography_decrypt_v1', encrypted(text)]}, 'encrypted_param_names': ['secret']}))
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert templates.get(tx, show(ours, 's1').template_id).environment['parameters'] == {'secret': text}
+
+
+def test_what_heat_does_not_encrypt_is_taken_as_it_is(heat, ours, take):
+    """Defaults never are; of parameters, only pairs."""
+    given = {'parameters': {'secret': ['a', 'b', 'c']}, 'parameter_defaults': {'secret': ['a', 'b']},
+             'encrypted_param_names': ['secret']}
+    heat.stack('s1', template=heat.template({**HIDDEN, 'parameters': {'secret': {
+        'type': 'comma_delimited_list', 'hidden': True}}}, given))
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        stored = templates.get(tx, show(ours, 's1').template_id).environment
+    assert {name: stored[name] for name in ('parameters', 'parameter_defaults')} == {
+        name: given[name] for name in ('parameters', 'parameter_defaults')}
 
 
 class AllEvents:
@@ -366,7 +391,7 @@ def broken(heat):
             schema.resource_properties_data, id=10 ** 6, encrypted=True,
             data=json.dumps({'length': ['cryptography_decrypt_v1', 'no token']}))['id'])),
         'damaged parameter': lambda: heat.stack('s1', template=heat.template(None, {
-            'parameters': {'secret': ['cryptography_decrypt_v1', encrypted('no JSON')]},
+            'parameters': {'secret': ['cryptography_decrypt_v1', 'no token']},
             'encrypted_param_names': ['secret']})),
         'no pair': lambda: (heat.stack('s1'), heat.resource(
             's1', rsrc_prop_data_id=None, properties_data='{"length": 8}', properties_data_encrypted=True)),
