@@ -130,6 +130,23 @@ def test_workflow(cloud: Cloud, stack_domain):
         workflows.get(made.resource_id)
 
 
+@pytest.mark.parametrize('kept', [','.join, lambda ids: json.dumps(list(reversed(ids)))])
+def test_executions_that_heat_or_an_earlier_release_has_noted(cloud: Cloud, stack_domain, kept):
+    """Heat notes their ids joined by commas, the newest first."""
+    life = Life(cloud, 'OS::Mistral::Workflow', FLOW)
+    made = life.create()
+    executions = cloud.client('mistral').executions
+    ids = [executions.create(workflow_name=made.resource_id, input=json.dumps({'who': who}), params='{}').id
+           for who in ('newer', 'older')]
+    cloud.advance(1)
+    life.fresh('CREATE', 'COMPLETE').data_set('executions', kept(ids))
+    life.fresh('UPDATE', 'COMPLETE').handle_signal({'input': {'who': 'you'}})
+    assert [each['input']['who'] for each in life.attribute('executions')] == ['you', 'newer', 'older']
+    cloud.advance(1)
+    life.delete()
+    assert not {each.id for each in executions.list()} & set(ids)
+
+
 @pytest.mark.parametrize('change', [
     {'type': 'reverse'}, {'tasks': [{'name': 'a', 'action': 'b', 'workflow': 'c'}]},
     {'tasks': [{'name': 'a', 'requires': ['b']}]}])

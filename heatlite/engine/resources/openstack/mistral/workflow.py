@@ -147,8 +147,9 @@ class Workflow(signal_responder.SignalResponder):
     # --- running it ---------------------------------------------------------------------------------------
 
     def _executions(self) -> list[str]:
-        found: list[str] = json.loads(self.data().get('executions') or '[]')
-        return found
+        """Their ids, newest first. Releases until 2026 kept a JSON list, oldest first."""
+        kept = self.data().get('executions') or ''
+        return list(reversed(json.loads(kept))) if kept.startswith('[') else list(filter(None, kept.split(',')))
 
     def handle_signal(self, details: Values | None = None) -> None:
         given = dict(details or {})
@@ -165,7 +166,7 @@ class Workflow(signal_responder.SignalResponder):
                 'unknown': ', '.join(sorted(unknown)), 'known': ', '.join(self.properties[self.INPUT] or ())})
         made = self.client().executions.create(
             workflow_name=self._workflow_name(), input=json.dumps(inputs), params=json.dumps(params))
-        self.data_set('executions', json.dumps([*self._executions(), made.id]))
+        self.data_set('executions', ','.join([made.id, *self._executions()]))
 
     def _resolve_attribute(self, name: str) -> object:
         match name:
