@@ -108,7 +108,10 @@ class BaseServer(stack_user.StackUser):
         name = self.data().get('metadata_object_name')
         if name is None:
             return None
-        return self.data().get('metadata_container') or str(self.physical_resource_name()), name
+        given = self.properties[self.DEPLOYMENT_SWIFT_DATA] or {}       # type: ignore[attr-defined]
+        # Heat notes no container: it is that of the properties.
+        return (self.data().get('metadata_container') or given.get('container')
+                or str(self.physical_resource_name())), name
 
     def _former_objects(self) -> list[tuple[str, str]]:
         """Those it had before: a server that polls one of them finds the new URL there, so they stay with it."""

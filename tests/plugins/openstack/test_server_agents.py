@@ -63,6 +63,22 @@ def test_transports(cloud: Cloud, transport, collector, keys):
     life.delete()
 
 
+def test_the_container_that_heat_does_not_note(cloud: Cloud):
+    """Heat reads it from the properties; its data have the name of the object only."""
+    wanted = {**PLAIN, 'software_config_transport': 'POLL_TEMP_URL', 'deployment_swift_data': {'container': 'mine'}}
+    life = Life(cloud, 'OS::Nova::Server', wanted)
+    life.create()
+    taken_over = life.fresh('CREATE', 'COMPLETE')
+    taken_over.data_delete('metadata_container')
+    taken_over.metadata_update({'colour': 'blue'})
+    swift = cloud.client('swift')
+    _headers, [entry] = swift.get_container('mine')
+    assert json.loads(swift.get_object('mine', entry['name'])[1])['colour'] == 'blue'
+    life.delete()
+    with pytest.raises(Exception, match='404|Not Found'):
+        swift.get_container('mine')
+
+
 def test_the_url_of_the_cfn_api(cloud: Cloud):
     life = Life(cloud, 'OS::Nova::Server', PLAIN)
     life.create()
