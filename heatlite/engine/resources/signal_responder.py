@@ -6,6 +6,7 @@ Source: docs/spec/engine.rst, "Signal transports" and "Signed URLs".
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote, urlencode, urlsplit
 
@@ -262,12 +263,19 @@ class SignalResponder(stack_user.StackUser):
             return
         self.signal(details)
 
-    def _pass_over_swift_signals(self) -> None:
-        """What was put to the object so far will not be handled: it answers a former request."""
+    def _pass_over_swift_signals(self, until: str | None = None) -> None:
+        """What was put to the object so far will not be handled: it answers a former request.
+
+        `until`: only what was put until then, such as '2026-01-02T03:04:05Z'.
+        """
         name = self.data().get('swift_signal_object_name')
         if name is not None:
+            end = datetime.fromisoformat(until).timestamp() if until is not None else float('inf')
             found = self.client_plugin('swift').signals(self.stack.id, name, with_versions=False)
-            self._note_swift_signals([signal.put_at for signal in found])
+            self._note_swift_signals([signal.put_at for signal in found if float(signal.put_at) <= end])
+
+    def _has_noted_swift_signals(self) -> bool:
+        return SWIFT_SIGNALS_READ in self.data()
 
     def _note_swift_signals(self, read: list[str]) -> None:
         self.data_set(SWIFT_SIGNALS_READ, json.dumps(read[-MOST_TIMES:]))

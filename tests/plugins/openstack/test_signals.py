@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from urllib.parse import urlsplit
 
 import pytest
@@ -12,6 +13,7 @@ from keystoneauth1.identity import v3
 from oslo_config import cfg
 
 from heatlite.common import limits
+from heatlite.common.timeutils import isotime
 from heatlite.engine.resources.openstack.heat import swiftsignal
 from tests.plugins.openstack.cloud import Cloud, Life
 
@@ -110,6 +112,23 @@ def test_an_object_at_a_signed_address_is_one_signal(swift_handle):
     assert signals(life) == {}
     put(url, {'data': 'a'})
     assert signals(life) == signals(life) == {'1': 'a'}
+
+
+@pytest.mark.parametrize('action, begun, is_passed_over', [
+    ('UPDATE', 60, True), ('UPDATE', -60, False), ('CREATE', 60, False), ('UPDATE', None, False)])
+def test_a_deployment_that_heat_has_begun_over_another(cloud: Cloud, action, begun, is_passed_over):
+    """Heat leaves the result of the former one in the object. `begun`: seconds after that result."""
+    here = Life(cloud, 'OS::Heat::SoftwareDeployment', {
+        'config': 'c', 'server': 's', 'signal_transport': 'TEMP_URL_SIGNAL'}).fresh(action, 'IN_PROGRESS')
+    put(here._get_swift_signal_url(), {'deploy_status_code': 0})
+    [signal] = here.client_plugin('swift').signals(here.stack.id, here.data()['swift_signal_object_name'])
+    found = {'action': action, 'status': 'IN_PROGRESS'}
+    if begun is not None:
+        found['updated_time'] = isotime(datetime.fromtimestamp(float(signal.put_at) + begun, UTC).replace(tzinfo=None))
+    here._deployment = lambda: found
+    here._pass_over_former_answers()
+    assert json.loads(here.data().get('swift_signals_read', '[]')) == [signal.put_at] * is_passed_over
+    here._delete_swift_signal_url()
 
 
 def test_versions_of_an_object_are_signals(swift_handle):

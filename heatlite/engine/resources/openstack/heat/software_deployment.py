@@ -142,8 +142,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         status, reason = (
             (self.COMPLETE, _('Not waiting for outputs signal')) if self._signal_transport_none()
             else (self.IN_PROGRESS, _('Deploy data available')))
-        if self._signal_transport_temp_url() and self._is_answered():
-            self._pass_over_swift_signals()
+        if self._signal_transport_temp_url():
+            self._pass_over_former_answers()
         made = self.rpc_client().deploy(
             self.context, self.resource_id or str(self.uuid), self.properties[self.SERVER], config, action=action,
             input_values=dict(self.properties[self.INPUT_VALUES] or {}), status=status, status_reason=reason,
@@ -152,10 +152,19 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             self.resource_id_set(made['id'])
         return {'id': made['id']} if status == self.IN_PROGRESS else None
 
-    def _is_answered(self) -> bool:
-        """Whether a deployment of before has its result. One without may be this one, begun before a crash."""
+    def _pass_over_former_answers(self) -> None:
+        """A deployment with a result is one of before. One without may be this one, begun before a crash.
+
+        Heat leaves the result of the former one in the object, too, and notes no times: of a deployment that it has
+        begun over a former one, answers are later than its start.
+        """
         found = self._deployment()
-        return found is not None and found['status'] != self.IN_PROGRESS
+        if found is None:
+            return
+        if found['status'] != self.IN_PROGRESS:
+            self._pass_over_swift_signals()
+        elif found['action'] != CREATE and 'updated_time' in found and not self._has_noted_swift_signals():
+            self._pass_over_swift_signals(until=found['updated_time'])
 
     def find_existing(self) -> str | None:
         """It has the id of the resource."""
