@@ -27,6 +27,7 @@ from heatlite.takeover import ciphers, rows
 
 MARK = request_keys.TAKEN_OVER              # key in the column `request` of a root: the mark of its tree in Heat
 STACK_TYPE = 'OS::Heat::Stack'              # in events of stacks themselves
+SCALING_IN_PROGRESS = 'scaling_in_progress'     # in metadata of groups: signals to scale are refused
 UNKNOWN_TIME = datetime(1970, 1, 1)
 # Actions of a stack that another engine can bring to an end from what is stored.
 RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DELETE, Action.SUSPEND, Action.RESUME,
@@ -265,6 +266,8 @@ class _Conversion:
         if action is not Action.INIT:
             columns['properties'] = self._applied(found)
         metadata = self._opener.mapping(row, 'rsrc_metadata', found.rsrc_metadata)
+        if metadata.get(SCALING_IN_PROGRESS):       # by an engine that was killed: none of Heat runs after the switch
+            metadata[SCALING_IN_PROGRESS] = False
         if metadata:
             columns['metadata'] = metadata
         if found.attr_data_id is not None:

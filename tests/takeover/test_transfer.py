@@ -340,6 +340,15 @@ def test_work_under_way_waits_for_the_switch(heat, ours, take):
         assert resources.light(tx, 's1')[0].fingerprint == DIRTY
 
 
+def test_a_group_whose_scaling_was_interrupted_scales_again(heat, ours, take):
+    heat.stack('s1')
+    heat.resource('s1', rsrc_metadata='{"scaling_in_progress": true, "cooldown_end": {"2026-01-01T00:00:00": "why"}}')
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert resources.columns(tx, 's1', None, ('metadata',))[1]['metadata'] == {
+            'scaling_in_progress': False, 'cooldown_end': {'2026-01-01T00:00:00': 'why'}}
+
+
 @pytest.mark.parametrize('action', ['RESTORE', 'ADOPT'])
 def test_work_that_only_heat_can_end(heat, take, action):
     heat.word('s1', action=action, status='IN_PROGRESS')
