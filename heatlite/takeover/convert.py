@@ -158,18 +158,23 @@ class _Conversion:
         row = f'stack {stack.id}'
         if not stack.name or not stack.tenant:
             raise Unfit(row, _('it has no name or no project'))
-        if stack.convergence is False or stack.backup:
-            raise Unfit(row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
         action, status = state(row, stack.action, stack.status)
-        if status is Status.IN_PROGRESS and action not in RESUMABLE:
-            raise Unfit(row, _('%s is under way, which only the Heat that began it can end') % action)
+        if stack.deleted_at is None:
+            self._check_live(stack, row, action, status)
         if stack.owner_id is None:
             return
-        if not stack.parent_resource_name:
-            raise Unfit(row, _('it is nested, but in no resource'))
         if stack.tenant != self._tree.root.tenant:
             raise Unfit(row, _('it is nested in a stack of another project'))
         self._depths[stack.id] = self._depths[stack.owner_id] + 1
+
+    def _check_live(self, stack: rows.HeatStack, row: str, action: Action, status: Status) -> None:
+        """What an engine needs to work on a stack. Deleted stacks are only shown."""
+        if stack.convergence is False or stack.backup:
+            raise Unfit(row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
+        if status is Status.IN_PROGRESS and action not in RESUMABLE:
+            raise Unfit(row, _('%s is under way, which only the Heat that began it can end') % action)
+        if stack.owner_id is not None and not stack.parent_resource_name:
+            raise Unfit(row, _('it is nested, but in no resource'))
 
     def _stack(self, stack: rows.HeatStack) -> Converted:
         row = f'stack {stack.id}'

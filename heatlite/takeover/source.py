@@ -106,6 +106,7 @@ def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
 def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) -> list[HeatTree]:
     """The trees of these roots, with their marks but without the rows of their stacks.
 
+    Without helpers of updates without convergence that are deleted: their rows are left until they are purged.
     Raises Error for stacks that are nested in each other in a circle.
     """
     table = schema.stack
@@ -113,9 +114,9 @@ def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) 
     root_of = {each.id: each.id for each in found}
     level = [each.id for each in found]
     for _depth in range(DEEPEST):
-        query = _select(rows.HeatStack, table)
-        if not deleted:
-            query = query.where(table.c.deleted_at.is_(None))
+        query = _select(rows.HeatStack, table).where(
+            sa.or_(table.c.deleted_at.is_(None), table.c.backup.is_not(sa.true())) if deleted
+            else table.c.deleted_at.is_(None))
         below = sorted(_where(tx, rows.HeatStack, query, table.c.owner_id, level), key=_age)
         if not below:
             break

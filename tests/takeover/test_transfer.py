@@ -323,6 +323,20 @@ def test_deleted_and_hidden_stacks(heat, ours, take):
     assert outcome(take(deleted=True)) == {'taken over': 1, 'unchanged': 2}
 
 
+def test_deleted_stacks_of_a_time_before_convergence(heat, ours, take):
+    """Helpers of updates, roots and nested stacks: no engine works on them."""
+    heat.word('s1')
+    heat.stack('backup', owner_id='s1', backup=True, convergence=False, deleted_at=later(1))
+    heat.stack('nested', owner_id='s1', convergence=False, deleted_at=later(1), parent_resource_name=None)
+    heat.stack('old', convergence=False, deleted_at=later(1), action='DELETE')
+    report = take(deleted=True)
+    assert report.problems == []
+    assert outcome(report) == {'taken over': 2}
+    assert [show(ours, stack_id) is not None for stack_id in ('s1', 'nested', 'old', 'backup')] == [
+        True, True, True, False]
+    assert outcome(take(deleted=True)) == {'unchanged': 2}
+
+
 # --- work under way ----------------------------------------------------------------------------------------
 
 def test_work_under_way_waits_for_the_switch(heat, ours, take):
