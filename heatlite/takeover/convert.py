@@ -190,7 +190,8 @@ class _Conversion:
         document = Template(dict(sources.by_id[current].document))
         created = stack.created_at or stack.updated_at or UNKNOWN_TIME
         is_running = status is Status.IN_PROGRESS
-        snapshots = [self._snapshot(each) for each in self._tree.snapshots.get(stack.id, ())]
+        made = self._being_made(stack, action, status)
+        snapshots = [self._snapshot(each, made) for each in self._tree.snapshots.get(stack.id, ())]
         return Converted(StoredStack(
             id=stack.id, name=str(stack.name), project_id=str(stack.tenant), username=stack.username,
             owner_id=stack.owner_id, root_id=self._tree.root.id, parent_resource=stack.parent_resource_name,
@@ -201,16 +202,23 @@ class _Conversion:
             credentials_id=self._credentials.get(stack.user_creds_id) if stack.user_creds_id is not None else None,
             user_project_id=stack.stack_user_project_id,
             tags=[tag for tag in self._tree.tags.get(stack.id, ()) if tag] or None, parameters=None, outputs=None,
-            request=self._request(stack, action, status, snapshots), created_at=created, updated_at=stack.updated_at,
+            request=self._request(stack, made), created_at=created, updated_at=stack.updated_at,
             started_at=self._now if is_running else stack.updated_at or created, deleted_at=stack.deleted_at,
         ), sources.by_id, members, self._events(stack, found, numbers), snapshots)
 
-    def _request(self, stack: rows.HeatStack, action: Action, status: Status,
-                 snapshots: Sequence[Snapshot]) -> dict[str, object]:
+    def _request(self, stack: rows.HeatStack, made: str | None) -> dict[str, object]:
+        """`made`: the snapshot that is being made."""
         found: dict[str, object] = {MARK: self._tree.mark} if stack.owner_id is None else {}
-        if action is Action.SNAPSHOT and status is Status.IN_PROGRESS:
-            found['snapshot'] = next((each.id for each in snapshots if each.status == Status.IN_PROGRESS), '')
+        if made is not None:
+            found[request_keys.SNAPSHOT] = made
         return found
+
+    def _being_made(self, stack: rows.HeatStack, action: Action, status: Status) -> str | None:
+        """The id of the snapshot that an action under way makes: Heat takes it for that of the traversal."""
+        if (action, status) != (Action.SNAPSHOT, Status.IN_PROGRESS):
+            return None
+        begun = [each.id for each in self._tree.snapshots.get(stack.id, ()) if _is_begun(each)]
+        return stack.current_traversal if stack.current_traversal in begun else begun[0] if len(begun) == 1 else ''
 
     # --- templates --------------------------------------------------------------------------------------
 
@@ -361,15 +369,19 @@ class _Conversion:
                 event.resource_status_reason or '', number, properties)))
         return found
 
-    def _snapshot(self, found: rows.HeatSnapshot) -> Snapshot:
+    def _snapshot(self, found: rows.HeatSnapshot, made: str | None) -> Snapshot:
+        """One whose making was interrupted has failed: no engine goes on with it. `made`: that one goes on."""
         row = f'snapshot {found.id}'
+        action, status = state(row, found.action or Action.CREATE, found.status or Status.FAILED)
+        reason = found.status_reason
+        if _is_begun(found) and found.id != made:
+            status, reason = Status.FAILED, _('The engine that made it was interrupted.')
         data = self._opener.mapping(row, 'data', found.data)
         saved = {each.resource_name: self._opener.mapping(f'resource_snapshot {each.id}', 'data', each.data)
                  for each in self._tree.saved.get(found.id, ())}
         if saved:
             data['resources'] = {**(data.get('resources') or {}), **saved}
-        return Snapshot(found.id, found.stack_id, found.tenant, found.name, Action.CREATE,
-                        found.status or Status.FAILED, found.status_reason, data or None,
+        return Snapshot(found.id, found.stack_id, found.tenant, found.name, action, status, reason, data or None,
                         found.created_at or UNKNOWN_TIME)
 
     # --- credentials ------------------------------------------------------------------------------------
@@ -418,6 +430,11 @@ class _Sources:
                 if isinstance(snippet, Mapping) and isinstance(snippet.get(key), str)
             } if isinstance(section, Mapping) else {}
         return self._types[template_id].get(name)
+
+
+def _is_begun(snapshot: rows.HeatSnapshot) -> bool:
+    """Whether it is being made, or an engine was interrupted when it made it."""
+    return snapshot.action in (None, Action.CREATE) and snapshot.status == Status.IN_PROGRESS
 
 
 def state(row: str, action: str | None, status: str | None) -> tuple[Action, Status]:

@@ -125,6 +125,7 @@ class HeatSnapshot:
     name: str | None
     data: str | None
     tenant: str
+    action: str | None                      # None in rows of older releases
     status: str | None
     status_reason: str | None
     created_at: datetime | None

@@ -354,6 +354,38 @@ def test_work_under_way_waits_for_the_switch(heat, ours, take):
         assert resources.light(tx, 's1')[0].fingerprint == DIRTY
 
 
+def snapshot(heat, name, action, status):
+    heat.add(schema.snapshot, id=name, stack_id='s1', name=name, tenant=PROJECT, action=action, status=status,
+             created_at=NOW, data='{}')
+
+
+def test_states_of_snapshots(heat, ours, take):
+    """One that an engine had begun to make when it was killed can be deleted."""
+    heat.stack('s1')
+    for name, action, status in (('a', 'DELETE', 'IN_PROGRESS'), ('b', 'DELETE', 'FAILED'), ('c', None, 'COMPLETE'),
+                                 ('d', 'CREATE', 'IN_PROGRESS'), ('e', None, None)):
+        snapshot(heat, name, action, status)
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        found = {each.id: (each.action, each.status) for each in snapshots.page(tx, 's1')}
+    assert found == {'a': ('DELETE', 'IN_PROGRESS'), 'b': ('DELETE', 'FAILED'), 'c': ('CREATE', 'COMPLETE'),
+                     'd': ('CREATE', 'FAILED'), 'e': ('CREATE', 'FAILED')}
+
+
+@pytest.mark.parametrize('traversal, stuck, made', [('m', ['a', 'z'], 'm'), ('t', [], 'm'), ('t', ['a'], '')])
+def test_the_snapshot_that_is_being_made(heat, ours, take, traversal, stuck, made):
+    """Its id is that of the traversal; other ones in progress are being deleted, or were interrupted."""
+    heat.stack('s1', action='SNAPSHOT', status='IN_PROGRESS', current_traversal=traversal)
+    snapshot(heat, 'b', 'DELETE', 'IN_PROGRESS')
+    for name in ('m', *stuck):
+        snapshot(heat, name, 'CREATE', 'IN_PROGRESS')
+    assert outcome(take(switch=True)) == {'taken over': 1}
+    assert show(ours, 's1').request['snapshot'] == made
+    with ours.reader() as tx:
+        assert [each.id for each in snapshots.page(tx, 's1') if (each.action, each.status) == (
+            'CREATE', 'IN_PROGRESS')] == ([made] if made else [])
+
+
 def test_a_group_whose_scaling_was_interrupted_scales_again(heat, ours, take):
     heat.stack('s1')
     heat.resource('s1', rsrc_metadata='{"scaling_in_progress": true, "cooldown_end": {"2026-01-01T00:00:00": "why"}}')
