@@ -28,6 +28,7 @@ from heatlite.takeover import ciphers, rows
 MARK = request_keys.TAKEN_OVER              # key in the column `request` of a root: the mark of its tree in Heat
 STACK_TYPE = 'OS::Heat::Stack'              # in events of stacks themselves
 SCALING_IN_PROGRESS = 'scaling_in_progress'     # in metadata of groups: signals to scale are refused
+WORD = 32                                   # characters of `tables.Word`
 UNKNOWN_TIME = datetime(1970, 1, 1)
 # Actions of a stack that another engine can bring to an end from what is stored.
 RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DELETE, Action.SUSPEND, Action.RESUME,
@@ -456,6 +457,9 @@ def config(found: rows.HeatSoftwareConfig, opener: Opener) -> Config:
 def deployment(found: rows.HeatSoftwareDeployment, opener: Opener) -> Deployment:
     """Raises Unfit."""
     row = f'software_deployment {found.id}'
+    for name, word in (('action', found.action), ('status', found.status)):
+        if len(word or '') > WORD:          # Heat checks neither
+            raise Unfit(row, _('its %(name)s has more than %(most)d characters') % {'name': name, 'most': WORD})
 
     def values(column: str, text: str | None) -> dict[str, object] | None:
         return opener.mapping(row, column, text) if text not in (None, 'null') else None

@@ -234,7 +234,17 @@ class Transfer:
 
     def _put(self, kind: str, made: Sequence[Made],
              put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
-        stored, unfit = self._database.retry(lambda tx: put(tx, made))
+        try:
+            stored, unfit = self._database.retry(lambda tx: put(tx, made))
+        except exception.DatabaseUnavailable:
+            raise
+        except Exception as error:          # one row of an unforeseen kind does not stop the others
+            if len(made) > 1:
+                for row in made:
+                    self._put(kind, [row], put)
+                return
+            LOG.debug('%s: row %s was not taken over', kind, made[0].id, exc_info=True)
+            stored, unfit = 0, [Unfit(f'{kind.replace(" ", "_").removesuffix("s")} {made[0].id}', _reason(error))]
         self.report.stored[kind] += stored
         for each in unfit:
             self._note(each)

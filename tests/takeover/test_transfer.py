@@ -250,6 +250,34 @@ def test_configs_and_deployments(heat, ours, take):
     assert (found.status, found.output_values, found.updated_at) == ('COMPLETE', {'b': 2}, later(9))
 
 
+@pytest.mark.parametrize('column', ['action', 'status'])
+def test_a_deployment_that_is_too_long_does_not_stop_the_run(heat, ours, take, column):
+    heat.word('s1')
+    heat.add(schema.software_config, id='c1', tenant=PROJECT, config='{}', created_at=NOW)
+    heat.add(schema.software_deployment, id='d1', config_id='c1', server_id='v1', tenant=PROJECT, created_at=NOW,
+             **{column: 'w' * 33})
+    heat.add(schema.software_deployment, id='d2', config_id='c1', server_id='v1', tenant=PROJECT, created_at=NOW)
+    for report in (take(dry=True), take()):
+        assert [(each.row, each.reason) for each in report.problems] == [
+            ('software_deployment d1', f'its {column} has more than 32 characters')]
+        assert outcome(report) == {'taken over': 1}
+    assert report.stored['software deployments'] == 1
+
+
+def test_rows_that_the_database_refuses_do_not_stop_the_run(heat, ours, take, kind):
+    if kind == 'sqlite':
+        pytest.skip('SQLite stores texts of any length')
+    heat.word('s1')
+    heat.add(schema.software_config, id='c1', tenant=PROJECT, config='{}', created_at=NOW)
+    heat.add(schema.software_config, id='c2', tenant='p' * 64, config='{}', created_at=NOW)
+    with ours.writer() as tx:
+        tx.execute(sa.text('ALTER TABLE software_config ADD CONSTRAINT short CHECK (LENGTH(project_id) < 64)'))
+    report = take()
+    assert [each.row for each in report.problems] == ['software_config c2']
+    assert 'INSERT' not in report.problems[0].reason
+    assert (outcome(report), report.stored['software configs']) == ({'taken over': 1}, 1)
+
+
 # --- again and again ---------------------------------------------------------------------------------------
 
 def test_a_second_run_takes_what_has_changed(heat, ours, take):
