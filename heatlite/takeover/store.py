@@ -158,12 +158,16 @@ def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int
             continue
         if each.id in there:
             known = software_deployments.show(tx, each.id)
-            if known is not None and (known.updated_at or known.created_at) >= (each.updated_at or each.created_at):
-                continue
+            if known is not None and (known == each or _changed(known) > _changed(each)):
+                continue                    # times of Heat have whole seconds: of equal ones, Heat's row is newer
             software_deployments.delete(tx, each.id)
         software_deployments.insert(tx, each)
         stored += 1
     return stored, unfit
+
+
+def _changed(found: Deployment) -> datetime:
+    return found.updated_at or found.created_at
 
 
 def _there(tx: sa.Connection, table: sa.Table, ids: Sequence[str]) -> set[str]:

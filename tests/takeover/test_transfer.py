@@ -248,6 +248,14 @@ def test_configs_and_deployments(heat, ours, take):
         from heatlite.db import software_deployments
         found = software_deployments.show(tx, 'd1')
     assert (found.status, found.output_values, found.updated_at) == ('COMPLETE', {'b': 2}, later(9))
+    assert take().stored['software deployments'] == 0
+    heat.change(schema.software_deployment, 'd1', status='FAILED')      # within the same second
+    assert take().stored['software deployments'] == 1
+    with ours.reader() as tx:
+        assert software_deployments.show(tx, 'd1').status == 'FAILED'
+    with ours.writer() as tx:
+        software_deployments.update(tx, 'd1', later(10), status='COMPLETE')
+    assert take().stored['software deployments'] == 0
 
 
 @pytest.mark.parametrize('column', ['action', 'status'])
