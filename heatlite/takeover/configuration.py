@@ -15,9 +15,10 @@ DEFAULT_KEY = 'notgood but just long enough i t'        # of a Heat whose config
 # Options of [DEFAULT] that decide what becomes of stacks, beside the key.
 COMPARED = (
     'stack_user_domain_id', 'stack_user_domain_name', 'stack_domain_admin', 'heat_stack_user_role',
-    'region_name_for_services', 'deferred_auth_method', 'trusts_delegated_roles', 'hidden_stack_tags',
-    'heat_metadata_server_url', 'heat_waitcondition_server_url', 'default_software_config_transport',
-    'default_deployment_signal_transport', 'default_user_data_format', 'max_nested_stack_depth')
+    'region_name_for_services', 'region_name_for_shared_services', 'shared_services_types',
+    'deferred_auth_method', 'trusts_delegated_roles', 'hidden_stack_tags', 'heat_metadata_server_url',
+    'heat_waitcondition_server_url', 'default_software_config_transport', 'default_deployment_signal_transport',
+    'default_user_data_format', 'max_nested_stack_depth')
 
 
 @dataclass(frozen=True, repr=False)

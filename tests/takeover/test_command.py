@@ -47,10 +47,15 @@ def configure(folder, key=KEY, more=''):
 def test_a_report(folder, heat, tmp_path):
     heat.word('s1')
     heat.stack('s2', action='NONSENSE')
-    configure(tmp_path, more='stack_user_domain_name = heat')
+    configure(tmp_path, more='stack_user_domain_name = heat\nregion_name_for_shared_services = Shared\n'
+              'shared_services_types = image')
     code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf', '--dry-run')
     assert code == 1
-    assert 'stack_user_domain_name  heat' in said
+    rows = [line.split() for line in said.splitlines()]
+    assert [values[:2] for values in rows if values[:1] in (
+        ['stack_user_domain_name'], ['region_name_for_shared_services'], ['shared_services_types'])] == [
+            ['stack_user_domain_name', 'heat'], ['region_name_for_shared_services', 'Shared'],
+            ['shared_services_types', 'image']]
     assert 'taken over                          1' in said
     assert 'its state NONSENSE, COMPLETE is unknown' in said
     code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf')
