@@ -291,7 +291,7 @@ class _Conversion:
             reason=found.status_reason or '', physical_id=found.nova_instance,
             requires=self._requires(row, found, numbers), replaces=numbers.get(found.replaces or 0),
             replaced_by=numbers.get(found.replaced_by or 0), template_id=template_id,
-            fingerprint=DIRTY if (action, status) == (Action.UPDATE, Status.IN_PROGRESS) else '',
+            fingerprint=DIRTY if action is Action.UPDATE and status is not Status.COMPLETE else '',
             created_at=found.created_at or UNKNOWN_TIME, updated_at=found.updated_at),
             columns, tuple(self._data(found.id)))
 

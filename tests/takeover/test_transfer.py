@@ -390,6 +390,17 @@ def test_work_under_way_waits_for_the_switch(heat, ours, take):
         assert resources.light(tx, 's1')[0].fingerprint == DIRTY
 
 
+@pytest.mark.parametrize('action, status, is_unsure', [
+    ('UPDATE', 'FAILED', True), ('UPDATE', 'COMPLETE', False), ('CREATE', 'FAILED', False)])
+def test_an_object_is_unsure_after_an_update_that_failed(heat, ours, take, action, status, is_unsure):
+    """It may have some of the new properties; Heat stores the old ones."""
+    heat.stack('s1', action=action, status=status)
+    heat.resource('s1', action=action, status=status)
+    assert outcome(take()) == {'taken over': 1}
+    with ours.reader() as tx:
+        assert (resources.light(tx, 's1')[0].fingerprint == DIRTY) is is_unsure
+
+
 def snapshot(heat, name, action, status):
     heat.add(schema.snapshot, id=name, stack_id='s1', name=name, tenant=PROJECT, action=action, status=status,
              created_at=NOW, data='{}')
