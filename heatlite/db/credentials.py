@@ -81,13 +81,17 @@ def keep(tx: sa.Connection, new: Credentials) -> None:
         insert(tx, new)
 
 
-def replace(tx: sa.Connection, present_id: str | None, new: Credentials) -> str:
+def replace(tx: sa.Connection, present_id: str | None, new: Credentials, now: datetime) -> str:
     """Makes `new` the credentials of a tree, under the id of the present ones, and returns that id.
 
-    Present ones with a trust are stored under another id until it is deleted, unless `new` has their id. Raises
-    Conflict where too many wait for that. The caller has locked the root."""
-    if present_id is None or new.id == present_id:
+    Present ones with a trust are stored under another id until it is deleted, unless `new` has their id: these are the
+    present ones with another token. `now`: the time of `tx`, not that of the trust, which was made before: until then
+    the tree acts with the present ones. Raises Conflict where too many wait. The caller has locked the root."""
+    if new.id == present_id:
         keep(tx, new)
+        return new.id
+    if present_id is None:
+        keep(tx, changed_copy(new, created_at=now))
         return new.id
     present = get(tx, present_id)
     if present is not None and present.trust_id is not None:
@@ -97,7 +101,7 @@ def replace(tx: sa.Connection, present_id: str | None, new: Credentials) -> str:
             raise exception.Conflict(_('The owner of the stack has changed too often; repeat the request when its '
                                        'action has ended.'))
         insert(tx, changed_copy(present, id=free, token=None))
-    keep(tx, changed_copy(new, id=present_id))
+    keep(tx, changed_copy(new, id=present_id, created_at=now))
     return present_id
 
 

@@ -59,14 +59,14 @@ def test_a_tree_has_the_credentials_of_its_root(db):
         stacks.insert(tx, stack('s1', credentials_id='c1'))
         stacks.insert(tx, stack('s2', credentials_id='c0', owner_id='s1', root_id='s1', depth=1))
         assert credentials.of_tree(tx, 's1') == CREDENTIALS and credentials.of_tree(tx, 's2') is None
-        assert credentials.replace(tx, 'c1', other) == 'c1'
-        assert credentials.of_tree(tx, 's1') == replace(other, id='c1')
+        assert credentials.replace(tx, 'c1', other, later(5)) == 'c1'
+        assert credentials.of_tree(tx, 's1') == replace(other, id='c1', created_at=later(5))
         waiting, = credentials.replaced(tx, 'c1')
         assert waiting == replace(CREDENTIALS, id=waiting.id, token=None)
         for number in range(1, credentials.MOST_REPLACED):
-            credentials.replace(tx, 'c1', replace(other, trust_id=f'trust-{number}'))
+            credentials.replace(tx, 'c1', replace(other, trust_id=f'trust-{number}'), NOW)
         with pytest.raises(exception.Conflict):
-            credentials.replace(tx, 'c1', other)
+            credentials.replace(tx, 'c1', other, NOW)
         assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 1 + credentials.MOST_REPLACED
         credentials.insert(tx, replace(CREDENTIALS, id='c0'))
         assert len(credentials.all_of_tree(tx, 's1', 'c1')) == 2 + credentials.MOST_REPLACED
@@ -95,8 +95,8 @@ def test_a_tree_is_busy_with_what_began_before(db):
 def test_credentials_without_a_trust_are_replaced_for_good(db):
     with db.writer() as tx:
         credentials.insert(tx, replace(CREDENTIALS, trust_id=None))
-        assert credentials.replace(tx, None, replace(CREDENTIALS, id='c2')) == 'c2'
-        assert credentials.replace(tx, 'c1', replace(CREDENTIALS, id='c3')) == 'c1'
+        assert credentials.replace(tx, None, replace(CREDENTIALS, id='c2'), NOW) == 'c2'
+        assert credentials.replace(tx, 'c1', replace(CREDENTIALS, id='c3'), NOW) == 'c1'
         assert not credentials.replaced(tx, 'c1') and credentials.get(tx, 'c3') is None
         assert credentials.get(tx, 'c1') == CREDENTIALS
 

@@ -287,6 +287,20 @@ def test_the_trust_of_a_former_owner_is_deleted_at_the_end_of_the_action(cluster
     assert not keystone.trusts and not stored(cluster)
 
 
+def test_a_change_of_the_owner_has_the_time_of_its_request_not_of_the_trust(keystone):
+    """What begins while the trust is made acts for the former owner."""
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        cluster.is_('bob')
+        (runtime, _service), = cluster.engines
+        keystone.meanwhile.append(lambda: runtime.sleep(SLOW))
+        update(cluster, stack_id, 'bob')
+        assert not keystone.meanwhile
+        with cluster.database.reader() as tx:
+            assert authorities.of_tree(tx, stack_id).created_at == cluster.row(stack_id).started_at
+
+
 def test_owners_cannot_change_without_end_during_one_action(cluster, keystone):
     stack_id = create(cluster)
     for number in range(authorities.MOST_REPLACED):

@@ -371,7 +371,7 @@ class Refactors:
             'acts_by_token': self._authority.needs_token(each.definition) or each.row.acts_by_token}
         if authority is not None:
             columns['credentials_id'] = credentials.replace(
-                tx, None if current is None else current.credentials_id, authority)
+                tx, None if current is None else current.credentials_id, authority, now)
         if current is None:
             row = replace(each.row, **columns)
             leases.insert(tx, row.id, None, wanted=False)

@@ -64,7 +64,7 @@ class UpdateRequest:
             'converge': bool(message.converge),
             'acts_by_token': self.acts_by_token or current.acts_by_token,
             'credentials_id': (current.credentials_id if renewed is None
-                               else credentials.replace(tx, current.credentials_id, renewed)),
+                               else credentials.replace(tx, current.credentials_id, renewed, now)),
             'tags': current.tags if message.existing and message.tags is None else list(message.tags or ()) or None}
 
     def _check_authority(self, tx: Connection, current: stacks.StoredStack) -> None:
