@@ -67,6 +67,13 @@ def count(tx: sa.Connection, stack_id: str) -> int:
                           .where(snapshot.c.stack_id == stack_id)).scalar_one())
 
 
+def is_complete(tx: sa.Connection, snapshot_id: str) -> bool:
+    """Whether it can be restored: it is COMPLETE, and not being deleted."""
+    return tx.execute(sa.select(snapshot.c.id).where(
+        snapshot.c.id == snapshot_id, snapshot.c.action == Action.CREATE,
+        snapshot.c.status == Status.COMPLETE)).first() is not None
+
+
 def is_being_made(tx: sa.Connection, snapshot_id: str) -> bool:
     """Whether its end has not been stored yet, nor is it being deleted. Locks it until the end of `tx`."""
     row = tx.execute(sa.select(snapshot.c.action, snapshot.c.status).where(snapshot.c.id == snapshot_id)

@@ -23,7 +23,9 @@ def test_snapshots(db, counted):
         assert snapshots.show(tx, 'n1') == SNAPSHOT
         assert snapshots.show(tx, 'nothing') is None
         assert snapshots.set_state(tx, 'n1', status='COMPLETE', reason='done', data={'resources': {'a': {}}})
+        assert snapshots.is_complete(tx, 'n1') and not snapshots.is_complete(tx, 'n0')
         assert snapshots.set_state(tx, 'n1', status='IN_PROGRESS', reason=None, action='DELETE')
+        assert not snapshots.is_complete(tx, 'n1') and not snapshots.is_complete(tx, 'nothing')
         assert not snapshots.set_state(tx, 'nothing', status='COMPLETE', reason=None)
         with counted(tx) as statements:
             first, second = snapshots.page(tx, 's1', 'p1')

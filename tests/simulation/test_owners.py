@@ -16,6 +16,7 @@ from heatlite.db import credentials as authorities
 from heatlite.db import stack_trees
 from heatlite.db.tables import credentials, stack
 from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.rpc import messages
 from heatlite.testing import cluster as bare
 from tests.simulation import cloud as clouds
@@ -248,6 +249,65 @@ def test_a_nested_stack_is_updated_alone_by_the_owner_of_the_tree_only(cluster):
     cluster.is_('ann')
     with pytest.raises(exception.Forbidden):
         cluster.update(inner, document)
+
+
+def snapshot(cluster, stack_id):
+    found = cluster.ask(messages.SnapshotStack(stack_id))['id']
+    done(cluster, stack_id, 'SNAPSHOT')
+    return found
+
+
+def test_a_restore_is_executed_for_the_user_who_asks_for_it(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    snapshot_id = snapshot(cluster, stack_id)
+    cluster.is_('bob')
+    update(cluster, stack_id, 'bob')
+    done(cluster, stack_id, 'UPDATE')
+    cluster.is_('cay')
+    del Acting.acts[:]
+    cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+    done(cluster, stack_id, 'RESTORE')
+    wait(cluster, 5.0)
+    assert sorted(Acting.acts) == [('cay', 'ann')] * 2
+    assert list(keystone.trusts.values()) == stored(cluster) == ['cay']
+
+
+def test_a_nested_stack_is_restored_alone_by_the_owner_of_the_tree_only(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    inner = nested(cluster, stack_id)
+    snapshot_id = snapshot(cluster, inner)
+    cluster.is_('bob')
+    refused = cluster.ask(messages.RestoreSnapshot(inner, snapshot_id), [exception.Forbidden])
+    assert stack_id in str(refused) and cluster.row(inner).action == 'SNAPSHOT'
+    cluster.is_('ann')
+    cluster.ask(messages.RestoreSnapshot(inner, snapshot_id))
+    done(cluster, inner, 'RESTORE')
+    assert list(keystone.trusts.values()) == stored(cluster) == ['ann']
+
+
+@pytest.mark.parametrize('is_nested', [False, True])
+def test_a_restore_needs_the_rights_to_the_types_of_the_snapshot(cluster, keystone, monkeypatch, is_nested):
+    """Also to those of which the stack has no resource now, and in nested stacks."""
+    kind = {'type': 'Sim::Forbidden', 'properties': {'value': 'one'}}
+    document = {**HOT, 'resources': {'r': {'type': 'inner.yaml'} if is_nested else kind}}
+    files = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': kind}})} if is_nested else {}
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Forbidden', Acting)
+    stack_id = cluster.create('s', document, files=files)
+    done(cluster, stack_id, 'CREATE')
+    snapshot_id = snapshot(cluster, stack_id)
+    cluster.update(stack_id, {**HOT, 'resources': {}})
+    done(cluster, stack_id, 'UPDATE')
+    monkeypatch.setattr(TypeRegistry, 'allows', lambda registry, context, name: (
+        name != 'Sim::Forbidden' or context.user_id == 'ann'))
+    cluster.is_('bob')
+    refused = cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id), [exception.Forbidden])
+    assert 'Sim::Forbidden' in str(refused) and list(keystone.trusts.values()) == ['ann']
+    cluster.is_('ann')
+    cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+    done(cluster, stack_id, 'RESTORE')
 
 
 def test_nested_stacks_of_an_earlier_release_act_for_the_owner_of_the_root(cluster, keystone):

@@ -55,7 +55,7 @@ def test_the_snapshot_is_read_once():
     with Cluster(engines=1) as cluster:
         stack_id, snapshot_id = made(cluster)
         for _number in range(2):                # and anew in the next restore
-            with statements.noted(lambda text: text.startswith('SELECT') and 'FROM snapshot' in text) as seen:
+            with statements.noted(lambda text: text.startswith('SELECT') and 'snapshot.data' in text) as seen:
                 cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
                 done(cluster, stack_id, 'RESTORE')
             assert values(cluster) == {'two'}

@@ -32,6 +32,7 @@ from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, refactor_checks, refactor_places, validation
 from heatlite.engine.requests.foresight import Foresight
+from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.refactor_places import SEPARATOR, RefactorPlaces
@@ -118,7 +119,7 @@ class Refactoring:
 class Refactors:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
                  stored: StoredStacks,
-                 quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, foresight: Foresight,
+                 quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, owners: Owners, foresight: Foresight,
                  recorder: Recorder, sinks: EventSinks, most_events: int, max_depth: int, notify: Notify) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
         self._max_depth = max_depth
@@ -130,6 +131,7 @@ class Refactors:
         self._quotas = quotas
         self._new_stacks = new_stacks
         self._updates = updates
+        self._owners = owners
         self._foresight = foresight
         self._recorder = recorder
         self._sinks = sinks
@@ -304,7 +306,7 @@ class Refactors:
         that needs the token of the request."""
         if each.is_new:
             return self._authority.record(context, each.definition, now, acts_by_token=False)
-        return self._updates.renewed_authority(context, replace(each.row, acts_by_token=False), each.definition, now)
+        return self._owners.renewed(context, replace(each.row, acts_by_token=False), each.definition, now)
 
     # --- the transaction ------------------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.live_values import LiveValues
 from heatlite.engine.requests.nested_stacks import NestedStacks
+from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies, PolicySettings
 from heatlite.engine.requests.plans import PlanBounds, Plans
@@ -91,13 +92,14 @@ class RequestUseCases:
         foresight = Foresight(runtime, database, registry, self.for_stacks, conf.max_resources_per_stack,
                               conf.observe_on_update)
         known = CheckedDefinitions(registry)
+        owners = Owners(runtime, database, registry)
         self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight, known)
         unchanged = UnchangedUpdates(runtime, database, parts.engine_id, recorder, conf.observe_on_update,
                                      conf.max_events_per_stack, parts.plugins, parts.notify)
         self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
-                                    recorder, unchanged, known)
+                                    recorder, unchanged, known, owners)
         self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, recorder,
-                                    self.updates.renewed_authority)
+                                    owners)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
@@ -108,10 +110,11 @@ class RequestUseCases:
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
         self.refactors = Refactors(runtime, database, registry, parts.engine_id, stored, quotas, self.stacks,
-                                   self.updates, foresight, recorder, parts.sinks, conf.max_events_per_stack,
+                                   self.updates, owners, foresight, recorder, parts.sinks, conf.max_events_per_stack,
                                    conf.max_nested_stack_depth, parts.notify)
         self.guards = Guards(runtime, database)
-        self.snapshots = Snapshots(runtime, database, self.actions, parts.reader.read, conf.max_snapshots_per_stack)
+        self.snapshots = Snapshots(runtime, database, registry, stored, self.actions, owners, parts.reader.read,
+                                   conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)
         self.drift = Drift(runtime, database, parts.reader, self.updates, parts.sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))

@@ -20,9 +20,11 @@ from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
-from heatlite.engine.requests import guarding
+from heatlite.engine.requests import guarding, ownership, validation
+from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, visible
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_not_deleting, visible
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -32,12 +34,15 @@ MOST_NAMED = 20                         # resources that a refusal names
 
 
 class Snapshots:
-    def __init__(self, runtime: Runtime, database: Database, actions: StackActions,
-                 read: Callable[[str], Stack | None], limit: int) -> None:
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, stored: StoredStacks,
+                 actions: StackActions, owners: Owners, read: Callable[[str], Stack | None], limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
+        self._registry = registry
+        self._stored = stored
         self._actions = actions
+        self._owners = owners
         self._read = read
         self._limit = limit
 
@@ -63,25 +68,28 @@ class Snapshots:
         return shown(made[-1])
 
     def restore(self, context: RequestContext, message: messages.RestoreSnapshot) -> None:
-        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+        """Begin a restore: an update to the definition of the snapshot, after which the tree acts for the caller."""
+        with self._database.reader() as tx:
+            row = visible(tx, message.stack_id, context)
+            guarding.check_lock(tx, row)
             found = self._found(tx, row, message.snapshot_id)
-            if found.action != Action.CREATE or found.status != Status.COMPLETE or found.data is None:
-                raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
-            check_not_deleting(row, Action.RESTORE)
-            _check_places(tx, row, found.data)
-            template_id = templates.insert(tx, self._runtime.uuid(), found.data['template'], found.data['environment'],
-                                           found.data.get('files') or {}, self._runtime.now(), stack_id=row.id,
-                                           is_nested=row.owner_id is not None)
+            wanted = _restorable(tx, context, row, found)
+        self._actions.check_request(context, row.id, Action.RESTORE)
+        definition = self._stored.definition(row, wanted)
+        validation.check_types(definition, self._registry, context)
+        self._actions.check_target(context, message.stack_id, lambda _tx, _row: wanted)
+        owner = self._owners.of_request(context, row, definition)
+
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            _restorable(tx, context, row, found)
+            now = self._runtime.now()
+            owned = owner.store(tx, row, now)
+            template_id = templates.insert(tx, self._runtime.uuid(), wanted.document, wanted.environment, wanted.files,
+                                           now, stack_id=row.id, is_nested=row.owner_id is not None)
             shown = self._actions.as_shown(templates.get(tx, template_id), row)
-            return {'template_id': template_id, 'request': {request_keys.RESTORE: found.id},
+            return {**owned, 'template_id': template_id, 'request': {request_keys.RESTORE: message.snapshot_id},
                     'parameters': shown['parameters'], 'description': shown['description']}
 
-        def target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:
-            data = self._found(tx, row, message.snapshot_id).data
-            return None if data is None or not data.get('template') else templates.StoredTemplate(
-                '', data['template'], data['environment'], Files.of(data.get('files') or {}))
-
-        self._actions.check_target(context, message.stack_id, target)
         self._actions.begin(context, message.stack_id, Action.RESTORE, store)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
@@ -152,6 +160,18 @@ class Snapshots:
         if found.stack_id != row.id:
             raise exception.SnapshotNotFound(snapshot=snapshot_id, stack=row.name)
         return found
+
+
+def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack, found: snapshots.Snapshot,
+                ) -> templates.StoredTemplate:
+    """Return the template of a snapshot. Raises if the caller may not restore the stack from it."""
+    if found.data is None or not snapshots.is_complete(tx, found.id):
+        raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
+    check_not_deleting(row, Action.RESTORE)
+    ownership.check_nested(tx, row, context)
+    _check_places(tx, row, found.data)
+    return templates.StoredTemplate('', found.data['template'], found.data['environment'],
+                                    Files.of(found.data.get('files') or {}))
 
 
 def _is_restoring(row: stacks.StoredStack, snapshot_id: str) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -25,17 +24,16 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
+from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
-from heatlite.language.definition import StackDefinition
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
 
-Renew = Callable[[RequestContext, stacks.StoredStack, StackDefinition, datetime], Credentials | None]
 Store = Callable[[Connection, stacks.StoredStack], stacks.Requested]
 """`store(tx, row)` raises to refuse an action, or stores what belongs to it and returns keywords of `db.stacks.accept`;
 `request`: what the action adds to that which lasts of the former request (`reconcile.request_keys`).
@@ -45,8 +43,7 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 
 class StackActions:
     def __init__(self, runtime: Runtime, database: Database, acceptance: Acceptance, stored: StoredStacks,
-                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder, renew: Renew) -> None:
-        """`renew(context, row, definition, now)`: new credentials for the stack if it needs some, else None."""
+                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder, owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
         self._acceptance = acceptance
@@ -54,7 +51,7 @@ class StackActions:
         self._quotas = quotas
         self._foresight = foresight
         self._recorder = recorder
-        self._renew = renew
+        self._owners = owners
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
@@ -97,7 +94,8 @@ class StackActions:
                 row = replace(row, acts_by_token=True)
             stored = templates.get(tx, row.template_id)
         try:
-            return row.generation, self._renew(context, row, self._stored.definition(row, stored), self._runtime.now())
+            return row.generation, self._owners.renewed(context, row, self._stored.definition(row, stored),
+                                                        self._runtime.now())
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -184,12 +182,7 @@ class StackActions:
               plan: PlanReference | None = None) -> stacks.StoredStack:
         """Accept an action that a user requests. Raises EntityNotFound also for a stack of another project, Forbidden,
         StackProtected, StackLocked. `plan`: the plan that holds for the action."""
-        if action in PLANNED:
-            self._quotas.check_planned(plan)
-        if action is not Action.CHECK:
-            self._stored.check_rights(stack_id, context)
-        if action is Action.DELETE:
-            self._check_protected(stack_id, context)
+        self.check_request(context, stack_id, action, plan)
 
         def unless_locked(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             if action is not Action.CHECK:
@@ -197,6 +190,16 @@ class StackActions:
             return store(tx, row)
 
         return self._accept(stack_id, action, unless_locked, context, plan)
+
+    def check_request(self, context: RequestContext, stack_id: str, action: Action,
+                      plan: PlanReference | None = None) -> None:
+        """Raise what `begin` raises before its transaction."""
+        if action in PLANNED:
+            self._quotas.check_planned(plan)
+        if action is not Action.CHECK:
+            self._stored.check_rights(stack_id, context)
+        if action is Action.DELETE:
+            self._check_protected(stack_id, context)
 
     def begin_by_engine(self, stack_id: str, action: Action, store: Store, on_behalf_of: RequestContext | None = None,
                         plan: PlanReference | None = None, by: LeasedStack | None = None) -> stacks.StoredStack:
@@ -208,8 +211,6 @@ class StackActions:
 
     def _accept(self, stack_id: str, action: Action, store: Store, caller: RequestContext | None,
                 plan: PlanReference | None, by: LeasedStack | None = None) -> stacks.StoredStack:
-        now = self._runtime.now()
-
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, stack_id, caller, by)
@@ -219,6 +220,8 @@ class StackActions:
             requested['request'] = {**request_keys.lasting(row, action), **(requested.get('request') or {})}
             if caller is not None:
                 requested['request'] = request_ids.stored(caller, requested['request'], plan)
+            # Not before the time of new credentials: a stack that began before those has had others (`is_busy`).
+            now = self._runtime.now()
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             if 'template_id' in requested:
                 stored = templates.get(tx, accepted.template_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
 
 from sqlalchemy import Connection
 
@@ -12,15 +11,15 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
-from heatlite.db import credentials, events, revisions, settled_stacks, stacks, templates
+from heatlite.db import events, revisions, settled_stacks, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, stack_events
-from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.foresight import Foresight
+from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
@@ -39,7 +38,7 @@ from heatlite.rpc import messages
 class StackUpdates:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
-                 recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions) -> None:
+                 recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions, owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -51,7 +50,7 @@ class StackUpdates:
         self._recorder = recorder
         self._unchanged = unchanged
         self._known = known
-        self._authority = Authority(runtime, registry)
+        self._owners = owners
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
                plan: Applying | None = None) -> dict[str, str]:
@@ -94,19 +93,14 @@ class StackUpdates:
         """Build the definition that the update brings, and the credentials that it needs. Checks neither."""
         definition = self.redefine(row, stored, message, is_planned=plan is not None)
         content = Content.of(definition)
-        acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
-        present = self._present_authority(row)
-        renewed = self._renewed(context, replace(row, acts_by_token=acts_by_token), definition, self._runtime.now(),
-                                present)
-        replaces_trust = (renewed is not None and present is not None and present.id != renewed.id
-                          and present.trust_id is not None)
-        return UpdateRequest(context, message, plan, row, definition, content, acts_by_token, renewed, replaces_trust)
+        return UpdateRequest(context, message, plan, row, definition, content,
+                             self._owners.of_request(context, row, definition))
 
     def _end_if_unchanged(self, request: UpdateRequest) -> stacks.StoredStack | None:
         """Accept and end an update that changes nothing, and return the row of its stack; None for any other update.
 
         An engine has to end one that changes the owner of the stack: it deletes the trust of the former one."""
-        if request.message.converge or request.replaces_trust:
+        if request.message.converge or request.owner.replaces_trust:
             return None
         digest = self._unchanged.settled(request.row, request.definition, request.content)
         if digest is None:
@@ -212,35 +206,3 @@ class StackUpdates:
                               self._limits, is_planned, stored.environment if message.existing else None)
         made.outer = loading.facade(row)
         return made
-
-    def renewed_authority(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
-                          now: datetime) -> credentials.Credentials | None:
-        """Return new credentials if another user updates, or the stack may need a trust that it lacks; else None. A
-        nested stack has those of its root: `UpdateRequest` refuses its update by another user.
-
-        `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
-        their trust may have been deleted with a stack since."""
-        return self._renewed(context, row, definition, now, self._present_authority(row))
-
-    def _present_authority(self, row: stacks.StoredStack) -> credentials.Credentials | None:
-        """Return the stored credentials of a root stack; None if it has none, or is nested."""
-        if row.owner_id is not None or not row.credentials_id:
-            return None
-        with self._database.reader() as tx:
-            return credentials.get(tx, row.credentials_id)
-
-    def _renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition, now: datetime,
-                 stored: credentials.Credentials | None) -> credentials.Credentials | None:
-        """As `renewed_authority`. `stored`: the present credentials of the stack."""
-        if row.owner_id is not None:
-            return None
-        is_own = self._authority.is_of(stored, context)
-        if (stored is not None and is_own and context.auth_token and row.restored_from is not None
-                and stored.created_at <= row.restored_from):
-            renewed = self._authority.record(context, definition, now, bool(row.acts_by_token))
-            return None if renewed is None else replace(renewed, id=stored.id)
-        if stored is not None and stored.trust_id and is_own:
-            return self._authority.with_token(context, stored) if row.acts_by_token and context.auth_token else None
-        if stored is not None and not context.auth_token and is_own:
-            return None
-        return self._authority.record(context, definition, now, bool(row.acts_by_token))

@@ -1,0 +1,120 @@
+"""The user for whom a tree of stacks acts: the author of its definition (docs/spec/engine.rst, "Credentials")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception
+from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import credentials, stacks
+from heatlite.db.connection import Database
+from heatlite.db.credentials import Credentials
+from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.types.registry import TypeRegistry
+from heatlite.language.definition import StackDefinition
+
+
+@dataclass(frozen=True)
+class Ownership:
+    """For whom a stack acts after a request that brings it a definition.
+
+    `row`, `present`: the stack and the credentials of a root, as they were read for the request; `acts_by_token`:
+    whether the stack needs the token of the request; `renewed`: credentials that replace the present ones, or None."""
+
+    context: RequestContext
+    row: stacks.StoredStack
+    present: Credentials | None
+    acts_by_token: bool | None
+    renewed: Credentials | None
+
+    @property
+    def replaces_trust(self) -> bool:
+        """Whether a trust is to be deleted at the end of the action."""
+        return (self.renewed is not None and self.present is not None and self.present.id != self.renewed.id
+                and self.present.trust_id is not None)
+
+    def without_token(self) -> Ownership:
+        """Return the same for a request from which no action follows."""
+        return self if self.renewed is None else replace(self, renewed=replace(self.renewed, token=None))
+
+    def store(self, tx: Connection, current: stacks.StoredStack, now: datetime) -> stacks.Requested:
+        """Check the request again, store the credentials, and return the columns of the stack that follow. `current`:
+        its row, locked by `tx`. May be called again, after a conflict of transactions.
+
+        Raises Forbidden for a nested stack that acts for another user, and Conflict if another user has taken the stack
+        over since it was read, or owners change too often."""
+        self._check(tx, current)
+        return {'acts_by_token': self.acts_by_token or current.acts_by_token,
+                'credentials_id': (current.credentials_id if self.renewed is None else
+                                   credentials.replace(tx, current.credentials_id, self.renewed, now))}
+
+    def _check(self, tx: Connection, current: stacks.StoredStack) -> None:
+        """Check that the definition will be executed with credentials of its author, which are those of the root."""
+        if current.owner_id is not None:
+            check_nested(tx, current, self.context)
+            return
+        is_replaced = self.renewed is not None and self.renewed.id != current.credentials_id
+        if is_replaced or current.generation == self.row.generation:
+            return
+        if not Authority.is_of(credentials.of_tree(tx, current.root_id), self.context):
+            raise exception.Conflict(
+                _('Another user has updated stack %s meanwhile; repeat the request.') % current.name)
+
+
+class Owners:
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry) -> None:
+        self._runtime = runtime
+        self._database = database
+        self._authority = Authority(runtime, registry)
+
+    def of_request(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Ownership:
+        """Make what a stack needs to act for the caller with a definition: a trust, if others own it. Raises what
+        `Authority.record` raises."""
+        acts_by_token = row.acts_by_token or self._authority.needs_token(definition)
+        present = self._present(row)
+        return Ownership(context, row, present, acts_by_token, self._renewed(
+            context, replace(row, acts_by_token=acts_by_token), definition, self._runtime.now(), present))
+
+    def renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
+                now: datetime) -> Credentials | None:
+        """Return new credentials if another user owns the stack, or it may need a trust that it lacks; else None. A
+        nested stack has those of its root.
+
+        `row.acts_by_token`: whether they hold the token of the request. Credentials from a backup are renewed, too:
+        their trust may have been deleted with a stack since."""
+        return self._renewed(context, row, definition, now, self._present(row))
+
+    def _present(self, row: stacks.StoredStack) -> Credentials | None:
+        """Return the stored credentials of a root stack; None if it has none, or is nested."""
+        if row.owner_id is not None or not row.credentials_id:
+            return None
+        with self._database.reader() as tx:
+            return credentials.get(tx, row.credentials_id)
+
+    def _renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition, now: datetime,
+                 stored: Credentials | None) -> Credentials | None:
+        """As `renewed`. `stored`: the present credentials of the stack."""
+        if row.owner_id is not None:
+            return None
+        is_own = self._authority.is_of(stored, context)
+        if (stored is not None and is_own and context.auth_token and row.restored_from is not None
+                and stored.created_at <= row.restored_from):
+            renewed = self._authority.record(context, definition, now, bool(row.acts_by_token))
+            return None if renewed is None else replace(renewed, id=stored.id)
+        if stored is not None and stored.trust_id and is_own:
+            return self._authority.with_token(context, stored) if row.acts_by_token and context.auth_token else None
+        if stored is not None and not context.auth_token and is_own:
+            return None
+        return self._authority.record(context, definition, now, bool(row.acts_by_token))
+
+
+def check_nested(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> None:
+    """Raise Forbidden for a nested stack that acts for another user than the caller, who would give it a definition."""
+    if row.owner_id is not None and not Authority.is_of(credentials.of_tree(tx, row.root_id), context):
+        raise exception.Forbidden(_('this nested stack: it acts for another user. An update of the root stack %s '
+                                    'makes it act for you') % row.root_id)
