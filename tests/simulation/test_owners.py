@@ -287,6 +287,36 @@ def test_a_nested_stack_is_restored_alone_by_the_owner_of_the_tree_only(cluster,
     assert list(keystone.trusts.values()) == stored(cluster) == ['ann']
 
 
+def test_a_rollback_is_executed_for_the_user_who_asks_for_it(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    cluster.is_('bob')
+    update(cluster, stack_id, 'bob', beside='slow')
+    wait(cluster, SLOW / 4)
+    cluster.is_('cay')
+    del Acting.acts[:]
+    cluster.ask(messages.CancelStack(stack_id, rollback=True))
+    done(cluster, stack_id, 'ROLLBACK')
+    wait(cluster, 5.0)
+    assert ('cay', 'ann') in Acting.acts and ('bob', 'ann') not in Acting.acts
+    assert list(keystone.trusts.values()) == stored(cluster) == ['cay']
+
+
+def test_a_rollback_of_a_nested_stack_alone_is_for_the_owner_of_the_tree_only(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    inner = nested(cluster, stack_id)
+    cluster.update(inner, json.loads(template('slow')[1]['inner.yaml']))
+    wait(cluster, SLOW / 4)
+    cluster.is_('bob')
+    refused = cluster.ask(messages.CancelStack(inner, rollback=True), [exception.Forbidden])
+    assert stack_id in str(refused) and cluster.row(inner).action == 'UPDATE'
+    cluster.is_('ann')
+    cluster.ask(messages.CancelStack(inner, rollback=True))
+    done(cluster, inner, 'ROLLBACK')
+    assert list(keystone.trusts.values()) == stored(cluster) == ['ann']
+
+
 @pytest.mark.parametrize('is_nested', [False, True])
 def test_a_restore_needs_the_rights_to_the_types_of_the_snapshot(cluster, keystone, monkeypatch, is_nested):
     """Also to those of which the stack has no resource now, and in nested stacks."""

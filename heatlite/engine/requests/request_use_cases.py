@@ -98,7 +98,7 @@ class RequestUseCases:
                                      conf.max_events_per_stack, parts.plugins, parts.notify)
         self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
                                     recorder, unchanged, known, owners)
-        self.actions = StackActions(runtime, database, acceptance, stored, quotas, foresight, recorder,
+        self.actions = StackActions(runtime, database, registry, acceptance, stored, quotas, foresight, recorder,
                                     owners)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)

@@ -21,13 +21,14 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import guarding, plan_making
+from heatlite.engine.requests import guarding, plan_making, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
-from heatlite.engine.requests.ownership import Owners
+from heatlite.engine.requests.ownership import Owners, Ownership, check_nested
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
+from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -42,10 +43,12 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 
 
 class StackActions:
-    def __init__(self, runtime: Runtime, database: Database, acceptance: Acceptance, stored: StoredStacks,
-                 quotas: QuotaChecks, foresight: Foresight, recorder: Recorder, owners: Owners) -> None:
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
+                 stored: StoredStacks, quotas: QuotaChecks, foresight: Foresight, recorder: Recorder,
+                 owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
+        self._registry = registry
         self._acceptance = acceptance
         self._stored = stored
         self._quotas = quotas
@@ -135,9 +138,10 @@ class StackActions:
 
         `generation`: of the request whose action is meant; None: of any. Raises OtherRequest for another one.
         `by`: see `Acceptance.check_owner`."""
-        now = self._runtime.now()
+        ownership = None
         if message.rollback:
             self.check_target(context, message.stack_id, self._rollback_target)
+            ownership = self._owner_of_rollback(context, message.stack_id)
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
@@ -146,18 +150,17 @@ class StackActions:
             if generation not in (None, row.generation):
                 raise OtherRequest
             guarding.check_lock(tx, row)
-            allowed = (Action.UPDATE,) if message.rollback else (Action.UPDATE, Action.CREATE)
-            if row.action not in allowed or row.status != Status.IN_PROGRESS:
-                raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
-                                             % {'action': row.action, 'status': row.status})
-            if message.rollback:
+            _check_cancel(row, message.rollback)
+            now = self._runtime.now()
+            if ownership is not None:
+                owned = ownership.store(tx, row, now)
                 target_id = rollback.target(tx, row, self._runtime.uuid(), now)
                 target = templates.get(tx, target_id)
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
                     request=request_ids.stored(context, request_keys.lasting(row, Action.ROLLBACK), planned.of(row)),
-                    **self.as_shown(target, row))
+                    **owned, **self.as_shown(target, row))
                 self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
@@ -167,6 +170,18 @@ class StackActions:
             return owner, accepted
 
         self._acceptance.commit(accept)
+
+    def _owner_of_rollback(self, context: RequestContext, stack_id: str) -> Ownership:
+        """Return for whom a stack acts after a rollback that a user requests. Raises Forbidden if the user may not use
+        a type of the definition to which it leads, and for a nested stack that acts for another user."""
+        with self._database.reader() as tx:
+            row = visible(tx, stack_id, context)
+            _check_cancel(row, True)
+            check_nested(tx, row, context)
+            target = self._rollback_target(tx, row)
+        definition = self._stored.definition(row, target)
+        validation.check_types(definition, self._registry, context)
+        return self._owners.of_request(context, row, definition)
 
     @staticmethod
     def _rollback_target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:
@@ -280,6 +295,14 @@ class OtherRequest(Exception):
 
 class Unneeded(Exception):
     """The stack is in the requested state already."""
+
+
+def _check_cancel(row: stacks.StoredStack, rollback: bool) -> None:
+    """Raise NotSupported if there is nothing to be cancelled. `rollback`: whether the stack is to go back."""
+    allowed = (Action.UPDATE,) if rollback else (Action.UPDATE, Action.CREATE)
+    if row.action not in allowed or row.status != Status.IN_PROGRESS:
+        raise exception.NotSupported(feature=_('Cancelling update when stack is %(action)s_%(status)s')
+                                     % {'action': row.action, 'status': row.status})
 
 
 def _check_not_forced(tx: Connection, row: stacks.StoredStack, action: Action) -> None:
