@@ -291,7 +291,9 @@ def test_a_rollback_is_executed_for_the_user_who_asks_for_it(cluster, keystone):
     stack_id = create(cluster)
     done(cluster, stack_id, 'CREATE')
     cluster.is_('bob')
-    update(cluster, stack_id, 'bob', beside='slow')
+    document, files = template('bob')
+    document['resources']['more'] = {'type': 'Sim::Acting', 'properties': {'value': 'slow'}}
+    cluster.update(stack_id, document, files=files)
     wait(cluster, SLOW / 4)
     cluster.is_('cay')
     del Acting.acts[:]
@@ -306,7 +308,7 @@ def test_a_rollback_of_a_nested_stack_alone_is_for_the_owner_of_the_tree_only(cl
     stack_id = create(cluster)
     done(cluster, stack_id, 'CREATE')
     inner = nested(cluster, stack_id)
-    cluster.update(inner, json.loads(template('slow')[1]['inner.yaml']))
+    cluster.update(inner, json.loads(template('slow', count=2)[1]['inner.yaml']))
     wait(cluster, SLOW / 4)
     cluster.is_('bob')
     refused = cluster.ask(messages.CancelStack(inner, rollback=True), [exception.Forbidden])
@@ -446,7 +448,108 @@ def test_a_delete_does_not_store_the_credentials_of_a_former_owner(keystone):
         with cluster.database.reader() as tx:
             assert authorities.of_tree(tx, stack_id).user_id == 'bob'
         cluster.until_deleted(stack_id)
-        assert 'bob' not in keystone.trusts.values() and not stored(cluster)
+        assert not keystone.trusts and not stored(cluster)
+
+
+def from_backup(cluster, stack_id):
+    """Marks a stack as restored with the database."""
+    row = cluster.row(stack_id)
+    with cluster.database.writer() as tx:
+        tx.execute(stack.update().where(stack.c.root_id == stack_id).values(
+            restored_from=(row.started_at or row.created_at) + timedelta(seconds=1)))
+
+
+@pytest.mark.parametrize('kind', [messages.DeleteStack, messages.ForceDeleteStack])
+def test_a_delete_of_a_restored_stack_by_another_user_makes_no_trust(cluster, keystone, kind):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    from_backup(cluster, stack_id)
+    cluster.is_('bob')
+    cluster.ask(kind(stack_id))
+    assert list(keystone.trusts.values()) == ['ann'] and next(keystone.numbers) == 2
+    cluster.until_deleted(stack_id)
+    assert not keystone.trusts and not stored(cluster)
+
+
+def test_the_owner_of_a_restored_stack_gets_one_new_trust(cluster, keystone):
+    """And the former one, which usually still is there, is deleted."""
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    from_backup(cluster, stack_id)
+    wait(cluster, 5.0)
+    for value in ('ann', 'changed', 'changed', 'again'):
+        update(cluster, stack_id, value)
+        done(cluster, stack_id, 'UPDATE')
+        wait(cluster, 5.0)
+        assert list(keystone.trusts) == ['trust-2'] and stored(cluster) == ['ann']
+    cluster.delete(stack_id)
+    cluster.until_deleted(stack_id)
+    assert not keystone.trusts and not stored(cluster)
+
+
+@pytest.mark.parametrize('kind', [messages.DeleteStack, messages.ForceDeleteStack])
+def test_a_delete_of_a_restored_stack_by_its_owner_leaves_no_trust(cluster, keystone, kind):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    from_backup(cluster, stack_id)
+    cluster.ask(kind(stack_id))
+    assert 'trust-2' in keystone.trusts
+    cluster.ask(kind(stack_id), [exception.EntityNotFound])
+    cluster.until_deleted(stack_id)
+    assert not keystone.trusts and not stored(cluster) and next(keystone.numbers) == 3
+
+
+def refused(cluster, stack_id, snapshot_id):
+    """Requests that find the stack locked, and one that no stack is made for."""
+    document, files = template('refused')
+    yield messages.UpdateStack(stack_id=stack_id, template=document, environment={}, files=files), exception.StackLocked
+    yield messages.RestoreSnapshot(stack_id, snapshot_id), exception.StackLocked
+    yield messages.DeleteStack(stack_id), exception.StackLocked
+    yield messages.ForceDeleteStack(stack_id), exception.StackLocked
+    yield messages.CreateStack(
+        stack_name='s', template=document, environment={}, files=files), exception.StackExists
+
+
+@pytest.mark.parametrize('number', range(5))
+@pytest.mark.parametrize('name', ['ann', 'bob'])
+def test_a_request_that_is_refused_in_the_end_leaves_no_trust(keystone, number, name):
+    """What it is refused for happens while its trust is made."""
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        snapshot_id = snapshot(cluster, stack_id)
+        message, error = list(refused(cluster, stack_id, snapshot_id))[number]
+        if error is exception.StackExists:
+            cluster.delete(stack_id)
+            cluster.until_deleted(stack_id)
+        else:
+            from_backup(cluster, stack_id)
+        (_runtime, service), = cluster.engines
+
+        def meanwhile():
+            if error is exception.StackExists:
+                service.endpoint.handle(user('ann'), messages.CreateStack(
+                    stack_name='s', template={**HOT, 'resources': {}}, environment={}, files={}))
+            else:
+                service.endpoint.handle(user('ann'), messages.LockStack(stack_id, 'repairs'))
+
+        cluster.is_(name)
+        keystone.meanwhile.append(meanwhile)
+        if isinstance(message, messages.DeleteStack | messages.ForceDeleteStack) and name == 'bob':
+            keystone.meanwhile.pop()()              # such a request makes none
+        assert isinstance(cluster.ask(message, [error]), error)
+        assert not keystone.meanwhile
+        assert len(keystone.trusts) == (error is not exception.StackExists) and 'bob' not in keystone.trusts.values()
+
+
+def test_an_update_with_a_wrong_template_leaves_no_trust(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    cluster.is_('bob')
+    cluster.ask(messages.UpdateStack(stack_id=stack_id, environment={}, files={}, template={
+        **HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'unknown': 1}}}}),
+        [exception.StackValidationFailed])
+    assert list(keystone.trusts.values()) == ['ann']
 
 
 @pytest.mark.parametrize('signalled', ['inner', 's'])

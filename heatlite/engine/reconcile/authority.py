@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Unpack
@@ -112,6 +113,24 @@ class Authority:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
             return isinstance(error, services.Forbidden)
         return True
+
+    @contextmanager
+    def unless_refused(self, context: RequestContext, made: Iterable[Credentials | None]) -> Iterator[None]:
+        """Delete the trusts of `made`, which the block stores, if it raises: nothing would know them. After an outage
+        of the database they may be stored. `context`: of the request."""
+        try:
+            yield
+        except exception.DatabaseUnavailable:
+            raise
+        except exception.HeatException:
+            self.give_up_unstored(context, made)
+            raise
+
+    def give_up_unstored(self, context: RequestContext, made: Iterable[Credentials | None]) -> None:
+        """Delete the trusts of credentials that a request has made and not stored. Failures are only logged."""
+        for each in made:
+            if each is not None and not context.trust_id:       # else the trust is that of the caller's own token
+                self.give_up(each, context)
 
     def give_up_project(self, project_id: str, context: RequestContext) -> None:
         """Delete the project of the users inside the stack, with the users. A failure is only logged."""

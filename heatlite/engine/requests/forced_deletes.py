@@ -56,15 +56,15 @@ class ForcedDeletes:
         """Begin a forced delete. Raises what a delete raises, also for protections and locks, and HTTPBadRequest for a
         nested stack."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
-        renew = self._actions.renewal(context, message.stack_id)
+        with self._actions.renewal(context, message.stack_id) as renew:
 
-        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            _check_root(row)
-            forced_deletes.begin(tx, row.id, due_at)
-            renew(tx, row)
-            return {}
+            def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+                _check_root(row)
+                forced_deletes.begin(tx, row.id, due_at)
+                renew(tx, row)
+                return {}
 
-        self._actions.begin(context, message.stack_id, Action.DELETE, store)
+            self._actions.begin(context, message.stack_id, Action.DELETE, store)
 
     def release(self, context: RequestContext, message: messages.ReleaseStack) -> None:
         """Delete a stack and keep all its objects in the cloud. Raises as `begin`, and ActionInProgress while a delete

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -35,8 +36,13 @@ class Ownership:
     @property
     def replaces_trust(self) -> bool:
         """Whether a trust is to be deleted at the end of the action."""
-        return (self.renewed is not None and self.present is not None and self.present.id != self.renewed.id
-                and self.present.trust_id is not None)
+        return self.made is not None and self.present is not None and self.present.trust_id is not None
+
+    @property
+    def made(self) -> Credentials | None:
+        """Credentials that only this request has, perhaps with a new trust."""
+        is_present = self.renewed is not None and self.present is not None and self.present.id == self.renewed.id
+        return None if is_present else self.renewed
 
     def without_token(self) -> Ownership:
         """Return the same for a request from which no action follows."""
@@ -89,6 +95,10 @@ class Owners:
         their trust may have been deleted with a stack since."""
         return self._renewed(context, row, definition, now, self._present(row))
 
+    def unless_refused(self, ownership: Ownership) -> AbstractContextManager[None]:
+        """As `Authority.unless_refused`, for a block that stores `ownership`."""
+        return self._authority.unless_refused(ownership.context, [ownership.made])
+
     def _present(self, row: stacks.StoredStack) -> Credentials | None:
         """Return the stored credentials of a root stack; None if it has none, or is nested."""
         if row.owner_id is not None or not row.credentials_id:
@@ -102,15 +112,19 @@ class Owners:
         if row.owner_id is not None:
             return None
         is_own = self._authority.is_of(stored, context)
-        if (stored is not None and is_own and context.auth_token and row.restored_from is not None
-                and stored.created_at <= row.restored_from):
-            renewed = self._authority.record(context, definition, now, bool(row.acts_by_token))
-            return None if renewed is None else replace(renewed, id=stored.id)
+        if (stored is not None and is_own and context.auth_token and is_from_backup(row, stored)):
+            return self._authority.record(context, definition, now, bool(row.acts_by_token))
         if stored is not None and stored.trust_id and is_own:
             return self._authority.with_token(context, stored) if row.acts_by_token and context.auth_token else None
         if stored is not None and not context.auth_token and is_own:
             return None
         return self._authority.record(context, definition, now, bool(row.acts_by_token))
+
+
+def is_from_backup(row: stacks.StoredStack, stored: Credentials) -> bool:
+    """Whether the credentials of a stack may have been replaced, or their trust deleted, after the backup from which
+    the database was restored."""
+    return row.restored_from is not None and stored.created_at <= row.restored_from
 
 
 def check_nested(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> None:

@@ -155,9 +155,11 @@ class Refactors:
             raise exception.NotARefactor(differences='; '.join(
                 [*named, *([_('and %d more') % more] if more else [])]) + '.')
         now = self._runtime.now()
-        authorities = {
-            stack_id: self._authority_of(context, each, now) for stack_id, each in wanted.concerned.items()}
-        ended = self._committed(context, wanted, authorities)
+        authorities: dict[str, credentials.Credentials | None] = {}
+        with self._authority.unless_refused(context, authorities.values()):
+            for stack_id, each in wanted.concerned.items():
+                authorities[stack_id] = self._authority_of(context, each, now)
+            ended = self._committed(context, wanted, authorities)
         for announce in ended.announcements:
             announce()
         for begun, row in ended.rows:

@@ -90,7 +90,8 @@ class Snapshots:
             return {**owned, 'template_id': template_id, 'request': {request_keys.RESTORE: message.snapshot_id},
                     'parameters': shown['parameters'], 'description': shown['description']}
 
-        self._actions.begin(context, message.stack_id, Action.RESTORE, store)
+        with self._owners.unless_refused(owner):
+            self._actions.begin(context, message.stack_id, Action.RESTORE, store)
 
     def delete(self, context: RequestContext, message: messages.DeleteSnapshot) -> None:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from sqlalchemy import Connection
@@ -24,7 +25,7 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
-from heatlite.engine.requests.ownership import Owners, Ownership, check_nested
+from heatlite.engine.requests.ownership import Owners, Ownership, check_nested, is_from_backup
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
@@ -55,6 +56,7 @@ class StackActions:
         self._foresight = foresight
         self._recorder = recorder
         self._owners = owners
+        self._authority = Authority(runtime, registry)
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
@@ -63,58 +65,67 @@ class StackActions:
         if message.if_match is not None:            # before credentials are made for the delete
             with self._database.reader() as tx:
                 check_tag(visible(tx, message.stack_id, context), message.if_match)
-        renew = self.renewal(context, message.stack_id)
+        with self.renewal(context, message.stack_id) as renew:
 
-        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            check_tag(row, message.if_match)
-            if plan is not None:
-                plan.accept(tx, row.id, row.generation)
-            renew(tx, row)
-            return {}
+            def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+                check_tag(row, message.if_match)
+                if plan is not None:
+                    plan.accept(tx, row.id, row.generation)
+                renew(tx, row)
+                return {}
 
-        self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
+            self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
 
-    def renewal(self, context: RequestContext, stack_id: str) -> Callable[[Connection, stacks.StoredStack], None]:
-        """Make what a delete needs to act, and return a function that stores it with the request, unless the stack acts
-        for another user by then."""
-        generation, renewed = self._renewed(context, stack_id)
+    @contextmanager
+    def renewal(self, context: RequestContext,
+                stack_id: str) -> Iterator[Callable[[Connection, stacks.StoredStack], None]]:
+        """Make what a delete needs to act, and yield a function that stores it with the request, unless the stack has
+        other credentials by then. A trust that is not stored is deleted."""
+        present, renewed = self._renewed(context, stack_id)
+        is_stored = False
 
         def store(tx: Connection, row: stacks.StoredStack) -> None:
-            if renewed is not None and row.credentials_id == renewed.id and (
-                    row.generation == generation or Authority.is_of(credentials.get(tx, renewed.id), context)):
-                credentials.keep(tx, renewed)
-        return store
+            nonlocal is_stored
+            is_stored = False
+            if present is None or renewed is None or not _is_unchanged(tx, row, present):
+                return
+            with suppress(exception.Conflict):      # too many await the end of an action: it is tried with the old ones
+                credentials.replace(tx, present.id, renewed, self._runtime.now())
+                is_stored = True
 
-    def _renewed(self, context: RequestContext, stack_id: str) -> tuple[int, Credentials | None]:
-        """Return the generation of a stack, and credentials in place of the stored ones: of a restored stack, whose
+        made = [renewed] if renewed is not None and present is not None and renewed.id != present.id else []
+        with self._authority.unless_refused(context, made):
+            yield store
+        if not is_stored:
+            self._authority.give_up_unstored(context, made)
+
+    def _renewed(self, context: RequestContext, stack_id: str) -> tuple[Credentials | None, Credentials | None]:
+        """Return the credentials of a stack, and those that a delete puts in their place: of a restored stack, whose
         trust may have been deleted with the stack since the backup, and of one that acts by the token of the request.
-        None for any other stack, and where none can be made: the delete is tried with the old ones."""
+        None for any other stack, also of another user, and where none can be made: the delete is tried with the old
+        ones."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
-            if row.restored_from is None and not self._acts_by_token(tx, row, context):
-                return row.generation, None
-            if row.restored_from is None:
-                row = replace(row, acts_by_token=True)
+            if not context.auth_token or row.owner_id is not None or not row.credentials_id or (
+                    row.restored_from is None and row.acts_by_token is False):
+                return None, None
+            present = credentials.get(tx, row.credentials_id)
+            if present is None or not self._authority.is_of(present, context):
+                return None, None
+            acts_by_token = present.trust_id is not None and (
+                stack_sets.acts_by_token(tx, row.id) if row.acts_by_token is None else row.acts_by_token)
+            if not acts_by_token and not is_from_backup(row, present):
+                return None, None
             stored = templates.get(tx, row.template_id)
         try:
-            return row.generation, self._owners.renewed(context, row, self._stored.definition(row, stored),
-                                                        self._runtime.now())
+            return present, self._owners.renewed(
+                context, replace(row, acts_by_token=acts_by_token), self._stored.definition(row, stored),
+                self._runtime.now())
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
-            return row.generation, None
-
-    @staticmethod
-    def _acts_by_token(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> bool:
-        """Whether the stack is the caller's and needs the token of the request."""
-        if not context.auth_token or row.owner_id is not None or row.acts_by_token is False:
-            return False
-        if row.acts_by_token is None and not stack_sets.acts_by_token(tx, row.id):
-            return False
-        stored = credentials.get(tx, row.credentials_id) if row.credentials_id else None
-        return stored is not None and stored.trust_id is not None and (
-            stored.user_id, stored.project_id) == (context.user_id, context.project_id)
+            return None, None
 
     def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, Previewed]:
         """Return the present row, and what a delete would do."""
@@ -142,6 +153,7 @@ class StackActions:
         if message.rollback:
             self.check_target(context, message.stack_id, self._rollback_target)
             ownership = self._owner_of_rollback(context, message.stack_id)
+        made = [] if ownership is None else [ownership.made]
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
@@ -160,7 +172,8 @@ class StackActions:
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
                     request=request_ids.stored(context, request_keys.lasting(row, Action.ROLLBACK), planned.of(row)),
-                    **owned, **self.as_shown(target, row))
+                    acts_by_token=owned['acts_by_token'], credentials_id=owned['credentials_id'],
+                    **self.as_shown(target, row))
                 self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
@@ -169,7 +182,8 @@ class StackActions:
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
-        self._acceptance.commit(accept)
+        with self._authority.unless_refused(context, made):
+            self._acceptance.commit(accept)
 
     def _owner_of_rollback(self, context: RequestContext, stack_id: str) -> Ownership:
         """Return for whom a stack acts after a rollback that a user requests. Raises Forbidden if the user may not use
@@ -179,6 +193,8 @@ class StackActions:
             _check_cancel(row, True)
             check_nested(tx, row, context)
             target = self._rollback_target(tx, row)
+            if target is None:
+                raise exception.EntityNotFound(entity='Stack', name=stack_id)
         definition = self._stored.definition(row, target)
         validation.check_types(definition, self._registry, context)
         return self._owners.of_request(context, row, definition)
@@ -295,6 +311,13 @@ class OtherRequest(Exception):
 
 class Unneeded(Exception):
     """The stack is in the requested state already."""
+
+
+def _is_unchanged(tx: Connection, row: stacks.StoredStack, known: Credentials) -> bool:
+    """Whether a stack still has the credentials that were read before, perhaps with another token."""
+    present = credentials.get(tx, row.credentials_id) if row.credentials_id else None
+    return present is not None and (present.id, present.created_at, present.user_id, present.project_id) == (
+        known.id, known.created_at, known.user_id, known.project_id)
 
 
 def _check_cancel(row: stacks.StoredStack, rollback: bool) -> None:

@@ -59,21 +59,24 @@ class StackUpdates:
         self._quotas.check_planned(plan)
         row, stored, protections = self._present(context, message)
         request = self._request(context, message, plan, row, stored)
-        ended = self._end_if_unchanged(request)
-        if ended is not None:
-            return identified(ended)
-        definition = request.definition
+        with self._owners.unless_refused(request.owner):
+            return identified(self._end_if_unchanged(request) or self._begin(request, stored, protections))
+
+    # --- the steps of an update -------------------------------------------------------------------------
+
+    def _begin(self, request: UpdateRequest, stored: templates.StoredTemplate,
+               protections: Sequence[Protection]) -> stacks.StoredStack:
+        """Accept an update that an engine carries out. `stored`: the present template."""
+        context, row, definition = request.context, request.row, request.definition
         stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
         # The check has made the environment hide what was hidden before.
         applied = replace(request.content, environment=definition.environment.document())
         definition.as_applied = self._unchanged.as_applied(row, before, definition)
-        self._check_effects(request, before, protections if plan is None else ())
+        self._check_effects(request, before, protections if request.plan is None else ())
         accepted = self._accept(request, applied)
         self._known.note(accepted.template_id)
-        return identified(accepted)
-
-    # --- the steps of an update -------------------------------------------------------------------------
+        return accepted
 
     def _present(self, context: RequestContext, message: messages.UpdateStack,
                  ) -> tuple[stacks.StoredStack, templates.StoredTemplate, Sequence[Protection]]:

@@ -62,7 +62,8 @@ class Stacks:
                       request=request_ids.stored(context, row.request, plan.reference if plan is not None else None))
         rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
         row = replace(row, next_resource=len(rows) + 1)
-        self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
+        with self._authority.unless_refused(context, [authority]):
+            self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
         self._known.note(row.template_id)
         return identified(row)
 
