@@ -56,7 +56,7 @@ class Keystone:
 def keystone(monkeypatch):
     made = Acting.keystone = Keystone()
     monkeypatch.setattr(KeystoneClient, 'create_trust_context', lambda client: made.create(client))
-    monkeypatch.setattr(KeystoneClient, 'delete_trust', lambda client, trust_id: made.delete(client, trust_id))
+    monkeypatch.setattr(KeystoneClient, 'end_trust', lambda client, trust_id: made.delete(client, trust_id))
     return made
 
 
@@ -412,6 +412,7 @@ def test_owners_cannot_change_without_end_during_one_action(cluster, keystone):
 
 
 @pytest.mark.parametrize('error, kept', [(services.ConnectFailure(), True), (services.InternalServerError(), True),
+                                         (services.Unauthorized(), True),
                                          (services.Forbidden(), False)])
 def test_a_trust_that_cannot_be_deleted_now_is_deleted_later(cluster, keystone, error, kept):
     """Unless Keystone forbids it: it would do so again, and the credentials would be in the way of others."""

@@ -102,13 +102,13 @@ class Authority:
         """Delete a trust that is no longer needed. A failure is only logged. `context`: of its user; None: of the trust
         itself.
 
-        Returns False if the trust is left and a later attempt may delete it, as after an outage of Keystone. What
-        Keystone forbids, as for a user who is disabled, it forbids again."""
+        Returns False if the trust is left and a later attempt may delete it, as after an outage of Keystone, or while
+        it refuses the service user. What Keystone forbids, as for a user who is disabled, it forbids again."""
         if stored.trust_id is None:
             return True
         try:
             trust_id = crypt.decrypt(stored.method, stored.trust_id)
-            clients.of(context or context_of(stored)).client('keystone').delete_trust(trust_id)
+            clients.of(context or context_of(stored)).client('keystone').end_trust(trust_id)
         except Exception as error:
             LOG.warning('The trust of stack credentials %s could not be deleted: %s', stored.id, error)
             return isinstance(error, services.Forbidden)

@@ -132,10 +132,16 @@ class KeystoneClient:
         return made
 
     def delete_trust(self, trust_id: str) -> None:
-        """Gone already is fine."""
+        """As `end_trust`, for plug-ins: as in Heat, a refused login is no error."""
+        with contextlib.suppress(exceptions.Unauthorized):
+            self.end_trust(trust_id)
+
+    def end_trust(self, trust_id: str) -> None:
+        """Gone already is fine. A refused login is an error: it may be the service user that Keystone does not accept,
+        as while its password is changed, and the trust is left."""
         try:
             _deleted(self.client.trusts, trust_id)
-        except (exceptions.NotFound, exceptions.Unauthorized):
+        except exceptions.NotFound:
             LOG.debug('Trust %s is gone', trust_id)
 
     @functools.cached_property
