@@ -227,6 +227,26 @@ def test_a_nested_stack_that_the_update_leaves_alone_has_another_owner_too(clust
     assert Acting.acts == [('bob', 'check')]
 
 
+def test_a_nested_stack_that_an_older_action_creates_is_driven_for_the_new_owner(cluster, keystone):
+    """The update of the new owner comes to the stack with that action later."""
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    inner = nested(cluster, stack_id)
+    thing = {'type': 'Sim::Acting', 'properties': {'value': 'slow'}}
+    cluster.update(inner, {**HOT, 'resources': {'first': thing, 'second': {
+        'type': 'inmost.yaml', 'depends_on': 'first'}}}, files={'inmost.yaml': json.dumps(
+            {**HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'value': 'inmost'}}}})})
+    wait(cluster, SLOW / 4)
+    cluster.is_('bob')
+    document, files = template('bob')
+    document['resources'] |= {'more': thing, 'inner': {'type': 'inner.yaml', 'depends_on': 'more'}}
+    cluster.update(stack_id, document, files=files)
+    done(cluster, stack_id, 'UPDATE')
+    wait(cluster, 5.0)
+    assert [acting for acting, value in Acting.acts if value == 'inmost'] == ['bob']
+    assert list(keystone.trusts.values()) == stored(cluster) == ['bob']
+
+
 def test_a_nested_stack_is_updated_alone_by_the_owner_of_the_tree_only(cluster):
     stack_id = create(cluster)
     done(cluster, stack_id, 'CREATE')

@@ -23,6 +23,7 @@ from heatlite.engine.durability.group_commit import GroupCommit
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.reconcile import implicit_dependencies, loading, planned, stack_events
+from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.planned import PlanReference
@@ -121,12 +122,13 @@ class Acceptance:
                    plan: Applying | None = None, path: Sequence[str] = (), by: LeasedStack | None = None) -> None:
         """Commit a new stack with its resources `rows`, then drive it here or wake up another engine. `path`: see
         `LeasedStack`; `by`: see `check_owner`."""
-        permissions = EVERYTHING
+        permissions, acting = EVERYTHING, context
         content = Content.of(definition)
 
         def store(tx: Connection) -> Lease | None:
-            nonlocal permissions
+            nonlocal permissions, acting
             self.check_owner(tx, by)
+            acting = context if by is None else self._context_of_tree(tx, by, context)
             if row.owner_id is None:
                 presence.enter(tx, row.project_id)
             if plan is not None:
@@ -153,9 +155,18 @@ class Acceptance:
             self._wake(row.id, None)
         else:
             self._controller.adopt(LeasedStack(
-                row, lease, definition, request_ids.following(context, row),
+                row, lease, definition, request_ids.following(acting, row),
                 loading.traversal(self._runtime, row, loading.target(row, definition, permissions), rows,
                                   self._retry_limit), path))
+
+    @staticmethod
+    def _context_of_tree(tx: Connection, parent: LeasedStack, context: RequestContext) -> RequestContext:
+        """Return the context for a new nested stack: `context`, that of its parent, unless another user owns the tree
+        since the parent's action began. One statement, by primary keys."""
+        present = credentials.of_tree(tx, parent.row.root_id)
+        if present is None or present.created_at <= (parent.row.started_at or parent.row.created_at):
+            return context
+        return context_of(present)
 
     def new_resources(self, stack_id: str, definition: StackDefinition, template_id: str,
                       now: datetime) -> list[ResourceState]:
