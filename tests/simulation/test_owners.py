@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from datetime import timedelta
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
@@ -16,6 +17,8 @@ from heatlite.db import credentials as authorities
 from heatlite.db import stack_trees
 from heatlite.db.tables import credentials, stack
 from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
+from heatlite.engine.reconcile import loading
+from heatlite.engine.requests import drift
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.rpc import messages
 from heatlite.testing import cluster as bare
@@ -612,6 +615,32 @@ def changing_owners(cluster):
     for name in ('bob', 'ann') * (authorities.MOST_REPLACED // 2 + 1):
         cluster.is_(name)
         yield name
+
+
+def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keystone, monkeypatch):
+    """Who takes it over when the repair has read the credentials."""
+    with Cluster(engines=1, **{'drift.interval': 20.0, 'drift.repair_interval': 0.0}) as cluster:
+        document = {**HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'value': 'v'}}}}
+        environment = {'resource_registry': {'drift': {'*': 'repair'}}}
+        stack_id = cluster.create('s', document, environment=environment)
+        done(cluster, stack_id, 'CREATE')
+        for each in cluster.cloud.objects.values():
+            each['value'] = 'drifted'
+        (_runtime, service), = cluster.engines
+        thing = {'type': 'Sim::Acting', 'properties': {'value': 'of bob'}}
+        taken, other = [], {**HOT, 'resources': {**document['resources'], 'more': thing}}
+
+        def overtaken(tx, row):
+            found = loading.stored_context(tx, row)
+            if not taken:
+                taken.append(service.endpoint.handle(user('bob'), messages.UpdateStack(
+                    stack_id=stack_id, template=other, environment=environment, files={})))
+            return found
+
+        monkeypatch.setattr(drift, 'loading', SimpleNamespace(stored_context=overtaken))
+        assert cluster.universe.run(lambda: bool(taken))
+        wait(cluster, 60.0)
+        assert list(keystone.trusts.values()) == stored(cluster) == ['bob']
 
 
 def test_updates_that_change_nothing_leave_no_trust(cluster, keystone):
