@@ -84,7 +84,7 @@ class Traversal:
         self._breakpoints = Breakpoints(held or {})
         self._walk: Walk[Step] | None = None        # of the target, once it has started
         self.unvisited: Set[str] = frozenset()
-        self._aim(target)
+        self._set_target(target)
 
     # --- what may be asked ------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Traversal:
 
     # --- targets ----------------------------------------------------------------------------------------
 
-    def _aim(self, target: Target) -> None:
+    def _set_target(self, target: Target) -> None:
         self.permissions = target.permissions
         self.action = target.action
         self.wanted = target.wanted
@@ -155,7 +155,7 @@ class Traversal:
         """Whether the step belongs to the current target."""
         return step.target == self._target_number and step.kind is not StepKind.CONCLUDE
 
-    def _of(self, step: Step) -> StepState:
+    def _state(self, step: Step) -> StepState:
         """Return the state of the step, which begins now if there is none."""
         return self._steps.of(step)
 
@@ -181,10 +181,10 @@ class Traversal:
         """
         commands = self._release_hooks()
         self._rows.complete()
-        self._aim(target)
+        self._set_target(target)
         if abort is not None:
             commands += [Abort(step, self._rows.row(number), abort) for number, step in self._steps.busy.items()
-                         if self._of(step).action is not Action.DELETE]
+                         if self._state(step).action is not Action.DELETE]
         return commands + self.start(now, unvisited)
 
     def stop(self) -> list[Command]:
@@ -194,9 +194,9 @@ class Traversal:
 
     # --- events -----------------------------------------------------------------------------------------
 
-    def waits(self, step: Step, now: datetime) -> list[Command]:
-        """The call of a step has to wait, perhaps long: it is not counted among those that are about to be answered, so
-        that others begin."""
+    def note_waiting(self, step: Step, now: datetime) -> list[Command]:
+        """Note that the call of a step has to wait, perhaps long: it is not counted among those that are about to be
+        answered, so that others begin."""
         self._steps.unanswered.discard(step)
         return self._advance(now)
 
@@ -209,7 +209,7 @@ class Traversal:
             case Persisted(step):                     # IN_PROGRESS is on disk: now the cloud may be called
                 commands: list[Command] = [self._call(step)]
             case HandlerReturned(step, handle, done, unsupported, fingerprint):
-                state = self._of(step)
+                state = self._state(step)
                 state.handle, state.away, state.unsupported = handle, '', unsupported
                 is_preempted = state.preempted and not done    # before there was anything to end
                 commands = self._complete(step, fingerprint, now) if done else self._remember(step)
@@ -218,11 +218,11 @@ class Traversal:
             case CheckReturned(step, True, _, fingerprint):
                 commands = self._complete(step, fingerprint, now)
             case Away(step, reason, seconds):
-                state = self._of(step)
+                state = self._state(step)
                 state.away = state.away or reason     # of the call, not of the search before it is made again
                 commands = [StartTimer(step, self._row(step), seconds)]
             case CheckReturned(step, False, turns):
-                state = self._of(step)
+                state = self._state(step)
                 commands = [Poll(step, self._row(step), state.action, state.handle, turns)]
             case Inspected(step, verdict, fingerprint):
                 commands = self._decided(step, verdict, fingerprint, now)
@@ -233,7 +233,7 @@ class Traversal:
             case ReplacedSince(step):
                 commands = self._replaced_since(step, now)
             case TimerFired(step):
-                commands = self._again(step, now)
+                commands = self._retry(step, now)
             case Preempted(step, ends):
                 commands = [Abort(step, self._row(step), text.NEWER_UPDATE)] if ends else []
             case Cleared(step):
@@ -268,7 +268,7 @@ class Traversal:
         row = self.current(step.name)
         if row is None:
             return self._create_new(step, None, now)
-        self._of(step).row_id = row.id
+        self._state(step).row_id = row.id
         if row.id in self._steps.busy:
             return self._block(step, row.id)
         if self._tolerance.has_failed(row):
@@ -303,13 +303,15 @@ class Traversal:
     def _start_delete(self, step: Step, now: datetime) -> list[Command]:
         row = self.rows.get(step.row_id)
         if row is None:
-            return self._finish(step)
+            self._complete_step(step)
+            return []
         if row.id in self._steps.busy:
             return self._block(step, row.id)
         if row.name in self.wanted and self._rows.is_current(row):
-            return self._finish(step)          # current rows stay
+            self._complete_step(step)          # current rows stay
+            return []
         if row.action is Action.INIT and not self._is_restored:
-            return [self._remove(step, row, event=False), *self._finish(step)]
+            return self._removed(step, row, event=False)
         hook = self._hook_before(step, row)
         if hook:
             return self._hold(step, row, hook)
@@ -326,7 +328,8 @@ class Traversal:
             return self._block(step, row.id)
         action = step.action
         if row.action is Action.INIT and action in (Action.CHECK, Action.SUSPEND, Action.RESUME):
-            return self._finish(step)          # was never created: nothing to act on
+            self._complete_step(step)          # was never created: nothing to act on
+            return []
         invalid = steps.refuses(row, action)
         if invalid is not None:
             return self._refused(step, row, action, f'Error: resources.{row.name}: {invalid}')
@@ -347,7 +350,7 @@ class Traversal:
         return [Inspect(step, row)]
 
     def _call(self, step: Step) -> CallHandler:
-        state = self._of(step)
+        state = self._state(step)
         row = self._rows.row(state.row_id)
         return CallHandler(step, row, state.action, state.first and not state.attempt, state.recreating)
 
@@ -355,7 +358,7 @@ class Traversal:
         """Make `step` wait for the busy step of that row. A busy step of an older definition is preempted."""
         busy = self._steps.block(step, number)
         is_older = not self._is_wanted(busy) and self._rows.row(number).template_id != self.template_id
-        state = self._of(busy)
+        state = self._state(busy)
         if (state.preempted or not is_older or step.kind is StepKind.ACTION or state.action not in PREEMPTED
                 or state.recreating):
             return []
@@ -393,11 +396,13 @@ class Traversal:
         why = self.permissions.refusal(step.name, action, self.wanted) or (
             self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
-            return self._ending.refuse(step.name, action, why) + self._free(step)
+            commands = self._ending.refuse(step.name, action, why)
+            self._end_step(step)
+            return commands
         number, uuid = (old.id, old.uuid) if old is not None else (None, None)
         row = self._rows.add(step.name, self.wanted[step.name].type, self._new_uuid(step.name, uuid),
                              self.template_id, number, now)
-        commands: list[Command] = []
+        commands = []
         if old is not None:
             self._steps.renew(step)
             commands.append(Persist(step, self._rows.set(old._replace(replaced_by=row.id)), event=False))
@@ -409,12 +414,12 @@ class Traversal:
 
     def _remember(self, step: Step) -> list[Command]:
         """Store the handle before the first wait, so that polling can go on after a crash."""
-        state = self._of(step)
+        state = self._state(step)
         row = self._rows.set(self._row(step)._replace(handle=state.handle))
         return [Persist(step, row, event=False), Poll(step, row, state.action, state.handle, 1)]
 
     def _complete(self, step: Step, fingerprint: str, now: datetime) -> list[Command]:
-        state = self._of(step)
+        state = self._state(step)
         row, action = self._rows.row(state.row_id), state.action
         self._ending.unsupported = self._ending.unsupported or state.unsupported
         if action is Action.DELETE:
@@ -422,7 +427,7 @@ class Traversal:
                 return self._deleted_for_recreation(step, row, now)
             if self._wants(step, Action.DELETE, 'post-delete'):
                 return self._hold(step, row, 'post-delete')
-            return [self._remove(step, row), *self._finish(step)]
+            return self._removed(step, row)
         reason = text.check_unsupported(row.type) if state.unsupported else text.CHANGED
         row = row._replace(status=Status.COMPLETE, reason=reason, handle=NO_HANDLE)
         is_wanted = self._is_wanted(step)
@@ -442,7 +447,7 @@ class Traversal:
 
     def _wants(self, step: Step, action: Action, hook: str) -> bool:
         return (self.action is action and self._breakpoints.has(step.name, hook)
-                and hook not in self._of(step).cleared and not self._ending.is_stopped)
+                and hook not in self._state(step).cleared and not self._ending.is_stopped)
 
     def _hook_before(self, step: Step, row: ResourceState) -> str:
         """Return the breakpoint that holds the step before it begins its action on `row`, or ''."""
@@ -453,16 +458,16 @@ class Traversal:
     def _hold(self, step: Step, row: ResourceState, hook: str) -> list[Command]:
         """Hold the step. After an action the row stays busy, so steps that wait for it do not start."""
         self._steps.unanswered.discard(step)
-        return [self._breakpoints.hold(step, self._of(step), row, hook)]
+        return [self._breakpoints.hold(step, self._state(step), row, hook)]
 
     def _passed(self, step: Step, now: datetime) -> list[Command]:
         row = self._breakpoints.take(step)
         if row is None:
             return []                               # the hook was released by a retarget or a stop
-        state = self._of(step)
+        state = self._state(step)
         state.cleared |= {state.hook}
         if state.hook == 'post-delete':
-            return [self._remove(step, self._row(step)), *self._finish(step)]
+            return self._removed(step, self._row(step))
         if state.hook.startswith('post-'):
             return self._applied(step)
         return self._start(step, now)
@@ -471,11 +476,11 @@ class Traversal:
         """Release all breakpoints: the request that they belong to is over."""
         commands: list[Command] = []
         for step, row in self._breakpoints.take_all().items():
-            hook = self._of(step).hook
+            hook = self._state(step).hook
             commands.append(ReleaseHook(step, row, hook, text.WAITING_FAILED))
             if hook == 'post-delete':
                 commands.append(self._remove(step, self._row(step)))
-            self._free(step)
+            self._end_step(step)
         return commands
 
     # --- the end of a step ------------------------------------------------------------------------------
@@ -488,22 +493,27 @@ class Traversal:
     def _applied(self, step: Step) -> list[Command]:
         """End a step whose action has completed. One that was resumed is compared with the wanted definition first, as
         every row that was completed before the interruption: what it requires may have changed since it was begun."""
-        if self._of(step).resumed and self._is_wanted(step) and not self._ending.is_stopped:
+        if self._state(step).resumed and self._is_wanted(step) and not self._ending.is_stopped:
             self._steps.renew(step)
             return self._inspect(step, self._row(step))
-        return self._finish(step)
+        self._complete_step(step)
+        return []
 
-    def _finish(self, step: Step) -> list[Command]:
-        """Mark the step as done: steps that waited for it, or for its row, become ready."""
-        self._free(step)
+    def _removed(self, step: Step, row: ResourceState, event: bool = True) -> list[Command]:
+        """Remove the row, and with it complete the step."""
+        removal = self._remove(step, row, event)
+        self._complete_step(step)
+        return [removal]
+
+    def _complete_step(self, step: Step) -> None:
+        """Note that the step has done its work: steps that waited for it, or for its row, become ready."""
+        self._end_step(step)
         if self._walk is not None and self._is_wanted(step):
             self._ready.extend(self._walk.finish(step))
-        return []
 
-    def _free(self, step: Step) -> list[Command]:
-        """Note that the step has ended."""
+    def _end_step(self, step: Step) -> None:
+        """Note that the step has ended: steps that waited for its row become ready."""
         self._ready.extend(self._steps.end(step))
-        return []
 
     def _advance(self, now: datetime) -> list[Command]:
         """Start steps that have become ready, as many as may wait for their first call (MOST_UNANSWERED). A loop, as a
@@ -525,7 +535,8 @@ class Traversal:
             return []                               # inspected for an older target
         self._steps.inspecting.remove(step)
         if self._ending.is_stopped:
-            return self._free(step)
+            self._end_step(step)
+            return []
         row = self._row(step)
         match decide.decide(row, verdict):
             case decide.Create():
@@ -556,7 +567,8 @@ class Traversal:
             kept = kept._replace(fingerprint=fingerprint, template_id=self.template_id)
         if kept is not row:                         # an unchanged row is not written
             commands.append(Persist(step, self._rows.set(kept), event=heal, kept=bool(fingerprint)))
-        return commands + self._finish(step)
+        self._complete_step(step)
+        return commands
 
     def _replace(self, step: Step, row: ResourceState, because: str, announced: bool,
                  now: datetime) -> list[Command]:
@@ -579,7 +591,7 @@ class Traversal:
         return [Recover(step, row)]
 
     def _recovered(self, step: Step, outcome: Outcome, physical_id: str | None, now: datetime) -> list[Command]:
-        state = self._of(step)
+        state = self._state(step)
         state.first = False                      # the interrupted call may have stored data
         state.is_unknown = outcome is Outcome.UNKNOWN
         row = self._rows.row(state.row_id)
@@ -615,20 +627,20 @@ class Traversal:
     def _delete_and_recreate(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._rows.set(row._replace(action=Action.DELETE, status=Status.IN_PROGRESS, reason=text.CHANGED,
                                      handle=NO_HANDLE, updated_at=now))
-        self._of(step).action = Action.DELETE
+        self._state(step).action = Action.DELETE
         return [Persist(step, row, wait=True)]
 
     def _deleted_for_recreation(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
         row = self._rows.set(row._replace(status=Status.COMPLETE, physical_id=None, handle=NO_HANDLE))
-        state = self._of(step)
+        state = self._state(step)
         state.recreating = False
         commands: list[Command] = [Persist(step, row)]
         if state.attempt and not self._ending.is_stopped:
             return [*commands, StartTimer(step, row, retry.pause(state.attempt, self._random))]
-        return commands + self._again(step, now)
+        return commands + self._retry(step, now)
 
-    def _again(self, step: Step, now: datetime) -> list[Command]:
-        state = self._of(step)
+    def _retry(self, step: Step, now: datetime) -> list[Command]:
+        state = self._state(step)
         row = self._rows.row(state.row_id)
         is_wanted = self._is_wanted(step) and not self._ending.is_stopped
         if state.away and row.action is not Action.DELETE and not is_wanted:
@@ -642,19 +654,21 @@ class Traversal:
 
     def _finish_undone(self, step: Step, row: ResourceState) -> list[Command]:
         """End a step whose failed object was deleted and that is not retried: restore its first failure."""
-        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._of(step).error))
-        return [Persist(step, row, event=False), *self._free(step)]
+        row = self._rows.set(row._replace(action=Action.CREATE, status=Status.FAILED, reason=self._state(step).error))
+        self._end_step(step)
+        return [Persist(step, row, event=False)]
 
     # --- failures ---------------------------------------------------------------------------------------
 
     def _failed(self, event: Failed, now: datetime) -> list[Command]:
         step = event.step
-        state = self._of(step)
+        state = self._state(step)
         denied = self.permissions.guard.refusal(step.name, Denial.REPLACE) if event.replace else ''
         if step in self._steps.inspecting:                # the inspection itself failed
             self._steps.inspecting.remove(step)
             if self._ending.is_stopped:
-                return self._free(step)
+                self._end_step(step)
+                return []
             if denied:
                 return self._refused(step, self._rows.row(state.row_id), Action.UPDATE, denied)
             self._steps.occupy(step, state.row_id)
@@ -686,30 +700,38 @@ class Traversal:
             return commands + self._passed_over(step, row, action, error)
         if is_wanted:
             commands += self._ending.fail(row.name, action, error)
-        return commands + self._free(step)
+        self._end_step(step)
+        return commands
 
     def _passed_over(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """End a step that has failed within the tolerance: steps that waited for it start. A delete of the stack fails
         in the end, as there is something left."""
         if not self._tolerance.holds:               # the engine ended between the failure and its report
-            return self._ending.fail(row.name, action, why) + self._free(step)
+            commands = self._ending.fail(row.name, action, why)
+            self._end_step(step)
+            return commands
+        commands = []
         if self.action is Action.DELETE:
-            return self._ending.fail(row.name, action, why) + self._finish(step)
-        self._ending.tolerated += 1
-        return self._finish(step)
+            commands = self._ending.fail(row.name, action, why)
+        else:
+            self._ending.tolerated += 1
+        self._complete_step(step)
+        return commands
 
     def _refused(self, step: Step, row: ResourceState, action: Action, why: str) -> list[Command]:
         """Fail the step without changing its row: no action was begun, and its stored state is still true."""
         self._steps.occupy(step, row.id)
-        return self._ending.refuse(row.name, action, why) + self._free(step)
+        commands = self._ending.refuse(row.name, action, why)
+        self._end_step(step)
+        return commands
 
     def _may_retry(self, event: Failed, step: Step) -> bool:
         return (event.retry and self._is_wanted(step) and not self._ending.is_stopped
-                and retry.is_left(self._of(step), self.retry_limit))
+                and retry.is_left(self._state(step), self.retry_limit))
 
     def _delete_later(self, step: Step, row: ResourceState) -> list[Command]:
         """Retry a deletion after a delay. Adds no line of history: users see one deletion."""
-        state = self._of(step)
+        state = self._state(step)
         state.delete_attempts += 1
         commands: list[Command] = []
         if row.handle is not NO_HANDLE:             # of the call that failed

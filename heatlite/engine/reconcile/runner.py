@@ -179,7 +179,7 @@ class Runner:
                     waiting.extend(store.persist(command))
                 case c.CallHandler():
                     if calls.call(command):
-                        waiting.extend(self.leased.traversal.waits(command.step, self._runtime.now()))
+                        waiting.extend(self.leased.traversal.note_waiting(command.step, self._runtime.now()))
                 case c.Poll():
                     calls.poll(command)
                 case c.Inspect(step, row):
