@@ -146,9 +146,9 @@ def run(conf: ConfigOpts) -> int:
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
                           Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
     for name, listening in signed.items():
-        door = importlib.import_module(f'heatlite.api.{name}.deploy')
-        servers.append(HttpServer(listening, door.build(conf, database, client), Connections.of(
-            conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=door.refusal))
+        deployment = importlib.import_module(f'heatlite.api.{name}.deploy')
+        servers.append(HttpServer(listening, deployment.build(conf, database, client), Connections.of(
+            conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=deployment.refusal))
     service.start()
     parts.settle(runtime)
     for server in servers:

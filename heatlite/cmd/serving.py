@@ -71,7 +71,7 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParamete
         listening = _listen(options)
     else:
         listening = socket.socket(fileno=worker.socket)
-    door = importlib.import_module(deploy)
+    deployment = importlib.import_module(deploy)
     template_extensions.install()           # the API lists them
     database = parts.database(conf)
     runtime.spawn(keys.watch, conf, database, runtime)
@@ -81,12 +81,12 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParamete
         others = cells.clients(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
         for each in others.values():
             runtime.spawn(keys.watch, conf, each.database, runtime)
-        application = door.build(conf, database, BrokerClient(conf, transport), others=others)
+        application = deployment.build(conf, database, BrokerClient(conf, transport), others=others)
     except exception.Error as error:        # about the contents of a file
         raise InvalidOptions(str(error)) from None
     try:
         server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
-                            tls=parts.tls(options.cert_file, options.key_file), refusal=door.refusal)
+                            tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)
     except ValueError as error:
         raise InvalidOptions(f'trusted_proxies: {error}') from None
     parts.settle(runtime)

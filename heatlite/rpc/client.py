@@ -258,13 +258,13 @@ class BrokerClient:
         return outcome[0]
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
-        bell = messages.Wake(stack_id)
+        message = messages.Wake(stack_id)
         library = self._errors
         try:
             if not self._connected:
                 self.probe()
             target = self._client.prepare(server=engine_id) if engine_id else self._client
-            target.cast(admin_context().to_dict(), bell.method(), **bell.sent())
+            target.cast(admin_context().to_dict(), message.method(), **message.sent())
         except self._refusals as error:
             self._refused(error)
             LOG.debug('No engine was woken for stack %s', stack_id)
@@ -308,5 +308,5 @@ class InProcessClient:
         return _opened(json.loads(found[0]))
 
     def wake(self, stack_id: str, engine_id: str | None = None) -> None:
-        bell = messages.Wake(stack_id)
-        self._runtime.spawn(answer, self._endpoint, admin_context().to_dict(), bell.method(), bell.sent())
+        message = messages.Wake(stack_id)
+        self._runtime.spawn(answer, self._endpoint, admin_context().to_dict(), message.method(), message.sent())

@@ -57,8 +57,8 @@ class ShardController:
             return
         if known is not None:                       # the database lost this engine's row, and the shard was reclaimed
             known[1].kill()
-        bell = self._runtime.flag()
-        self._running[lease.stack_id] = lease, self._runtime.spawn(self._run, self._work(lease), bell), bell
+        wake_flag = self._runtime.flag()
+        self._running[lease.stack_id] = lease, self._runtime.spawn(self._run, self._work(lease), wake_flag), wake_flag
         LOG.debug('Shard %s is driven here (epoch %d)', lease.stack_id, lease.epoch)
 
     def drives(self, lease_id: str) -> bool:
@@ -81,7 +81,7 @@ class ShardController:
     def stop(self) -> None:
         """Ends all threads; the lease manager gives the leases up."""
         self._stopping = True
-        for _lease, thread, _bell in list(self._running.values()):
+        for _lease, thread, _wake_flag in list(self._running.values()):
             thread.kill()
         self._running.clear()
         self.webhooks.stop()
@@ -92,15 +92,15 @@ class ShardController:
             return Upkeep(self._runtime, self._database, kept, self._settings)
         return ShardRunner(self._runtime, self._database, kept, self._settings, self.webhooks, self.tell)
 
-    def _run(self, work: Work, bell: Flag) -> None:
+    def _run(self, work: Work, wake_flag: Flag) -> None:
         bind(None)
         try:
             while not self._stopping:
                 seconds = self._step(work)
                 if seconds is None:
                     return
-                bell.wait(seconds)
-                bell.clear()
+                wake_flag.wait(seconds)
+                wake_flag.clear()
         finally:
             if self._running.get(work.lease.stack_id, (None,))[0] == work.lease:
                 del self._running[work.lease.stack_id]
