@@ -191,10 +191,12 @@ def count(tx: sa.Connection, stack_id: str) -> int:
 
 
 def purge_over(tx: sa.Connection, stack_id: str, keep: int) -> int:
-    """Removes the oldest events beyond `keep` and returns how many.
+    """Removes the oldest events beyond `keep` and returns how many. `keep` 0: no limit, removes nothing.
 
     Properties still in force move to a later event first. Index: (stack_id, id).
     """
+    if not keep:
+        return 0
     edge = tx.execute(sa.select(event.c.id).where(event.c.stack_id == stack_id)
                       .order_by(event.c.id.desc()).offset(keep).limit(1)).scalar()
     if edge is None:

@@ -118,7 +118,8 @@ def test_old_ones_go_and_their_properties_stay(told):
         assert uuids(events.page(tx, ['a'], Wanted())) == ['v5', 'v4']
         assert events.show(tx, 'a', 'v5').properties == {'n': 3}
         assert events.show(tx, 'a', 'v4').properties is None
-        assert events.purge_over(tx, 'a', 0) == 2
+        assert events.purge_over(tx, 'a', 0) == 0                       # no limit
+        assert events.purge_over(tx, 'a', 1) == 1
 
 
 def test_properties_of_a_later_event_are_not_overwritten_by_a_purge(db):

@@ -65,8 +65,7 @@ class CleanUp:
             templates.prune(tx, leased.id)
             if self._may_have_token(leased):
                 credentials.forget_token(tx, str(leased.row.credentials_id), leased.id)
-            if self._most_events:
-                events.purge_over(tx, leased.id, self._most_events)
+            events.purge_over(tx, leased.id, self._most_events)
             return self._former_owners.find(tx, leased.row)
 
         try:

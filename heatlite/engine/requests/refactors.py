@@ -345,8 +345,7 @@ class Refactors:
                              for each in (begun[stack_id], row))
             announcements.append(self._sinks.add(tx, row, first))    # it sends what follows, too
             events.insert_many(tx, stack_id, [second])
-            if self._most_events:
-                events.purge_over(tx, stack_id, self._most_events)
+            events.purge_over(tx, stack_id, self._most_events)
         return StoredRefactor([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
     def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring,

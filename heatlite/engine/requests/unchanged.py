@@ -83,8 +83,7 @@ class UnchangedUpdates:
             begun = replace(ended, status=Status.IN_PROGRESS, reason=text.started(Action.UPDATE))
             settled_stacks.keep_settled(tx, row.id, ended.generation)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, each) for each in (begun, ended)])
-            if self._most_events:
-                events.purge_over(tx, row.id, self._most_events)
+            events.purge_over(tx, row.id, self._most_events)
             leases.release(tx, row.id, self._engine_id, lease.epoch)
             return begun, ended
 
