@@ -26,6 +26,7 @@ class Action(StrEnum):
 
 
 MAKING = frozenset({Action.CREATE, Action.ADOPT})       # what a row begins with
+APPLYING = frozenset({*MAKING, Action.UPDATE})          # these store a new definition
 
 
 class Status(StrEnum):

@@ -46,14 +46,13 @@ from heatlite.planning.commands import (
 from heatlite.planning.ending import Ending
 from heatlite.planning.protection import Denial
 from heatlite.planning.rows import Rows, RowsView
-from heatlite.planning.states import DIRTY, MAKING, NO_HANDLE, Action, ResourceState, Status
+from heatlite.planning.states import APPLYING, DIRTY, MAKING, NO_HANDLE, Action, ResourceState, Status
 from heatlite.planning.steps import Step, StepKind
 from heatlite.planning.steps_under_way import StepState, StepsUnderWay
 from heatlite.planning.target import Target
 from heatlite.planning.tolerance import Tolerance
 from heatlite.planning.walk import Walk
 
-APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})       # these store a new definition
 UNCHECKED = frozenset({(Action.ADOPT, Status.COMPLETE), (Action.CHECK, Status.IN_PROGRESS)})    # of external objects
 PREEMPTED = frozenset({Action.CREATE, Action.UPDATE})                    # a newer definition may end these early
 # Steps that have begun and whose first call has not returned. More than the calls that run at once (256), so that none

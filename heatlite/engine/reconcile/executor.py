@@ -27,12 +27,11 @@ from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning import commands
-from heatlite.planning.states import NO_HANDLE, Action, ResourceState
+from heatlite.planning.states import APPLYING, NO_HANDLE, Action, ResourceState
 from heatlite.planning.steps import Step, StepKind
 
 LOG = logging.getLogger(__name__)
 
-APPLYING = frozenset({Action.CREATE, Action.UPDATE, Action.ADOPT})
 CANCELLED = frozenset({Action.CREATE, Action.UPDATE, Action.DELETE, Action.SUSPEND, Action.RESUME})
 
 
