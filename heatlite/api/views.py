@@ -54,21 +54,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
 @listed
 def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> View:
     """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
-    view: View = {
-        'id': stack.id,
-        'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
-        'stack_name': stack.name,
-        'description': stack.description or '',
-        'stack_status': f'{stack.action}_{stack.status}',
-        'stack_status_reason': stack.reason,
-        'creation_time': when(stack.created_at),
-        'updated_time': when(stack.updated_at),
-        'deletion_time': when(stack.deleted_at),
-        'stack_owner': stack.username,
-        'parent': stack.owner_id,
-        'stack_user_project_id': stack.user_project_id,
-        'tags': stack.tags or None,
-    }
+    view = {**_state_of_stack(base, stack, stack.description or ''), 'tags': stack.tags or None}
     if with_project:
         view['project'] = stack.project_id
     return view
@@ -77,20 +63,9 @@ def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> V
 def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping[str, object]] | None) -> View:
     """A stack with details. `outputs` None omits the key."""
     description = described(stack)
-    view: View = {
-        'id': stack.id,
-        'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
-        'stack_name': stack.name,
-        'description': description,
+    view = {
+        **_state_of_stack(base, stack, description),
         'template_description': description,
-        'stack_status': f'{stack.action}_{stack.status}',
-        'stack_status_reason': stack.reason,
-        'creation_time': when(stack.created_at),
-        'updated_time': when(stack.updated_at),
-        'deletion_time': when(stack.deleted_at),
-        'stack_owner': stack.username,
-        'parent': stack.owner_id,
-        'stack_user_project_id': stack.user_project_id,
         'parameters': parameters(stack),
         'disable_rollback': stack.disable_rollback,
         'timeout_mins': stack.timeout_mins,
@@ -101,6 +76,24 @@ def stack_detail(base: str, stack: stacks.StoredStack, outputs: Iterable[Mapping
     if outputs is not None:
         view['outputs'] = [output(each) for each in outputs]
     return view
+
+
+def _state_of_stack(base: str, stack: stack_lists.Summary | stacks.StoredStack, description: str) -> View:
+    """What lists and details have in common."""
+    return {
+        'id': stack.id,
+        'links': [links.link(links.stack_url(base, stack.project_id, stack.name, stack.id))],
+        'stack_name': stack.name,
+        'description': description,
+        'stack_status': f'{stack.action}_{stack.status}',
+        'stack_status_reason': stack.reason,
+        'creation_time': when(stack.created_at),
+        'updated_time': when(stack.updated_at),
+        'deletion_time': when(stack.deleted_at),
+        'stack_owner': stack.username,
+        'parent': stack.owner_id,
+        'stack_user_project_id': stack.user_project_id,
+    }
 
 
 def described(stack: stacks.StoredStack) -> str:
