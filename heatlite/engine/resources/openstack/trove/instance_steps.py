@@ -60,30 +60,35 @@ def _inside(instance: Instance, what: str) -> tuple[str, list[dict[str, object]]
     return path, list(instance.client().http.get(path).json()[what])
 
 
-def _databases(instance: Instance, step: InstanceStep) -> None:
-    path, there = _inside(instance, 'databases')
+def _make_equal(instance: Instance, what: str, wanted: Mapping[str, Values]) -> set[str]:
+    """Creates what the instance lacks and deletes what is not wanted. `what`: databases or users; `wanted`: by name.
+
+    Returns the names that were there before and stay."""
+    path, there = _inside(instance, what)
     http = instance.client().http
-    names, wanted = {each['name'] for each in there}, {each['name']: each for each in step['wanted']}
+    names = {str(each['name']) for each in there}
     missing = [body for name, body in wanted.items() if name not in names]
     if missing:
-        http.post(path, json={'databases': missing})
+        http.post(path, json={what: missing})
     for name in names - set(wanted):
         with instance.client_plugin().ignore_not_found:
             http.delete(f'{path}/{name}')
+    return names & set(wanted)
+
+
+def _by_name(step: InstanceStep) -> dict[str, Values]:
+    return {each['name']: each for each in step['wanted']}
+
+
+def _databases(instance: Instance, step: InstanceStep) -> None:
+    _make_equal(instance, 'databases', _by_name(step))
 
 
 def _users(instance: Instance, step: InstanceStep) -> None:
     """New ones are made, gone ones deleted, of the others the password and the grants are made so."""
-    path, there = _inside(instance, 'users')
-    http = instance.client().http
-    names, wanted = {each['name'] for each in there}, {each['name']: each for each in step['wanted']}
-    missing = [body for name, body in wanted.items() if name not in names]
-    if missing:
-        http.post(path, json={'users': missing})
-    for name in names - set(wanted):
-        with instance.client_plugin().ignore_not_found:
-            http.delete(f'{path}/{name}')
-    for name in names & set(wanted):
+    wanted = _by_name(step)
+    path, http = f'/instances/{instance.resource_id}/users', instance.client().http
+    for name in _make_equal(instance, 'users', wanted):
         body = wanted[name]
         http.put(f'{path}/{name}', json={'user': plain({'name': name, 'password': body.get('password'),
                                                         'host': body.get('host')})})
