@@ -63,15 +63,7 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_targ
         if is_resumed:
             raise exception.Error(text.RESTORED)
         return False
-    try:
-        found = resource.find_existing()
-    except exception.DatabaseUnavailable:
-        raise
-    except Exception as error:
-        if is_away(error) or is_resumed:
-            raise
-        LOG.info('Whether %s of stack %s was made after the backup is unknown: %s', resource.name, leased.id, error)
-        return False
+    found = _existing(leased, resource, must_know=is_resumed)
     if is_resumed and is_target and _is_replaced(leased, resource, resource.find_existing, found):
         LOG.info('%s of stack %s was replaced after the backup', resource.name, leased.id)
         raise RowReplaced(resource.name)
@@ -82,6 +74,24 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_targ
     LOG.info('%s of stack %s was made after the backup: %s', resource.name, leased.id, found)
     resource.resource_id_set(str(found))
     return True
+
+
+def _existing(leased: LeasedStack, resource: Resource, must_know: bool) -> object:
+    """Return the id of the resource's object, or None if there is none or its type cannot look for one.
+
+    Raises the error of a service that is away. Other errors of the search are logged and mean None, unless `must_know`.
+    """
+    if not hasattr(resource, 'find_existing'):
+        return None
+    try:
+        return resource.find_existing()
+    except exception.DatabaseUnavailable:
+        raise
+    except Exception as error:
+        if is_away(error) or must_know:
+            raise
+        defects.log(LOG, error, 'Whether %s of stack %s has an object is unknown', resource.name, leased.id)
+        return None
 
 
 def _is_replaced(leased: LeasedStack, resource: Resource, find_existing: Callable[[], object], own: object) -> bool:
@@ -107,17 +117,7 @@ def find(leased: LeasedStack, resource: Resource) -> bool:
     Ignores the object of another row: a replacement may have the same name. Raises the error of a service that is away:
     a delete that did not look would leave the object.
     """
-    if not hasattr(resource, 'find_existing'):
-        return False
-    try:
-        found = resource.find_existing()
-    except exception.DatabaseUnavailable:
-        raise
-    except Exception as error:
-        if is_away(error):
-            raise
-        defects.log(LOG, error, 'Looking for what may be left of %s in stack %s failed', resource.name, leased.id)
-        return False
+    found = _existing(leased, resource, must_know=False)
     if found is None or any(row.physical_id == str(found) and row.type == resource.type()
                             for row in leased.rows.values() if row.id != resource.id):
         return False
