@@ -193,7 +193,8 @@ ENGINE: list[Opt] = [
                 'RabbitMQ virtual host.'),
     FloatOpt('lease_ttl', default=3.0, min=1.0, max=300.0,
              help='Seconds after which the stacks of an engine that went silent may be taken by another.'),
-    FloatOpt('sweep_interval', default=0.5, min=0.1, help='Seconds between two looks for stacks nobody drives.'),
+    FloatOpt('sweep_interval', default=0.5, min=0.1,
+             help='Seconds between two sweeps for stacks that no engine drives.'),
     FloatOpt('stall_timeout', default=10.0, min=2.0,
              help='Seconds of CPU time after which an engine whose main loop stands still is ended and started again; '
                   'three times as many seconds of any time when it uses none.'),

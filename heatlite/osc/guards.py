@@ -61,7 +61,7 @@ class ProtectStackCommand(_OfProtections):
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
         parser.add_argument('--deny', action='append', choices=DENIALS, help='May be repeated. Default: all')
-        parser.add_argument('--reason', default='', help='Told to those whose changes are refused')
+        parser.add_argument('--reason', default='', help='Shown to users whose changes are refused')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> Table:
@@ -99,7 +99,7 @@ class LockStackCommand(_OfStack, command.ShowOne):
 
     def get_parser(self, prog_name: str) -> argparse.ArgumentParser:
         parser = super().get_parser(prog_name)
-        parser.add_argument('--reason', required=True, help='Told to those whose changes are refused')
+        parser.add_argument('--reason', required=True, help='Shown to users whose changes are refused')
         return parser
 
     def take_action(self, chosen: argparse.Namespace) -> tuple[Sequence[str], Sequence[str]]:

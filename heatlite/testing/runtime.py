@@ -193,7 +193,7 @@ class SimSignal:
 
 
 class SimulatedRuntime:
-    """One process. `kill()` is SIGKILL: its threads never run again, and nothing of it is tidied up."""
+    """One process. `kill()` is SIGKILL: its threads never run again, and no cleanup code runs."""
 
     def __init__(self, universe: Universe, name: str) -> None:
         self.universe = universe

@@ -71,7 +71,7 @@ class CleanUp:
         try:
             self._former_owners.give_up(self._database.retry(tidy))
         except exception.DatabaseUnavailable as error:
-            LOG.info('Stack %s was not tidied up: %s', leased.id, error)
+            LOG.info('What stack %s no longer needs was not deleted: %s', leased.id, error)
 
     @staticmethod
     def _may_have_token(leased: LeasedStack) -> bool:

@@ -1,4 +1,4 @@
-"""Drives the stacks that this engine owns: acquires and loads them, starts a runner for each, and lets go of them."""
+"""Drives the stacks that this engine owns: acquires and loads them, starts a runner for each, and releases them."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ class StackController:
             return
         except exception.DatabaseUnavailable as error:
             outages.away(outages.DATABASE, error)
-            LOG.debug('Stack %s could not be loaded, it will be swept up again', lease.stack_id)
+            LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)
             self._give_back(lease)
             return
         except Exception:

@@ -69,7 +69,7 @@ class Recorder:
             return
         for each in self.of(before, accepted, content, author, plan_id):
             revisions.insert(tx, each)
-        # A stack is tidied up when its action ends; until then there may be any number of requests.
+        # What a stack no longer needs is deleted when its action ends; until then there may be any number of requests.
         if before is not None and before.status == Status.IN_PROGRESS:
             self.remove_old(tx, accepted)
 

@@ -143,10 +143,11 @@ class Runner:
             LOG.debug('Driving stack %s ends: %s', self.leased.id, error)       # the table of runners logs the cause
         except LeaseLost:
             metrics.leases_lost.inc()
-            LOG.warning('Stack %s belongs to another engine now, letting go of it', self.leased.id)
+            LOG.warning('Stack %s belongs to another engine; this engine stops driving it', self.leased.id)
         except exception.DatabaseUnavailable as error:  # before the first step, at the end, or after it was stopped
             outages.away(outages.DATABASE, error)
-            LOG.debug('Driving stack %s ends without the database; a sweep goes on with it', self.leased.id)
+            LOG.debug('Driving stack %s ends without the database; an engine resumes it at the next sweep',
+                      self.leased.id)
         except Exception as error:
             self._inbox.defect = error
             LOG.exception('Driving stack %s failed; another engine, or this one, will try again', self.leased.id)

@@ -179,7 +179,7 @@ class Refactors:
                 found = self._former_owners.find(tx, row)
             self._former_owners.give_up(found)
         except exception.DatabaseUnavailable as error:
-            LOG.info('Stack %s was not tidied up: %s', row.id, error)
+            LOG.info('Credentials that a refactor of stack %s has replaced were not deleted: %s', row.id, error)
 
     def _committed(self, context: RequestContext, wanted: Refactoring,
                    authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor:
