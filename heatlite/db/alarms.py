@@ -24,6 +24,8 @@ NEVER: Final = 1e15                         # `due_at` of an alarm that is not e
 
 @dataclass(frozen=True)
 class Alarm:
+    """An alarm, and its state after the last evaluation. Times without a unit are UTC."""
+
     id: str
     project_id: str
     name: str

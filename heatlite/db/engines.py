@@ -15,6 +15,8 @@ from heatlite.db.tables import engine, lease
 
 @dataclass(frozen=True)
 class Engine:
+    """A process that drives stacks, as it has registered itself. Times are UTC."""
+
     id: str
     host: str
     hostname: str

@@ -16,6 +16,8 @@ from heatlite.planning.states import SignalError
 
 @dataclass(frozen=True)
 class Signal:
+    """A signal to a resource that waits to be handled. `created_at`: UTC."""
+
     id: int
     stack_id: str
     resource_name: str

@@ -16,6 +16,8 @@ from heatlite.planning.states import Action, Status
 
 @dataclass(frozen=True)
 class Snapshot:
+    """A snapshot of a stack. `status`: of the action that makes or deletes it; `created_at`: UTC."""
+
     id: str
     stack_id: str
     project_id: str

@@ -17,6 +17,8 @@ from heatlite.db.tables import software_config, software_deployment
 
 @dataclass(frozen=True)
 class Config:
+    """A software config. `created_at`: UTC."""
+
     id: str
     project_id: str
     name: str | None

@@ -17,6 +17,8 @@ from heatlite.db.tables import software_config, software_deployment
 
 @dataclass(frozen=True)
 class Deployment:
+    """A deployment of a config to a server, with the state and the values that the server reports. Times are UTC."""
+
     id: str
     project_id: str
     stack_user_project_id: str | None

@@ -23,6 +23,8 @@ from heatlite.db.tables import resource, revision, stack, template
 
 @dataclass(frozen=True)
 class StoredTemplate:
+    """A template with the environment and the files that were sent with it."""
+
     id: str
     document: Mapping[str, object]
     environment: Mapping[str, Any]
