@@ -22,7 +22,7 @@ def report(tx: sa.Connection, stack_id: str) -> DriftReport | None:
     return None if found is None else from_json(codec.decode(found))
 
 
-def mended_at(tx: sa.Connection, stack_id: str) -> datetime | None:
+def repaired_at(tx: sa.Connection, stack_id: str) -> datetime | None:
     """When a look has last begun an update of the stack. By primary key."""
     found: datetime | None = tx.execute(sa.select(drift.c.mended_at).where(drift.c.stack_id == stack_id)).scalar()
     return found
@@ -33,7 +33,7 @@ def store(tx: sa.Connection, stack_id: str, new: DriftReport) -> None:
     _set(tx, stack_id, {'report': codec.encoder(tx)(to_json(new))})
 
 
-def mended(tx: sa.Connection, stack_id: str, now: datetime) -> None:
+def note_repair(tx: sa.Connection, stack_id: str, now: datetime) -> None:
     """Notes that a look begins an update. The caller has locked the lease of the stack."""
     _set(tx, stack_id, {'mended_at': now})
 

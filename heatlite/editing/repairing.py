@@ -21,7 +21,7 @@ from heatlite.language.schema import Schema
 
 @dataclass(frozen=True)
 class Repair:
-    """`is_preferred`: it mends the cause."""
+    """`is_preferred`: it repairs the cause."""
 
     title: str
     edit: Edit

@@ -102,7 +102,7 @@ class DriftReport:
         return tuple(each for each in self.resources if each.finding in DRIFT)
 
     @property
-    def to_mend(self) -> tuple[ResourceDrift, ...]:
+    def to_repair(self) -> tuple[ResourceDrift, ...]:
         """What policies want to be repaired and nothing prevents."""
         return tuple(each for each in self.drifted if each.policy in REPAIRING and not each.reason)
 

@@ -18,14 +18,14 @@ def settled(stack_id, **values):
 def test_a_report_replaces_the_last_one_and_goes_with_its_stack(db, counted):
     with db.writer() as tx:
         leased(tx, settled('s1'))
-        assert drift_reports.report(tx, 's1') is None and drift_reports.mended_at(tx, 's1') is None
+        assert drift_reports.report(tx, 's1') is None and drift_reports.repaired_at(tx, 's1') is None
         drift_reports.store(tx, 's1', FOUND)
-        drift_reports.mended(tx, 's1', NOW)
+        drift_reports.note_repair(tx, 's1', NOW)
         drift_reports.store(tx, 's1', replace(FOUND, looked_by='schedule'))
         with counted(tx) as statements:
             assert drift_reports.report(tx, 's1') == replace(FOUND, looked_by='schedule')
         assert len(statements) == 1
-        assert drift_reports.mended_at(tx, 's1') == NOW
+        assert drift_reports.repaired_at(tx, 's1') == NOW
         delete_soft(tx, 's1', NOW)
         assert upkeep.purge(tx, later(1)) == 1
         assert drift_reports.report(tx, 's1') is None

@@ -71,15 +71,15 @@ def test_a_report_is_stored_and_read():
     assert drift.from_json(json.loads(json.dumps(drift.to_json(found)))) == found
 
 
-def test_what_is_to_be_mended():
+def test_what_is_to_be_repaired():
     found = drift.report('t', 'schedule', [
         changed('a', 2, policy=DriftPolicy.REPAIR), changed('b', 2), changed('c', 2, policy=DriftPolicy.REPLACE),
         changed('d', 2, policy=DriftPolicy.REPAIR, reason='restricted'),
         ResourceDrift(('e',), 'T', DriftFinding.GONE, DriftPolicy.REPAIR),
         ResourceDrift(('f',), 'T', DriftFinding.UNREADABLE, DriftPolicy.REPAIR)])
-    assert [(each.path[0], each.repair) for each in found.to_mend] == [
+    assert [(each.path[0], each.repair) for each in found.to_repair] == [
         ('a', Denial.UPDATE), ('c', Denial.REPLACE), ('e', Denial.REPLACE)]
-    assert [each.path[0] for each in found.refused({('a',): 'no'}).to_mend] == ['c', 'e']
+    assert [each.path[0] for each in found.refused({('a',): 'no'}).to_repair] == ['c', 'e']
 
 
 def test_a_sentence_names_a_few_properties():

@@ -123,12 +123,12 @@ class Drift:
             wanted: tuple[ResourceDrift, ...] = ()
             if by == SCHEDULE:
                 report = report.refused(dict(self._refusals(tx, current, report, at)))
-                wanted = report.to_mend
+                wanted = report.to_repair
             notices = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
             for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
                 notices += self._mark(tx, stack_id, list(members))
             if wanted:
-                drift_reports.mended(tx, row.id, at)
+                drift_reports.note_repair(tx, row.id, at)
             drift_reports.store(tx, row.id, report)
             return report, frozenset(each.path for each in wanted), notices
 
@@ -145,7 +145,7 @@ class Drift:
         """Yield (path, why it is not repaired)."""
         guarded = guards.of(tx, row.root_id)
         whole = ''
-        last = drift_reports.mended_at(tx, row.id)
+        last = drift_reports.repaired_at(tx, row.id)
         if guarded.lock is not None:
             whole = _('The stack is locked.')
         elif self._settings.plans_required:
@@ -154,7 +154,7 @@ class Drift:
             whole = _('The last action of the stack failed.')
         elif last is not None and now < last + timedelta(seconds=self._settings.repair_interval):
             whole = _('The last repair of the stack was at %s.') % isotime(last)
-        for each in report.to_mend:
+        for each in report.to_repair:
             denied = next(protection.blocked(guarded.protections, [(each.path, each.repair)]), None)
             if whole or denied is not None:
                 yield each.path, whole or str(denied)
