@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 import sqlalchemy as sa
 from keystoneauth1 import exceptions as services
+from oslo_config import cfg
 
 from heatlite.common import crypt, exception
 from heatlite.common.context import RequestContext
@@ -325,6 +326,59 @@ def test_a_rollback_is_executed_for_the_user_who_asks_for_it(cluster, keystone):
     wait(cluster, 5.0)
     assert ('cay', 'ann') in Acting.acts and ('bob', 'ann') not in Acting.acts
     assert list(keystone.trusts.values()) == stored(cluster) == ['cay']
+
+
+@pytest.mark.parametrize('request_', ['update', 'cancel', 'restore'])
+def test_the_new_owner_of_what_is_to_be_deleted_can_act(cluster, keystone, request_):
+    stack_id = cluster.create('s', HOT)
+    done(cluster, stack_id, 'CREATE')
+    snapshot_id = snapshot(cluster, stack_id)
+    slow = {'type': 'Sim::Acting', 'properties': {'value': 'slow' if request_ == 'cancel' else 'ann'}}
+    cluster.update(stack_id, {**HOT, 'resources': {'more': slow}})
+    wait(cluster, SLOW / 4)
+    cluster.is_('bob')
+    if request_ == 'update':
+        cluster.update(stack_id, HOT)
+    else:
+        cluster.ask(messages.CancelStack(stack_id, rollback=True) if request_ == 'cancel' else
+                    messages.RestoreSnapshot(stack_id, snapshot_id))
+    assert 'bob' in keystone.trusts.values()
+    done(cluster, stack_id, {'update': 'UPDATE', 'cancel': 'ROLLBACK', 'restore': 'RESTORE'}[request_])
+    wait(cluster, 5.0)
+    assert list(keystone.trusts.values()) == stored(cluster) == ['bob']
+
+
+def test_an_owner_with_a_stored_password_needs_none_for_a_former_definition(cluster, keystone):
+    cfg.CONF.set_override('deferred_auth_method', 'password')
+    try:
+        cluster.context.password = 'secret of ann'
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        snapshot_id = snapshot(cluster, stack_id)
+        cluster.is_('ann')
+        cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+        done(cluster, stack_id, 'RESTORE')
+        with cluster.database.reader() as tx:
+            assert loading.stored_context(tx, cluster.row(stack_id)).password == 'secret of ann'
+    finally:
+        cfg.CONF.clear_override('deferred_auth_method')
+
+
+def test_an_administrator_of_another_project_restores_for_the_owner(cluster, keystone):
+    stack_id = create(cluster)
+    done(cluster, stack_id, 'CREATE')
+    snapshot_id = snapshot(cluster, stack_id)
+    update(cluster, stack_id, 'new')
+    done(cluster, stack_id, 'UPDATE')
+    del Acting.acts[:]
+    cluster.context = RequestContext(project_id='of-operators', user_id='root', username='root', is_admin=True,
+                                     auth_token='token of root', roles=['admin'], overwrite=False)
+    cluster.ask(messages.RestoreSnapshot(stack_id, snapshot_id))
+    cluster.is_('ann')
+    done(cluster, stack_id, 'RESTORE')
+    wait(cluster, 5.0)
+    assert sorted(Acting.acts) == [('ann', 'ann')] * 2
+    assert list(keystone.trusts.values()) == stored(cluster) == ['ann']
 
 
 def test_a_rollback_of_a_nested_stack_alone_is_for_the_owner_of_the_tree_only(cluster, keystone):

@@ -21,6 +21,7 @@ from heatlite.common import crypt, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.db.connection import Busy, Contention
 from heatlite.db.credentials import Credentials
 from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
@@ -41,8 +42,9 @@ class Authority:
         self._registry = registry
 
     def record(self, context: RequestContext, definition: StackDefinition, now: datetime,
-               acts_by_token: bool) -> Credentials | None:
-        """Return the credentials to store with a new stack, or None. `acts_by_token`: see `needs_token`.
+               acts_by_token: bool, needs_service: bool = False) -> Credentials | None:
+        """Return the credentials to store with a stack, or None. `acts_by_token`: see `needs_token`; `needs_service`:
+        whether the stack may call services even if its definition has no type that does, to delete what it has.
 
         Raises Forbidden if Keystone refuses a trust that is needed, MissingCredentialError without a password that is
         needed."""
@@ -53,7 +55,7 @@ class Authority:
             user_id=context.user_id, username=context.username, auth_url=context.auth_url,
             region_name=context.region_name, trust_id=None, trustor_user_id=None, password=None, token=None,
             method=None, created_at=now)
-        if not context.auth_token or not self._needs_a_service(definition):
+        if not context.auth_token or not (needs_service or self._needs_a_service(definition)):
             return found
         has_password = cfg.CONF.deferred_auth_method == 'password'
         made = self._with_password(context, found) if has_password else self._with_trust(context, found)
@@ -120,16 +122,15 @@ class Authority:
         of the database they may be stored. `context`: of the request."""
         try:
             yield
-        except exception.DatabaseUnavailable:
-            raise
-        except exception.HeatException:
-            self.give_up_unstored(context, made)
+        except (exception.HeatException, services.ClientException) as error:
+            if isinstance(error, Busy | Contention) or not isinstance(error, exception.DatabaseUnavailable):
+                self.give_up_unstored(context, made)
             raise
 
     def give_up_unstored(self, context: RequestContext, made: Iterable[Credentials | None]) -> None:
         """Delete the trusts of credentials that a request has made and not stored. Failures are only logged."""
         for each in made:
-            if each is not None and not context.trust_id:       # else the trust is that of the caller's own token
+            if each is not None and each.trust_id is not None and not _is_of_token(each, context):
                 self.give_up(each, context)
 
     def give_up_project(self, project_id: str, context: RequestContext) -> None:
@@ -168,6 +169,11 @@ class Authority:
             raise exception.MissingCredentialError(required='X-Auth-Key')
         method, secret = crypt.encrypt(context.password)
         return replace(found, password=secret, method=method)
+
+
+def _is_of_token(stored: Credentials, context: RequestContext) -> bool:
+    """Whether the trust is that of the caller's own token, which is not made for a request."""
+    return context.trust_id is not None and context.trust_id == crypt.decrypt(stored.method, stored.trust_id)
 
 
 def context_of(stored: Credentials, **ids: Unpack[Ids]) -> RequestContext:

@@ -25,13 +25,15 @@ class Ownership:
     """For whom a stack acts after a request that brings it a definition.
 
     `row`, `present`: the stack and the credentials of a root, as they were read for the request; `acts_by_token`:
-    whether the stack needs the token of the request; `renewed`: credentials that replace the present ones, or None."""
+    whether the stack needs the token of the request; `renewed`: credentials that replace the present ones, or None;
+    `keeps_owner`: whether the tree goes on acting for its owner, though another user gives it the definition."""
 
     context: RequestContext
     row: stacks.StoredStack
     present: Credentials | None
     acts_by_token: bool | None
     renewed: Credentials | None
+    keeps_owner: bool = False
 
     @property
     def replaces_trust(self) -> bool:
@@ -54,6 +56,8 @@ class Ownership:
 
         Raises Forbidden for a nested stack that acts for another user, and Conflict if another user has taken the stack
         over since it was read, or owners change too often."""
+        if self.keeps_owner:
+            return {'acts_by_token': current.acts_by_token, 'credentials_id': current.credentials_id}
         self._check(tx, current)
         return {'acts_by_token': self.acts_by_token or current.acts_by_token,
                 'credentials_id': (current.credentials_id if self.renewed is None else
@@ -67,9 +71,16 @@ class Ownership:
         is_replaced = self.renewed is not None and self.renewed.id != current.credentials_id
         if is_replaced or current.generation == self.row.generation:
             return
-        if not Authority.is_of(credentials.of_tree(tx, current.root_id), self.context):
+        stored = credentials.of_tree(tx, current.root_id)
+        if not Authority.is_of(stored, self.context) or self._is_outdated(stored):
             raise exception.Conflict(
                 _('Another user has updated stack %s meanwhile; repeat the request.') % current.name)
+
+
+    def _is_outdated(self, stored: Credentials | None) -> bool:
+        """Whether the new credentials have a trust that others, `stored`, have replaced since it was read."""
+        return (self.renewed is not None and self.present is not None and stored is not None
+                and stored.created_at != self.present.created_at)
 
 
 class Owners:
@@ -85,6 +96,13 @@ class Owners:
         present = self._present(row)
         return Ownership(context, row, present, acts_by_token, self._renewed(
             context, replace(row, acts_by_token=acts_by_token), definition, self._runtime.now(), present))
+
+    def of_former(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Ownership:
+        """As `of_request`, for a definition that the stack had before. An administrator of another project acts for the
+        owner of the stack: the tree stays in its project."""
+        if is_of_other_project(context, row):
+            return Ownership(context, row, None, None, None, keeps_owner=True)
+        return self.of_request(context, row, definition)
 
     def renewed(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                 now: datetime) -> Credentials | None:
@@ -112,13 +130,19 @@ class Owners:
         if row.owner_id is not None:
             return None
         is_own = self._authority.is_of(stored, context)
-        if (stored is not None and is_own and context.auth_token and is_from_backup(row, stored)):
-            return self._authority.record(context, definition, now, bool(row.acts_by_token))
-        if stored is not None and stored.trust_id and is_own:
-            return self._authority.with_token(context, stored) if row.acts_by_token and context.auth_token else None
-        if stored is not None and not context.auth_token and is_own:
-            return None
-        return self._authority.record(context, definition, now, bool(row.acts_by_token))
+        can_act = stored is not None and bool(stored.trust_id or stored.password)
+        if stored is not None and is_own:
+            if not context.auth_token:
+                return None
+            has_trust = bool(stored.trust_id) and not is_from_backup(row, stored)
+            if has_trust or (stored.password and not context.password):
+                return self._authority.with_token(context, stored) if row.acts_by_token else None
+        return self._authority.record(context, definition, now, bool(row.acts_by_token), needs_service=can_act)
+
+
+def is_of_other_project(context: RequestContext, row: stacks.StoredStack) -> bool:
+    """Whether the caller, who may see the stack, is an administrator of another project."""
+    return context.project_id != row.project_id
 
 
 def is_from_backup(row: stacks.StoredStack, stored: Credentials) -> bool:

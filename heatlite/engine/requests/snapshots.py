@@ -78,7 +78,7 @@ class Snapshots:
         definition = self._stored.definition(row, wanted)
         validation.check_types(definition, self._registry, context)
         self._actions.check_target(context, message.stack_id, lambda _tx, _row: wanted)
-        owner = self._owners.of_request(context, row, definition)
+        owner = self._owners.of_former(context, row, definition)
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             _restorable(tx, context, row, found)
@@ -169,7 +169,8 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     if found.data is None or not snapshots.is_complete(tx, found.id):
         raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
     check_not_deleting(row, Action.RESTORE)
-    ownership.check_nested(tx, row, context)
+    if not ownership.is_of_other_project(context, row):
+        ownership.check_nested(tx, row, context)
     _check_places(tx, row, found.data)
     return templates.StoredTemplate('', found.data['template'], found.data['environment'],
                                     Files.of(found.data.get('files') or {}))

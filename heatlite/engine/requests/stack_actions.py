@@ -25,7 +25,7 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
-from heatlite.engine.requests.ownership import Owners, Ownership, check_nested, is_from_backup
+from heatlite.engine.requests.ownership import Owners, Ownership, check_nested, is_from_backup, is_of_other_project
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
@@ -165,6 +165,9 @@ class StackActions:
             _check_cancel(row, message.rollback)
             now = self._runtime.now()
             if ownership is not None:
+                if rollback.stored_target(row) != rollback.stored_target(ownership.row):
+                    raise exception.Conflict(
+                        _('Another update of stack %s has begun meanwhile; repeat the request.') % row.name)
                 owned = ownership.store(tx, row, now)
                 target_id = rollback.target(tx, row, self._runtime.uuid(), now)
                 target = templates.get(tx, target_id)
@@ -191,13 +194,14 @@ class StackActions:
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
             _check_cancel(row, True)
-            check_nested(tx, row, context)
+            if not is_of_other_project(context, row):
+                check_nested(tx, row, context)
             target = self._rollback_target(tx, row)
             if target is None:
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
         definition = self._stored.definition(row, target)
         validation.check_types(definition, self._registry, context)
-        return self._owners.of_request(context, row, definition)
+        return self._owners.of_former(context, row, definition)
 
     @staticmethod
     def _rollback_target(tx: Connection, row: stacks.StoredStack) -> templates.StoredTemplate | None:

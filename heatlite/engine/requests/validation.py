@@ -100,13 +100,13 @@ def check_moved(definition: StackDefinition, registry: TypeRegistry, context: Re
 
 def check_types(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
     """Raise Forbidden if the caller may not use a type of a definition that was accepted before, also in nested stacks.
-    Judges no values; other errors are left to the action."""
+    Judges no values and asks no service; other errors are left to the action."""
     _check_types_first(definition, registry, context)
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)
         catalog.asks = False
         catalog.lookup = constraint_cache.lookup(registry.constraint, context, lambda value: True)
-        lint.check(definition, catalog, values=False, updating=True)
+        fence.without_requests(lambda: lint.check(definition, catalog, values=False, updating=True))
     if catalog.forbidden is not None:
         raise exception.Forbidden(action=policy.rule_of_type(catalog.forbidden))
 
