@@ -147,9 +147,9 @@ class Workflow(signal_responder.SignalResponder):
     # --- running it ---------------------------------------------------------------------------------------
 
     def _executions(self) -> list[str]:
-        """Their ids, newest first. Releases until 2026 kept a JSON list, oldest first."""
-        kept = self.data().get('executions') or ''
-        return list(reversed(json.loads(kept))) if kept.startswith('[') else list(filter(None, kept.split(',')))
+        """Return their ids, newest first. Stored is a JSON list, oldest first; by Heat, ids and commas."""
+        stored = self.data().get('executions') or ''
+        return list(reversed(json.loads(stored))) if stored.startswith('[') else list(filter(None, stored.split(',')))
 
     def handle_signal(self, details: Values | None = None) -> None:
         given = dict(details or {})
@@ -166,7 +166,7 @@ class Workflow(signal_responder.SignalResponder):
                 'unknown': ', '.join(sorted(unknown)), 'known': ', '.join(self.properties[self.INPUT] or ())})
         made = self.client().executions.create(
             workflow_name=self._workflow_name(), input=json.dumps(inputs), params=json.dumps(params))
-        self.data_set('executions', ','.join([made.id, *self._executions()]))
+        self.data_set('executions', json.dumps([*reversed(self._executions()), made.id]))
 
     def _resolve_attribute(self, name: str) -> object:
         match name:
