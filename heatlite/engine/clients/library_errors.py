@@ -162,7 +162,9 @@ def _made(kinds: tuple[type[BaseException], ...]) -> type[BaseException]:
     kind = kinds[0]
 
     def reduced(error: BaseException) -> tuple[object, ...]:
-        return (kind, *tuple(kind.__reduce__(error))[1:])
+        function, arguments, *more = tuple(kind.__reduce__(error))
+        parts = [kind if part is type(error) else part for part in arguments]
+        return (kind if function is type(error) else function, tuple(parts), *more)
 
     attributes: dict[str, object] = {
         '__module__': kind.__module__, '__qualname__': kind.__qualname__, '__doc__': kind.__doc__,

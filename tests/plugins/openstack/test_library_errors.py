@@ -5,6 +5,7 @@ The libraries are not installed with the service. The modules here have the name
 
 from __future__ import annotations
 
+import copy
 import logging
 import pickle
 import sys
@@ -165,6 +166,13 @@ def test_an_error_is_pickled_without_the_library(neutron_errors):
     packed = pickle.dumps(library_errors.with_status(_error(), 'network', 404))
     assert b'neutron' not in packed
     assert type(pickle.loads(packed)) is exceptions.NotFound
+
+
+def test_an_error_of_our_own_is_copied_and_pickled(neutron_errors):
+    error = library_errors.with_status(exception.EntityNotFound(entity='Port', name='p'), 'network', 404)
+    assert type(error) is not exception.EntityNotFound
+    for again in (copy.copy(error), pickle.loads(pickle.dumps(error))):
+        assert (type(again), str(again)) == (exception.EntityNotFound, str(error))
 
 
 def test_the_joint_class_is_made_once(neutron_errors):
