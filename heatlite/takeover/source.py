@@ -90,10 +90,16 @@ def orphans(tx: sa.Connection, project_id: str | None, after: str, *, deleted: b
     there = owner.c.id == table.c.owner_id
     query = _select(rows.HeatStack, table).where(
         table.c.owner_id.is_not(None), table.c.deleted_at.is_(None), table.c.id > after,
-        ~sa.exists().where(there if deleted else sa.and_(there, owner.c.deleted_at.is_(None))))
+        ~sa.exists().where(there, _is_read(owner, deleted)))
     if project_id is not None:
         query = query.where(table.c.tenant == project_id)
     return _all(tx, rows.HeatStack, query.order_by(table.c.id).limit(ROOTS_AT_ONCE))
+
+
+def _is_read(table: sa.FromClause, deleted: bool) -> sa.ColumnElement[bool]:
+    """Whether a stack below a root is part of its tree: see `trees`."""
+    is_there: sa.ColumnElement[bool] = table.c.deleted_at.is_(None)
+    return sa.or_(is_there, table.c.backup.is_not(sa.true())) if deleted else is_there
 
 
 def still_there(tx: sa.Connection, ids: Sequence[str]) -> set[str]:
@@ -114,9 +120,7 @@ def trees(tx: sa.Connection, found: Sequence[rows.HeatStack], *, deleted: bool) 
     root_of = {each.id: each.id for each in found}
     level = [each.id for each in found]
     for _depth in range(DEEPEST):
-        query = _select(rows.HeatStack, table).where(
-            sa.or_(table.c.deleted_at.is_(None), table.c.backup.is_not(sa.true())) if deleted
-            else table.c.deleted_at.is_(None))
+        query = _select(rows.HeatStack, table).where(_is_read(table, deleted))
         below = sorted(_where(tx, rows.HeatStack, query, table.c.owner_id, level), key=_age)
         if not below:
             break

@@ -373,6 +373,14 @@ def test_deleted_stacks_of_a_time_before_convergence(heat, ours, take):
     assert outcome(take(deleted=True)) == {'unchanged': 2}
 
 
+@pytest.mark.parametrize('deleted', [False, True])
+def test_a_live_stack_below_a_deleted_helper_is_named(heat, ours, take, deleted):
+    heat.word('s1')
+    heat.stack('backup', owner_id='s1', backup=True, convergence=False, deleted_at=later(1))
+    heat.stack('live', owner_id='backup', parent_resource_name='inner')
+    assert [problem.row for problem in take(deleted=deleted).problems] == ['stack live']
+
+
 # --- work under way ----------------------------------------------------------------------------------------
 
 def test_work_under_way_waits_for_the_switch(heat, ours, take):
