@@ -171,4 +171,4 @@ def _readable(properties: Properties, name: str) -> object:
     try:
         return properties.get(name)
     except Exception:
-        return properties.data.get(name)
+        return properties.given.get(name)
