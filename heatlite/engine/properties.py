@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,6 +11,7 @@ from heatlite.common.i18n import _
 from heatlite.engine import constraints as constr
 from heatlite.engine import function, support, translation
 from heatlite.language.constraints import CustomLookup
+from heatlite.language.expression import copied
 from heatlite.language.schema import ERASED, Reader, Schema
 from heatlite.language.translation import TranslationRule, moved
 
@@ -123,7 +123,7 @@ class Properties(Mapping[str, Any]):
         compares the data for it. The definition, with which the next update is compared, does not change."""
         if not self._is_data_shared:
             if isinstance(self.given, Mapping):         # not if one function gives them all
-                self.given = {name: _copy_of_containers(value) for name, value in self.given.items()}
+                self.given = {name: copied(value) for name, value in self.given.items()}
             self._is_data_shared = True
         return self.given
 
@@ -226,7 +226,7 @@ class Properties(Mapping[str, Any]):
         data = self.resolved_data()
         if data != self._data_read:
             self._forget()
-            self._data_read = copy.deepcopy(data)
+            self._data_read = {name: copied(value) for name, value in data.items()}
 
     def _translated(self, names: Collection[str]) -> dict[str, object]:
         """Return the given values after translation. Calls services for `names` only, and only once: deleting a server
@@ -289,15 +289,6 @@ class Properties(Mapping[str, Any]):
         """Return (parameters, properties that use them) of a template generated from a type."""
         from heatlite.engine.types import generated_templates
         return generated_templates.parameters_and_properties(schemata(schema), template_type)
-
-
-def _copy_of_containers(value: object) -> object:
-    """Return a copy whose dictionaries and lists are new; functions, which are in them, stay the same objects."""
-    if type(value) is dict:
-        return {key: _copy_of_containers(entry) for key, entry in value.items()}
-    if type(value) is list:
-        return [_copy_of_containers(entry) for entry in value]
-    return value
 
 
 _READERS = {True: Reader(), False: Reader(constraints=False)}
