@@ -14,7 +14,8 @@ metadata = sa.MetaData(naming_convention={
 
 Id = sa.String(36)
 Name = sa.String(255)
-Word = sa.String(32)
+LONGEST_WORD = 32               # characters
+Word = sa.String(LONGEST_WORD)
 Text = sa.Text().with_variant(mysql.LONGTEXT(), 'mysql', 'mariadb')
 Json = Text                                         # encoded and decoded by the statements, never by the ORM
 Time = sa.DateTime().with_variant(mysql.DATETIME(fsp=6), 'mysql', 'mariadb')

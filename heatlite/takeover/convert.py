@@ -15,20 +15,20 @@ from typing import Any
 from heatlite.common import exception
 from heatlite.common.files import Files
 from heatlite.common.i18n import _
+from heatlite.db import tables
 from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot
 from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import request_keys
+from heatlite.engine.resources import cooldown
 from heatlite.language.template import Template
 from heatlite.planning.states import DIRTY, Action, Datum, Event, ResourceState, Status
 from heatlite.takeover import ciphers, rows
 
 MARK = request_keys.TAKEN_OVER              # key in the column `request` of a root: the mark of its tree in Heat
 STACK_TYPE = 'OS::Heat::Stack'              # in events of stacks themselves
-SCALING_IN_PROGRESS = 'scaling_in_progress'     # in metadata of groups: signals to scale are refused
-WORD = 32                                   # characters of `tables.Word`
 UNKNOWN_TIME = datetime(1970, 1, 1)
 # Actions of a stack that another engine can bring to an end from what is stored.
 RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DELETE, Action.SUSPEND, Action.RESUME,
@@ -280,8 +280,8 @@ class _Conversion:
         if action is not Action.INIT:
             columns['properties'] = self._applied(found)
         metadata = self._opener.mapping(row, 'rsrc_metadata', found.rsrc_metadata)
-        if metadata.get(SCALING_IN_PROGRESS):       # by an engine that was killed: none of Heat runs after the switch
-            metadata[SCALING_IN_PROGRESS] = False
+        if metadata.get(cooldown.IN_PROGRESS):      # by an engine that was killed: none of Heat runs after the switch
+            metadata[cooldown.IN_PROGRESS] = False
         if metadata:
             columns['metadata'] = metadata
         if found.attr_data_id is not None:
@@ -458,8 +458,9 @@ def deployment(found: rows.HeatSoftwareDeployment, opener: Opener) -> Deployment
     """Raises Unfit."""
     row = f'software_deployment {found.id}'
     for name, word in (('action', found.action), ('status', found.status)):
-        if len(word or '') > WORD:          # Heat checks neither
-            raise Unfit(row, _('its %(name)s has more than %(most)d characters') % {'name': name, 'most': WORD})
+        if len(word or '') > tables.LONGEST_WORD:       # Heat checks neither
+            raise Unfit(row, _('its %(name)s has more than %(most)d characters') % {
+                'name': name, 'most': tables.LONGEST_WORD})
 
     def values(column: str, text: str | None) -> dict[str, object] | None:
         return opener.mapping(row, column, text) if text not in (None, 'null') else None
