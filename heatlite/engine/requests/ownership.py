@@ -100,7 +100,7 @@ class Owners:
     def of_former(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Ownership:
         """As `of_request`, for a definition that the stack had before. An administrator of another project acts for the
         owner of the stack: the tree stays in its project."""
-        if is_of_other_project(context, row):
+        if _is_of_other_project(context, row):
             return Ownership(context, row, None, None, None, keeps_owner=True)
         return self.of_request(context, row, definition)
 
@@ -140,11 +140,6 @@ class Owners:
         return self._authority.record(context, definition, now, bool(row.acts_by_token), needs_service=can_act)
 
 
-def is_of_other_project(context: RequestContext, row: stacks.StoredStack) -> bool:
-    """Whether the caller, who may see the stack, is an administrator of another project."""
-    return context.project_id != row.project_id
-
-
 def is_from_backup(row: stacks.StoredStack, stored: Credentials) -> bool:
     """Whether the credentials of a stack may have been replaced, or their trust deleted, after the backup from which
     the database was restored."""
@@ -156,3 +151,14 @@ def check_nested(tx: Connection, row: stacks.StoredStack, context: RequestContex
     if row.owner_id is not None and not Authority.is_of(credentials.of_tree(tx, row.root_id), context):
         raise exception.Forbidden(_('this nested stack: it acts for another user. An update of the root stack %s '
                                     'makes it act for you') % row.root_id)
+
+
+def check_former(tx: Connection, row: stacks.StoredStack, context: RequestContext) -> None:
+    """As `check_nested`, for a definition that the stack had before: see `Owners.of_former`."""
+    if not _is_of_other_project(context, row):
+        check_nested(tx, row, context)
+
+
+def _is_of_other_project(context: RequestContext, row: stacks.StoredStack) -> bool:
+    """Whether the caller, who may see the stack, is an administrator of another project."""
+    return context.project_id != row.project_id

@@ -169,8 +169,7 @@ def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack
     if found.data is None or not snapshots.is_complete(tx, found.id):
         raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
     check_not_deleting(row, Action.RESTORE)
-    if not ownership.is_of_other_project(context, row):
-        ownership.check_nested(tx, row, context)
+    ownership.check_former(tx, row, context)
     _check_places(tx, row, found.data)
     return templates.StoredTemplate('', found.data['template'], found.data['environment'],
                                     Files.of(found.data.get('files') or {}))

@@ -25,7 +25,7 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.foresight import Foresight
-from heatlite.engine.requests.ownership import Owners, Ownership, check_nested, is_from_backup, is_of_other_project
+from heatlite.engine.requests.ownership import Owners, Ownership, check_former, is_from_backup
 from heatlite.engine.requests.preview_update import Previewed
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
@@ -194,8 +194,7 @@ class StackActions:
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
             _check_cancel(row, True)
-            if not is_of_other_project(context, row):
-                check_nested(tx, row, context)
+            check_former(tx, row, context)
             target = self._rollback_target(tx, row)
             if target is None:
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
