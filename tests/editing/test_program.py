@@ -1,7 +1,6 @@
 """The language server as an editor uses it: the real program over its standard input and output, or a socket."""
 
 import asyncio
-import socket
 import sys
 from concurrent.futures import ThreadPoolExecutor
 
@@ -11,6 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from heatlite.common import limits
 from tests.editing.client import PATIENCE, Client, at, cut, edited, started
+from tests.system.processes import free_port
 
 HEAD = 'heat_template_version: 2021-04-16\n'
 SHOP = f'''{HEAD}description: "Läden 🛒"
@@ -220,9 +220,7 @@ def test_closed_documents_have_no_diagnostics(tmp_path):
 
 def test_an_editor_connects_by_a_port_of_loopback(tmp_path):
     async def steps():
-        with socket.socket() as probe:
-            probe.bind(('127.0.0.1', 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         process = await asyncio.create_subprocess_exec(
             sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.language_server', '--tcp', str(port))
         try:

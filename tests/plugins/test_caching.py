@@ -14,6 +14,7 @@ from heatlite.common import outages
 from heatlite.common.context import RequestContext
 from heatlite.engine.clients import caching, constraint_cache
 from tests.architecture.source import ROOT
+from tests.system.processes import free_port
 
 GROUP = 'resource_finder_cache'
 BACKENDS = ('dogpile.cache.pymemcache', 'oslo_cache.memcache_pool')
@@ -37,8 +38,7 @@ def memcached():
     program = shutil.which('memcached')
     if program is None:
         pytest.skip('needs memcached')
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = subprocess.Popen([program, '-l', '127.0.0.1', '-p', str(port), '-U', '0', '-m', '8', '-u', 'nobody'])
     while True:
         assert process.poll() is None
@@ -120,9 +120,7 @@ def test_a_value_that_a_service_has_accepted_is_not_asked_for_again(enabled, bac
 
 
 def test_without_a_server_the_service_is_asked(enabled):
-    with socket.create_server(('127.0.0.1', 0)) as free:
-        nowhere = f'127.0.0.1:{free.getsockname()[1]}'
-    enabled(nowhere)
+    enabled(f'127.0.0.1:{free_port()}')
     finder = Finder(project())
     assert [finder.find('a'), finder.find('a')] == ['id of a'] * 2
     assert finder.asked == ['a', 'a']

@@ -2,10 +2,8 @@
 
 import json
 import os
-import socket
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import oslo_messaging
@@ -16,6 +14,7 @@ from heatlite.common import config, exception, messaging
 from heatlite.common.context import RequestContext
 from heatlite.rpc import client, messages
 from tests.rpc import burst as program_module
+from tests.system.processes import free_port
 
 URL = os.environ.get('HEATLITE_TEST_RABBIT_URL')
 ROOT = Path(__file__).resolve().parents[2]
@@ -108,9 +107,7 @@ def test_an_engine_that_stops_removes_its_queue_and_logs_nothing_else():
 
 
 def test_without_a_broker_callers_hear_so_at_once():
-    with closing(socket.socket()) as unused:
-        unused.bind(('127.0.0.1', 0))
-        port = unused.getsockname()[1]
+    port = free_port()
     conf = cfg.ConfigOpts()
     config.register(conf)
     conf([], project='heatlite', default_config_files=[])
@@ -125,9 +122,7 @@ def test_without_a_broker_callers_hear_so_at_once():
 @pytest.mark.parametrize('url, is_named', [
     (None, True), ('rabbit://', True), ('rabbit://u:p@127.0.0.1:{port}/', False)])
 def test_an_unset_url_of_the_broker_is_named(url, is_named, monkeypatch):
-    with closing(socket.socket()) as unused:
-        unused.bind(('127.0.0.1', 0))
-        port = unused.getsockname()[1]
+    port = free_port()
     monkeypatch.setattr(messaging, 'PORT', port)
     conf = cfg.ConfigOpts()
     config.register(conf)

@@ -1,6 +1,7 @@
 """Programs under test as real processes: started, asked, stopped. Nothing of them outlives a test."""
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -16,6 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0         # seconds until something that must happen counts as not happening
 OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+FIRST_PORT, PORTS = 29000, 3700         # above those of tools/services, below those of outgoing connections in Linux
+_ports = (FIRST_PORT + (os.getpid() * 97 + taken) % PORTS for taken in itertools.count())
 _tokens: dict[str, str] = {}            # by the beginning of URLs
 
 
@@ -30,9 +33,16 @@ def login(url):
 
 
 def free_port():
-    with closing(socket.socket()) as unused:
-        unused.bind(('127.0.0.1', 0))
-        return unused.getsockname()[1]
+    """A port of loopback where nothing listens, another one at each call. Never one of those that the system gives to
+    outgoing connections; processes that ask side by side begin at different ports."""
+    return next(port for port in _ports if _is_free(port))
+
+
+def _is_free(port):
+    with closing(socket.socket()) as unused, contextlib.suppress(OSError):
+        unused.bind(('127.0.0.1', port))
+        return True
+    return False
 
 
 def eventually(what, done):
