@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-from heatlite.common import outages, repeats, runtime
+from heatlite.common import log_throttle, outages, runtime
 from tests import leftovers, shares
 
 settings.register_profile('unhurried', deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -78,4 +78,4 @@ def put_back():
 def no_outage():
     yield
     outages.forget()
-    repeats.forget()
+    log_throttle.forget()

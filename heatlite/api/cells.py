@@ -14,7 +14,7 @@ from zlib import crc32
 from heatlite.api.event_hub import Hub
 from heatlite.api.wsgi import HandlerServices, Request
 from heatlite.common import exception, metrics, retries, runtime
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.db import presence, project_cells, stacks
 from heatlite.db.connection import Database

@@ -29,7 +29,7 @@ from heatlite.api.router import Router
 from heatlite.common import addresses, audit, exception, health, settings
 from heatlite.common import metrics as figures
 from heatlite.common.policy import Policy
-from heatlite.common.rates import Rate
+from heatlite.common.rate_limit import Rate
 from heatlite.db.connection import Database
 from heatlite.rpc.cells import NONE, Cell
 from heatlite.rpc.client import EngineClient

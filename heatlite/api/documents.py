@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from heatlite.api.faults import MALFORMED
 from heatlite.api.json_text import Sent
 from heatlite.common import exception, json_bounds, template_format, urlfetch
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, too_large
 from heatlite.language import environment as environments

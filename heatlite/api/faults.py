@@ -14,7 +14,7 @@ from typing import TypedDict
 
 import webob
 
-from heatlite.common import defects, exception, outages, repeats
+from heatlite.common import defects, exception, log_throttle, outages
 from heatlite.common.i18n import _
 
 LOG = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def log_unserved(error: BaseException) -> None:
     if isinstance(error, exception.DatabaseUnavailable):
         outages.away(outages.DATABASE, error)
     else:
-        repeats.log(LOG, logging.INFO, type(error).__name__, 'A request could not be served: %s', error)
+        log_throttle.log(LOG, logging.INFO, type(error).__name__, 'A request could not be served: %s', error)
 
 
 def refusal(status: int, text: str) -> tuple[str, bytes]:

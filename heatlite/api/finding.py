@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from heatlite.api import faults, links
 from heatlite.api.wsgi import Request
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import note
 from heatlite.common.i18n import _
 from heatlite.db import engines, resources, stack_trees, stacks
@@ -155,8 +155,8 @@ def _read_now(req: Request, message: messages.Message) -> object:
     try:
         return req.call(message)
     except Exception as error:
-        repeats.log(LOG, logging.WARNING, (message.method(), type(error)), '%s: what is stored is shown instead: %s',
-                    message.method(), error)
+        log_throttle.log(LOG, logging.WARNING, (message.method(), type(error)),
+                         '%s: what is stored is shown instead: %s', message.method(), error)
         return None
 
 

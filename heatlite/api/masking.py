@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
 from heatlite.language.hiding import HIDDEN_TEXT as HIDDEN

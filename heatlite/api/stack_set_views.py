@@ -10,7 +10,7 @@ from typing import TypedDict
 from heatlite.api import stack_set_bodies, views
 from heatlite.api.links import Link
 from heatlite.api.stack_set_bodies import StackSetSettings
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.db.stacks import Identity, StoredStack
 from heatlite.language.hiding import HIDDEN_TEXT
 from heatlite.planning import steps, waves

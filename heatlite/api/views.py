@@ -9,7 +9,7 @@ from typing import TypeVar, TypeVarTuple
 
 from heatlite.api import json_text, links
 from heatlite.api.json_text import JsonText
-from heatlite.common.remembering import remembered
+from heatlite.common.memoization import memoized
 from heatlite.common.timeutils import isotime
 from heatlite.db import codec, events, resources, stack_lists, stacks
 from heatlite.db.engines import Engine
@@ -40,7 +40,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
     def write(prefix: str, found: K, *given: *Given) -> JsonText:
         return JsonText(json_text.write(render(prefix, found, *given)))
 
-    write_once = remembered(write, KEPT, lambda text, *_given: len(text) <= SMALL)
+    write_once = memoized(write, KEPT, lambda text, *_given: len(text) <= SMALL)
 
     @functools.wraps(render)
     def member(prefix: str, found: K, *given: *Given) -> View | JsonText:

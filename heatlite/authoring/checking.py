@@ -14,8 +14,8 @@ from heatlite.authoring import suppression
 from heatlite.authoring.findings import LintFinding
 from heatlite.authoring.reading import FAILURES, LIMITS, FileReader
 from heatlite.common import exception
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
+from heatlite.common.template_files import Files
 from heatlite.common.template_format import VERSION_KEYS
 from heatlite.engine.requests import offline_types
 from heatlite.engine.resources import packed_types

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import traceback
 
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 AGAIN_AFTER = 3600.0            # seconds
 MOST_PLACES = 1000              # remembered

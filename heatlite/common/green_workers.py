@@ -18,7 +18,7 @@ import greenlet
 from eventlet import hubs
 from eventlet.hubs.hub import BaseHub
 
-from heatlite.common import activity, context, frames
+from heatlite.common import activity, context, frame_space
 
 LOG = logging.getLogger(__name__)
 MOST_IDLE: Final = 64                   # workers that wait for a job: about 50 KiB each
@@ -70,7 +70,7 @@ class _Worker:
 
     def __init__(self, job: Job) -> None:
         self.job: Job | None = job
-        self.thread = eventlet.spawn(frames.with_room, self._work)
+        self.thread = eventlet.spawn(frame_space.with_room, self._work)
 
     def _work(self) -> None:
         hub = hubs.get_hub()

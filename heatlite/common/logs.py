@@ -19,7 +19,7 @@ from oslo_context import context as contexts
 from oslo_log import formatters
 
 from heatlite.common.context import RequestContext, Subject, masked, subject
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 if TYPE_CHECKING:
     from types import TracebackType

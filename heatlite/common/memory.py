@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 
-from heatlite.common import repeats
+from heatlite.common import log_throttle
 from heatlite.common.runtime import Runtime
 
 LOG = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Reclaimer:
             try:
                 self._look()
             except Exception as error:          # such as: no file descriptor is left. Without this thread memory grows.
-                repeats.log(LOG, logging.WARNING, type(error).__name__, 'Giving memory back failed: %s', error)
+                log_throttle.log(LOG, logging.WARNING, type(error).__name__, 'Giving memory back failed: %s', error)
 
     def _look(self) -> None:
         self._waited += LOOK

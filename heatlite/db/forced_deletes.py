@@ -8,7 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from heatlite.common.documents import known
+from heatlite.common.document_parts import known_fields
 from heatlite.db import codec
 from heatlite.db.tables import forced_delete, lease, stack
 from heatlite.planning.states import Action, Status
@@ -55,7 +55,7 @@ def show(tx: sa.Connection, stack_id: str) -> ForcedDelete | None:
         return None
     left = codec.decode(row.left_behind)
     return ForcedDelete(row.due_at, None if left is None else tuple(
-        Left(**{**known(Left, each), 'path': tuple(each['path'])}) for each in left))
+        Left(**{**known_fields(Left, each), 'path': tuple(each['path'])}) for each in left))
 
 
 def leave(tx: sa.Connection, stack_id: str, left: Iterable[Left]) -> None:

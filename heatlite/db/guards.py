@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import sqlalchemy as sa
 
-from heatlite.common.documents import known
+from heatlite.common.document_parts import known_fields
 from heatlite.db import codec
 from heatlite.db.tables import guard
 from heatlite.planning.protection import Protection
@@ -42,7 +42,7 @@ def of(tx: sa.Connection, root_id: str) -> TreeGuards:
     if row is None:
         return NONE
     return TreeGuards(tuple(map(Protection.from_json, codec.decode(row.protections) if row.protections else ())),
-                      Lock(**known(Lock, codec.decode(row.lock))) if row.lock else None)
+                      Lock(**known_fields(Lock, codec.decode(row.lock))) if row.lock else None)
 
 
 def set_protections(tx: sa.Connection, root_id: str, protections: Sequence[Protection]) -> None:

@@ -12,7 +12,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from heatlite.common.documents import known
+from heatlite.common.document_parts import known_fields
 from heatlite.db import codec
 from heatlite.db.tables import project_cell
 
@@ -99,4 +99,4 @@ def put(tx: sa.Connection, project_id: str, place: ProjectPlace, now: datetime) 
 
 
 def _numbers(text: str | None) -> Numbers | None:
-    return None if text is None else Numbers(**known(Numbers, codec.decode(text)))
+    return None if text is None else Numbers(**known_fields(Numbers, codec.decode(text)))

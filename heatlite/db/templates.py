@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from heatlite.common import crypt
-from heatlite.common.files import Files
+from heatlite.common.template_files import Files
 from heatlite.db import bulk, codec
 from heatlite.db.codec import Encoded
 from heatlite.db.tables import files as files_table

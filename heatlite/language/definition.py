@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from heatlite.common import exception, identifier, turns
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import USUAL, Limits
+from heatlite.common.template_files import Files
 from heatlite.language import masking, versions
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language.budget import Ledger

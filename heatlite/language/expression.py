@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Protocol, TypeAlias
 
 from heatlite.common import exception, turns
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits, exceeded
+from heatlite.common.template_files import Files
 from heatlite.language import budget as budgets
 from heatlite.language.budget import Budget
 from heatlite.language.unknown import UNKNOWN, is_known

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from heatlite.common import turns
-from heatlite.common.files import Files
+from heatlite.common.template_files import Files
 from heatlite.language import registry as registries
 from heatlite.language.environment import DEFAULTS, REGISTRY, SINKS, Environment
 from heatlite.language.template import is_template_name

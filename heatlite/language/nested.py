@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.limits import Limits
+from heatlite.common.template_files import Files
 from heatlite.language import masking
 from heatlite.language import parameters as parameter_definitions
 from heatlite.language import template as templates

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Final
 
-from heatlite.common import documents, exception
+from heatlite.common import document_parts, exception
 from heatlite.common.i18n import _
 
 NORMAL, ALARM, NODATA, SUSPENDED = STATES = ('NORMAL', 'ALARM', 'NODATA', 'SUSPENDED')
@@ -224,7 +224,7 @@ class AlarmRule:
                         tuple([(name, value) for name, value in given.pop('dimensions')]))
         for name in ACTIONS:
             given[name] = tuple(given[name])
-        return cls(metric, **documents.known(cls, given))
+        return cls(metric, **document_parts.known_fields(cls, given))
 
     def check(self) -> None:
         """Raises HTTPBadRequest that names what is wrong."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any, ClassVar, Final, Self, TypedDict, TypeVar
 
-from heatlite.common import documents
+from heatlite.common import document_parts
 from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
@@ -77,7 +77,7 @@ class Message:
     @classmethod
     def from_arguments(cls, arguments: Mapping[str, object]) -> Self:
         """Builds the message from its fields, in a message or in a stored document. Ignores unknown fields."""
-        return cls(**documents.known(cls, arguments))
+        return cls(**document_parts.known_fields(cls, arguments))
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,12 @@ from heatlite.common import (
     commits,
     defects,
     exception,
-    frames,
+    frame_space,
     limits,
+    log_throttle,
     messaging,
     metrics,
     outages,
-    repeats,
     retries,
     runtime,
     template_format,
@@ -154,8 +154,8 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
     elif status == 503:
         if isinstance(error, exception.DatabaseUnavailable):
             outages.away(outages.DATABASE, error)
-        repeats.log(LOG, logging.INFO, type(error).__name__, '%s not done: %s: %s', method, type(error).__name__, error,
-                    extra={'context': request})
+        log_throttle.log(LOG, logging.INFO, type(error).__name__, '%s not done: %s: %s', method, type(error).__name__,
+                  error, extra={'context': request})
     else:
         LOG.error('%s failed: %s: %s', method, type(error).__name__, error, extra={'context': request},
                   exc_info=error if defects.is_news(error) else None)
@@ -177,7 +177,7 @@ class _Methods:
         return functools.partial(self._answer, method)
 
     def _answer(self, method: str, context: messages.SentContext, **arguments: object) -> WireAnswer:
-        return frames.with_room(answer, self._endpoint, context, method, arguments, self._check)
+        return frame_space.with_room(answer, self._endpoint, context, method, arguments, self._check)
 
 
 class MessageServer:

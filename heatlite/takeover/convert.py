@@ -13,8 +13,8 @@ from datetime import datetime
 from typing import Any
 
 from heatlite.common import exception
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
+from heatlite.common.template_files import Files
 from heatlite.db import tables
 from heatlite.db.credentials import Credentials
 from heatlite.db.snapshots import Snapshot

@@ -45,7 +45,7 @@ def application(program: str, deploy: str) -> Lazy:
 
 def _build(program: str, deploy: str) -> _Application:
     """Builds the application. Raises SystemExit with a message of one line when a file is wrong."""
-    from heatlite.common import config, crypt, exception, frames, key_manager, messaging, tracing
+    from heatlite.common import config, crypt, exception, frame_space, key_manager, messaging, tracing
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
@@ -67,4 +67,4 @@ def _build(program: str, deploy: str) -> _Application:
         raise SystemExit(str(error)) from None
     made: _Application = importlib.import_module(deploy).build(
         conf, Database.from_options(conf), engines, others=others)
-    return frames.roomy(made)
+    return frame_space.roomy(made)

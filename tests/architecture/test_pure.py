@@ -15,9 +15,10 @@ ALLOWED = {
     'enum', 'fnmatch', 'functools', 'hashlib', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
     'urllib.parse',
     'regex', 'yaml', 'yaql',
-    'heatlite.common.documents', 'heatlite.common.exception', 'heatlite.common.files', 'heatlite.common.i18n',
+    'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
-    'heatlite.common.service_answers', 'heatlite.common.template_format', 'heatlite.common.turns',
+    'heatlite.common.service_answers', 'heatlite.common.template_files', 'heatlite.common.template_format',
+    'heatlite.common.turns',
     'heatlite.language', 'heatlite.planning',
 }
 CLOCKS = {'now', 'utcnow', 'today'}         # of datetime and date

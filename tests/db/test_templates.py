@@ -4,7 +4,7 @@ import threading
 import pytest
 import sqlalchemy as sa
 
-from heatlite.common.files import Files
+from heatlite.common.template_files import Files
 from heatlite.db import resources, stacks, tables, templates
 from tests.db.rows import NOW, stack, state
 

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.common import exception
-from heatlite.common.files import Files
+from heatlite.common.template_files import Files
 from heatlite.db import (
     changes,
     credentials,

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from heatlite.common.files import Files
+from heatlite.common.template_files import Files
 from heatlite.language.environment import Environment
 from heatlite.language.influence import Influence
 from heatlite.language.registry import Registry

@@ -190,8 +190,8 @@ def _rule(metric: alarms.Metric, names: Mapping[str, Any]) -> Any:
 
 
 def _known(cls: type, found: Mapping[str, Any]) -> Any:
-    from heatlite.common.documents import known
-    return cls(**known(cls, found))
+    from heatlite.common.document_parts import known_fields
+    return cls(**known_fields(cls, found))
 
 
 # By their names in the records of releases: those of classes may change.

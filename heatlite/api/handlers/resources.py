@@ -11,7 +11,7 @@ from heatlite.api.query import Query, boolean, text
 from heatlite.api.wsgi import Request, StreamedList, yield_control
 from heatlite.common import exception, policy
 from heatlite.common.context import note
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
 from heatlite.db import resources, stacks
 from heatlite.planning import graph

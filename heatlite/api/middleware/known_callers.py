@@ -12,7 +12,7 @@ from typing import Final
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.api.middleware.identity import SYSTEM_SCOPE, TOKEN_INFO, token_seconds_left
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 SECONDS: Final = 1.0
 MOST: Final = 200                           # outcomes, each with a token of some ten kilobytes

@@ -9,7 +9,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from heatlite.api.middleware import context
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.rates import Rate
+from heatlite.common.rate_limit import Rate
 
 
 class TooManyRequests(exception.HeatException):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 NAME = 'heatlite.token_cache'           # in the environment of a request
 MOST = 2_000                            # tokens; one takes some kilobytes, with its catalogue

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from heatlite.common import turns
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.db import alarms
 from heatlite.db.connection import Database
 from heatlite.planning.alarms import Datapoint, Metric

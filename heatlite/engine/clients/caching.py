@@ -19,7 +19,7 @@ from oslo_config import cfg
 
 from heatlite.common import outages
 from heatlite.common import runtime as runtimes
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 if TYPE_CHECKING:
     from heatlite.common.context import RequestContext

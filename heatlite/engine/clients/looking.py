@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypedDict
 from keystoneauth1.exceptions import ClientException
 from requests import Response
 
-from heatlite.common import metrics, repeats, turns
+from heatlite.common import log_throttle, metrics, turns
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients.os.collection import next_page
 
@@ -141,8 +141,8 @@ class Look:
                     turns.spend(STEPS_OF_OBJECT * len(page))
                     found.update({str(each['id']): each for each in page})
             except (ClientException, LookupError, TypeError, ValueError) as error:      # or the answer is no list
-                repeats.log(LOG, logging.INFO, (collection.many, type(error)), '%s of %s cannot be listed: %s: %s',
-                            collection.many, adapter.service_type, type(error).__name__, error)
+                log_throttle.log(LOG, logging.INFO, (collection.many, type(error)), '%s of %s cannot be listed: %s: %s',
+                                 collection.many, adapter.service_type, type(error).__name__, error)
             self._lists[key] = now, found
         return found
 

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from heatlite.common import repeats
+from heatlite.common import log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
@@ -195,8 +195,9 @@ class Outlet:
                 try:
                     sink.consume(self.leased.context, body)
                 except Exception as error:
-                    repeats.log(LOG, logging.WARNING, (type(sink), type(error)), 'Event %s of stack %s was not sent to '
-                                '%s: %s', event.uuid, self.leased.id, type(sink).__name__, error)
+                    log_throttle.log(LOG, logging.WARNING, (type(sink), type(error)),
+                                     'Event %s of stack %s was not sent to '
+                                     '%s: %s', event.uuid, self.leased.id, type(sink).__name__, error)
         return bool(found)
 
     def _current_sinks(self) -> list[Sink]:

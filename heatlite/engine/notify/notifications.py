@@ -12,7 +12,7 @@ from typing import Protocol
 
 from oslo_config import cfg
 
-from heatlite.common import messaging, repeats, timeutils
+from heatlite.common import log_throttle, messaging, timeutils
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability import request_ids
@@ -64,8 +64,8 @@ def sender(conf: cfg.ConfigOpts, runtime: Runtime) -> Notify:
             try:
                 getattr(notifier, priority)(context, event_type, body)
             except Exception as error:
-                repeats.log(LOG, logging.WARNING, type(error).__name__, 'The notification %s was not sent: %s',
-                            event_type, error, extra={'context': context})
+                log_throttle.log(LOG, logging.WARNING, type(error).__name__, 'The notification %s was not sent: %s',
+                                 event_type, error, extra={'context': context})
         sending = False
 
     def notify(stack: StoredStack, action: str, status: str, reason: str, scaling: Scaling | None = None) -> None:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.i18n import _
 from heatlite.engine.reconcile import diff
 from heatlite.engine.resource import Resource
@@ -67,8 +67,8 @@ def _resource(stack: OwnStack, resource: Resource, path: tuple[str, ...], mask: 
     except exception.EntityNotFound:
         return _of(resource, path, DriftFinding.GONE, policy=policy, reason=_why_not(resource, [], policy, restricted))
     except Exception as error:
-        repeats.log(LOG, logging.INFO, type(error).__name__, '%s cannot be compared with its definition: %s', resource,
-                    mask.text(str(error)))
+        log_throttle.log(LOG, logging.INFO, type(error).__name__, '%s cannot be compared with its definition: %s',
+               resource, mask.text(str(error)))
         return _of(resource, path, DriftFinding.UNREADABLE, policy=policy,
                    reason=mask.text(str(error) or type(error).__name__)[:LONGEST_REASON])
     if not is_read or not properties:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Protocol, TypeVar
 
 from heatlite.common import exception
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
+from heatlite.common.template_files import Files
 from heatlite.db import resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import fence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.runtime import Runtime
 from heatlite.common.service_answers import ServiceAnswer
 from heatlite.engine.clients import answers
@@ -47,8 +47,8 @@ class StepWaits:
     def check_later(self, step: Step, row: ResourceState, work: StepContext, error: Exception,
                     action: Action) -> commands.CheckReturned:
         """Return the event of a check that no service has answered."""
-        repeats.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
-                    '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
+        log_throttle.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
+                         '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
         work.away_since = work.away_since or self._runtime.now()
         self.note_check(row, work, action, AWAY_TURNS)
         return commands.CheckReturned(step, False, AWAY_TURNS)
@@ -59,8 +59,9 @@ class StepWaits:
         failure = exception.ResourceFailure(error, row, action)
         if work.away_since is None:                 # one line for each outage, not for each try
             work.away_since = self._runtime.now()
-            repeats.log(LOG, logging.WARNING, ('away', type(error)), '%s of %s in stack %s waits for a service that '
-                        'does not answer: %s', action, row.name, self._leased.id, failure.message)
+            log_throttle.log(LOG, logging.WARNING, ('away', type(error)),
+                             '%s of %s in stack %s waits for a service that '
+                             'does not answer: %s', action, row.name, self._leased.id, failure.message)
         self._note(row, work, f'handle_{action.lower()}', AWAY_PATIENCE)
         return commands.Away(step, failure.message, AWAY_PATIENCE)
 
@@ -68,8 +69,8 @@ class StepWaits:
         """Note that the service of a handler has answered, perhaps after an outage."""
         if work.away_since is not None:
             work.away_since = None
-            repeats.log(LOG, logging.INFO, 'back', '%s of %s in stack %s goes on: the service answers again', action,
-                        row.name, self._leased.id)
+            log_throttle.log(LOG, logging.INFO, 'back', '%s of %s in stack %s goes on: the service answers again',
+                     action, row.name, self._leased.id)
 
     def _note(self, row: ResourceState, work: StepContext, call: str, every: float) -> None:
         """Store what a long action waits for. `call`: what is called next, in `every` seconds."""

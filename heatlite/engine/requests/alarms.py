@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception, limits, turns
 from heatlite.common.context import RequestContext
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.common.i18n import _
 from heatlite.common.metrics import datapoints
 from heatlite.common.runtime import Runtime

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.rpc import messages
@@ -39,8 +39,8 @@ class Endpoint:
             refused = refusal(error)
             if refused is None:
                 raise
-            repeats.log(LOG, logging.INFO, (message.method(), type(error)), '%s: a service said: %s', message.method(),
-                        error, extra={'context': context})
+            log_throttle.log(LOG, logging.INFO, (message.method(), type(error)), '%s: a service said: %s',
+           message.method(), error, extra={'context': context})
             raise refused from error
 
 

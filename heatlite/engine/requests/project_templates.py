@@ -9,7 +9,7 @@ from functools import partial
 import yaml
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -38,8 +38,8 @@ def _logged_in(asked: clients.OpenStackClients) -> str | None:
     except exception.AuthorizationFailure as error:
         raise exception.HTTPBadRequest(_('The project cannot be read: %s') % error) from error
     except services.ClientException as error:
-        repeats.log(LOG, logging.INFO, type(error).__name__, 'Logging in to read a project: %s: %s',
-                    type(error).__name__, error)
+        log_throttle.log(LOG, logging.INFO, type(error).__name__, 'Logging in to read a project: %s: %s',
+                         type(error).__name__, error)
         raise exception.HTTPServiceUnavailable(_('The project cannot be read: the cloud gives no token.')) from error
 
 

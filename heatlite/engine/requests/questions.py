@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext, hide, mask_of_thread, subject
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -32,8 +32,8 @@ class Question(Generic[T_co]):
         try:
             self._answers.append(self._read())
         except Exception as error:              # of clients, of plug-ins in their place, of unexpected answers
-            repeats.log(LOG, logging.INFO, (self.what, type(error)), 'Reading %s: %s: %s', self.what,
-                        type(error).__name__, error)
+            log_throttle.log(LOG, logging.INFO, (self.what, type(error)), 'Reading %s: %s: %s', self.what,
+                             type(error).__name__, error)
             self.failure = _reason(error)
 
     @property

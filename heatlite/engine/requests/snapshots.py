@@ -12,9 +12,9 @@ from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, limits
 from heatlite.common.context import RequestContext
-from heatlite.common.files import Files
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
+from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database

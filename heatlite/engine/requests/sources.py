@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.context import hide
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.common.limits import Limits
 from heatlite.db import codec
 from heatlite.db.templates import StoredTemplate

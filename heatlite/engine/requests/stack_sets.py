@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from keystoneauth1 import exceptions as services
 
-from heatlite.common import exception, repeats, template_format
+from heatlite.common import exception, log_throttle, template_format
 from heatlite.common.context import RequestContext
-from heatlite.common.documents import mapping
+from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_MEMBERS
 from heatlite.common.runtime import Runtime
@@ -52,8 +52,8 @@ class StackSets:
         except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
             found = None
         except services.ClientException as error:
-            repeats.log(LOG, logging.INFO, type(error).__name__, 'Reading the regions of the catalogue: %s: %s',
-                        type(error).__name__, error)
+            log_throttle.log(LOG, logging.INFO, type(error).__name__, 'Reading the regions of the catalogue: %s: %s',
+                             type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The regions cannot be read: the cloud gives no token.')) from error
         if found is None:
@@ -70,8 +70,8 @@ class StackSets:
         except exception.AuthorizationFailure:
             raise exception.HTTPBadRequest(_('The projects cannot be read: there is no login to a cloud.')) from None
         except services.ClientException as error:
-            repeats.log(LOG, logging.INFO, type(error).__name__, 'Reading the projects of the caller: %s: %s',
-                        type(error).__name__, error)
+            log_throttle.log(LOG, logging.INFO, type(error).__name__, 'Reading the projects of the caller: %s: %s',
+                             type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The projects cannot be read: Keystone does not list them.')) from error
         meant = ({'id': str(each['id']), 'name': str(each['name'])} for each in found if _is_meant(each, message))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from heatlite.common.documents import known
+from heatlite.common.document_parts import known_fields
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, fill_path
 from heatlite.engine.resources.yaml_lines import Written
 
@@ -38,7 +38,7 @@ class DescribedCall:
     @classmethod
     def read(cls, stored: Mapping[str, object]) -> DescribedCall:
         ignore = stored['ignore']
-        return cls(**{**known(cls, stored), 'ignore': tuple(ignore) if isinstance(ignore, list) else ()})
+        return cls(**{**known_fields(cls, stored), 'ignore': tuple(ignore) if isinstance(ignore, list) else ()})
 
 
 @dataclass(frozen=True)

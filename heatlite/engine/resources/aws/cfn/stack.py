@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from heatlite.common import exception, urlfetch
-from heatlite.common.files import Files
 from heatlite.common.limits import ACCEPTED
+from heatlite.common.template_files import Files
 from heatlite.engine.resources import catalogue, stack_resource
 from heatlite.engine.resources.template_resource import parsed
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff

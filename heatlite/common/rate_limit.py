@@ -7,7 +7,7 @@ from collections.abc import Hashable
 from typing import Final
 
 from heatlite.common import runtime
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 PERIOD: Final = 60.0                # seconds
 MOST_KEYS: Final = 10_000           # of too many, the one that was used least recently begins anew

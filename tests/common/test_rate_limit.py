@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heatlite.common import rates
-from heatlite.common.rates import Rate
+from heatlite.common import rate_limit
+from heatlite.common.rate_limit import Rate
 from tests.common.clock import stopped
 
 
@@ -38,11 +38,11 @@ def test_no_minute_has_more_than_twice_as_many(most, pauses):
             if not rate.take('a'):
                 permitted.append(found.time)
         for start in permitted:
-            assert sum(start <= at < start + rates.PERIOD for at in permitted) <= 2 * most
+            assert sum(start <= at < start + rate_limit.PERIOD for at in permitted) <= 2 * most
 
 
 def test_a_bounded_number_of_keys(clock, monkeypatch):
-    monkeypatch.setattr(rates, 'MOST_KEYS', 2)
+    monkeypatch.setattr(rate_limit, 'MOST_KEYS', 2)
     rate = Rate(1)
     assert [rate.take(key) for key in 'abc'] == [0, 0, 0]
     assert (rate.take('c') > 0, rate.take('a')) == (True, 0)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heatlite.common.remembering import remembered
+from heatlite.common.memoization import memoized
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def double(made):
             raise ValueError(text)
         return [text + text]
 
-    return remembered(twice, 2, is_small=lambda result, text, *more: len(result[0]) <= 6 and len(more) < 3)
+    return memoized(twice, 2, is_small=lambda result, text, *more: len(result[0]) <= 6 and len(more) < 3)
 
 
 def test_the_same_arguments_give_the_same_object(double, made):

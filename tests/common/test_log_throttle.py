@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from heatlite.common import expiring, repeats
+from heatlite.common import expiring_cache, log_throttle
 
 LOG = logging.getLogger('heatlite.x')
 
@@ -12,9 +12,9 @@ LOG = logging.getLogger('heatlite.x')
 @pytest.fixture
 def clock(monkeypatch):
     found = [100.0]
-    monkeypatch.setattr(expiring, '_now', lambda: found[0])
-    monkeypatch.setattr(repeats, '_passed', expiring.ExpiringCache(10, repeats.INTERVAL))
-    repeats.forget()
+    monkeypatch.setattr(expiring_cache, '_now', lambda: found[0])
+    monkeypatch.setattr(log_throttle, '_passed', expiring_cache.ExpiringCache(10, log_throttle.INTERVAL))
+    log_throttle.forget()
     return found
 
 
@@ -27,7 +27,7 @@ def lines(caplog, level=logging.INFO):
 def test_one_line_a_minute_with_the_number_of_others(clock, caplog):
     caplog.set_level(logging.DEBUG)
     for number in range(1200):              # two and a half minutes of eight failures a second
-        repeats.log(LOG, logging.INFO, 'refused', 'Request %d was refused', number)
+        log_throttle.log(LOG, logging.INFO, 'refused', 'Request %d was refused', number)
         clock[0] += 0.125
     assert lines(caplog) == ['Request 0 was refused',
                              'Request 480 was refused (479 more of this kind since the last such line)',
@@ -37,19 +37,19 @@ def test_one_line_a_minute_with_the_number_of_others(clock, caplog):
 def test_all_are_there_at_debug(clock, caplog):
     caplog.set_level(logging.DEBUG)
     for number in range(3):
-        repeats.log(LOG, logging.WARNING, 'refused', 'Request %d was refused', number)
+        log_throttle.log(LOG, logging.WARNING, 'refused', 'Request %d was refused', number)
     assert lines(caplog, logging.DEBUG) == [f'Request {number} was refused' for number in range(3)]
 
 
 def test_causes_do_not_hide_each_other(clock, caplog):
     caplog.set_level(logging.INFO)
     for cause in ('one', 'two', 'one'):
-        repeats.log(LOG, logging.INFO, cause, cause)
-        repeats.log(logging.getLogger('heatlite.y'), logging.INFO, cause, cause)
+        log_throttle.log(LOG, logging.INFO, cause, cause)
+        log_throttle.log(logging.getLogger('heatlite.y'), logging.INFO, cause, cause)
     assert lines(caplog) == ['one', 'one', 'two', 'two']
 
 
 def test_a_line_names_the_place_that_wrote_it(clock, caplog):
     caplog.set_level(logging.INFO)
-    repeats.log(LOG, logging.INFO, 'x', 'x')
+    log_throttle.log(LOG, logging.INFO, 'x', 'x')
     assert caplog.records[0].pathname == __file__

@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import Any
 
 
-def known(cls: type, stored: Mapping[str, object]) -> dict[str, Any]:
+def known_fields(cls: type, stored: Mapping[str, object]) -> dict[str, Any]:
     """The entries of a stored document that are fields of a dataclass. Others are of a newer release."""
     names = {each.name for each in fields(cls)}
     return {name: value for name, value in stored.items() if name in names}

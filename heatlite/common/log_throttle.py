@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Hashable
 
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 
 INTERVAL = 60.0             # seconds between two lines of one cause
 MOST_CAUSES = 1000          # remembered

@@ -2,7 +2,7 @@
 
 import resource
 
-from heatlite.common import frames
+from heatlite.common import frame_space
 
 TURNS = 2000
 DEPTHS = range(0, 300, 2)       # a chunk of frames has room for about 150 of them
@@ -24,13 +24,13 @@ def down(levels):
 
 def test_a_loop_maps_no_memory_at_any_depth():
     assert max(map(faults, DEPTHS)) >= TURNS        # what is avoided is there
-    assert max(frames.with_room(faults, depth) for depth in DEPTHS) < TURNS / 10
+    assert max(frame_space.with_room(faults, depth) for depth in DEPTHS) < TURNS / 10
 
 
 def test_results_arguments_and_errors_pass_through():
-    assert frames.roomy(divmod)(7, 2) == (3, 1)
+    assert frame_space.roomy(divmod)(7, 2) == (3, 1)
     try:
-        frames.with_room(divmod, 7, 0)
+        frame_space.with_room(divmod, 7, 0)
     except ZeroDivisionError as error:
         assert error.__traceback__.tb_next.tb_frame.f_code.co_name == '_call'
     else:

@@ -1,5 +1,5 @@
-"""Remembers what small arguments were turned into, for work that is asked for again and again: clients that wait for a
-stack, and dashboards, read the same rows many times while nothing changes."""
+"""Memoizes functions whose results are small: clients that wait for a stack, and dashboards, read the same rows many
+times while nothing changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ Given = TypeVarTuple('Given')
 
 
 class _TooLarge(Exception):
-    """Carries a result, its argument, through the cache without being kept: it keeps no errors."""
+    """Carries a result, its argument, through the cache, which has no errors."""
 
 
-def remembered(make: Callable[[*Given], T], most: int, is_small: Callable[[T, *Given], bool]) -> Callable[[*Given], T]:
+def memoized(make: Callable[[*Given], T], most: int, is_small: Callable[[T, *Given], bool]) -> Callable[[*Given], T]:
     """Returns `make`, which keeps the `most` results that were asked for last, with their arguments.
 
     `make` depends on nothing but its arguments, which are hashable; each caller gets the same object, and must not
@@ -31,11 +31,11 @@ def remembered(make: Callable[[*Given], T], most: int, is_small: Callable[[T, *G
         return result
 
     @functools.wraps(make)
-    def remembering(*given: *Given) -> T:
+    def memoizing(*given: *Given) -> T:
         try:
             return kept(*given)
         except _TooLarge as error:
             result: T = error.args[0]
             return result
 
-    return remembering
+    return memoizing

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from heatlite.common import defects
-from heatlite.common.expiring import ExpiringCache
+from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.common.logs import Seldom
 from heatlite.engine.clients import caching
 from tests.common.clock import stopped
