@@ -34,7 +34,7 @@ LISTED = {
         'dry_run._refers_by_id': 'what a preview cannot read is unknown',
         'offline_types._refused': 'works on a draft without a database',
         'preview_create._inside': 'what a preview cannot read is unknown',
-        'preview_update._foresee': 'what a preview cannot read is unknown',
+        'preview_update._read_future_state': 'what a preview cannot read is unknown',
         'questions.ask': 'what a service is asked has no answer then',
         'software._telling': 'the next change pushes the metadata again'},
     'takeover': {

@@ -14,8 +14,8 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine import rsrc_defn
 from heatlite.engine.reconcile.attribute_cache import StackScope
 from heatlite.engine.reconcile.facade import Stack
-from heatlite.engine.reconcile.foreseen import Foreseen
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.preview_state import PreviewState
 from heatlite.engine.reconcile.resource_writer import ChangeLog, JournalWriter
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, stored_definition
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
@@ -33,17 +33,17 @@ class ResourceObjects:
     """May be used by several threads of the pool: each makes objects of its own."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 records: StoredResourceCache, facade: FacadeMaker, foreseen: Foreseen) -> None:
+                 records: StoredResourceCache, facade: FacadeMaker, preview_state: PreviewState) -> None:
         """`records`: the stored resources; `facade(objects)`: makes `self.stack` of the types."""
         self._runtime = runtime
         self._leased = leased
         self._journal = journal
         self._registry = registry
         self.records = records
-        self._foreseen = foreseen
+        self._preview_state = preview_state
         self._environments: dict[str, Environment] = {}     # former template -> its environment
         self._kinds: dict[tuple[str, Environment], type[Resource]] = {}     # type name -> its class
-        self.scope = StackScope(leased.current, self._kept, self._ask, foreseen.is_future, self._early_reference)
+        self.scope = StackScope(leased.current, self._kept, self._ask, preview_state.is_future, self._early_reference)
         self.facade = facade(self)                  # types have only a weak reference to it
 
     def use_types(self, registry: TypeRegistry) -> None:
@@ -178,14 +178,14 @@ class ResourceObjects:
         return self._leased.kept.get(row.id, {})
 
     def _ask(self, row: ResourceState, attribute: str, path: tuple[object, ...]) -> object:
-        foreseen = self._foreseen.objects.get(row.id)
+        future_object = self._preview_state.objects.get(row.id)
         try:
-            resource = foreseen if foreseen is not None else self.stored(row)
+            resource = future_object if future_object is not None else self.stored(row)
             if attribute == '*':
                 return resource.FnGetAtts()
             return resource.FnGetAtt(attribute, *path)
         except Exception:                           # the value may exist once the update is done
-            if foreseen is not None:
+            if future_object is not None:
                 return UNKNOWN
             raise
 

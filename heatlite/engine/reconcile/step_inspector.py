@@ -12,8 +12,8 @@ from heatlite.common import exception
 from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile import diff, unvisited
 from heatlite.engine.reconcile.attribute_reader import AttributeReader
-from heatlite.engine.reconcile.foreseen import Foreseen
 from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.preview_state import PreviewState
 from heatlite.engine.reconcile.resource_objects import FacadeMaker, ResourceObjects
 from heatlite.engine.reconcile.resource_writer import ChangeLog
 from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
@@ -45,8 +45,8 @@ class StepInspector:
         self._observe = observe
         self._failures = StepFailures(leased)
         self.records = records
-        self.foreseen = Foreseen()
-        self.objects = ResourceObjects(runtime, leased, journal, registry, records, facade, self.foreseen)
+        self.preview_state = PreviewState()
+        self.objects = ResourceObjects(runtime, leased, journal, registry, records, facade, self.preview_state)
         self.facade = self.objects.facade
         self.scope = self.objects.scope
         self.attributes = AttributeReader(leased, self.objects)

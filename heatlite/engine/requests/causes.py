@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from heatlite.engine.requests.dry_run import PreviewedChange
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS, calls, spelled
 from heatlite.language.functions.references import GetFile, GetParam, Ref
@@ -26,7 +26,7 @@ class Causes:
         self._changing = changing
 
     @classmethod
-    def within(cls, found: Previewed) -> Causes:
+    def within(cls, found: PreviewedStack) -> Causes:
         """Make the causes of a stack that was previewed."""
         return cls(found.before, found.definition, {
             name for name, change in found.changes.items() if change.kind != 'unchanged'})
@@ -87,7 +87,7 @@ class Causes:
         return definition.parameters.get(name) if definition is not None else None
 
 
-def of_replacement(change: PreviewedChange, found: Previewed, causes: Causes) -> Cause | None:
+def of_replacement(change: PreviewedChange, found: PreviewedStack, causes: Causes) -> Cause | None:
     """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
     was noted of it."""
     noted = change.cause
@@ -97,7 +97,7 @@ def of_replacement(change: PreviewedChange, found: Previewed, causes: Causes) ->
     return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
 
 
-def replacement_in_words(change: PreviewedChange, found: Previewed, causes: Causes) -> str:
+def replacement_in_words(change: PreviewedChange, found: PreviewedStack, causes: Causes) -> str:
     """Return the reason of a replacement with its cause, or with the properties that force it and their causes."""
     cause = of_replacement(change, found, causes)
     if cause is not None:

@@ -77,7 +77,7 @@ class DryRun:
         leased = self.leased
         before = {row.name: row for row in leased.rows.values() if row.replaced_by is None}
         busy = {row.name: row for row in leased.rows.values() if row.in_progress}
-        self.executor.foreseen.to_make |= {row.id for row in busy.values()}
+        self.executor.preview_state.to_make |= {row.id for row in busy.values()}
         waiting: deque[c.Command] = deque(leased.traversal.start(self._runtime.now()))
         while waiting:
             event = self._answer(waiting.popleft())
@@ -175,7 +175,7 @@ class DryRun:
         if verb is Action.ADOPT and self._imports(step, row, work):
             return c.HandlerReturned(step, None, done=True)
         if verb in (Action.CREATE, Action.ADOPT):
-            self.executor.foreseen.to_make.add(row.id)
+            self.executor.preview_state.to_make.add(row.id)
             self._measure_wanted(name, work)
             self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
                 work.wanted()['Properties'])
@@ -188,7 +188,7 @@ class DryRun:
             if self._is_replaced_after_all(work):
                 return c.Failed(step, '', replace=True)
             self._change(name, 'updated', row)
-            self._foresee_reference(work, row)
+            self._mark_reference(work, row)
         failure = self._inside(self, step, row, verb)
         if failure is not None:
             self.failures[name] = failure
@@ -207,7 +207,7 @@ class DryRun:
         except Exception as error:
             self.not_imported[row.name] = error if isinstance(error, exception.HeatException) else (
                 exception.ImportFailed(name=row.name, type=row.type, why=str(error) or type(error).__name__))
-            self.executor.foreseen.to_make.add(row.id)
+            self.executor.preview_state.to_make.add(row.id)
             self._change(row.name, 'added', None)
             return True
         if found is None:
@@ -244,12 +244,12 @@ class DryRun:
         return (work.resource is not None and not work.resource.updates_in_place()
                 and work.difference is not None and bool(work.difference.properties))
 
-    def _foresee_reference(self, work: StepContext, row: ResourceState) -> None:
+    def _mark_reference(self, work: StepContext, row: ResourceState) -> None:
         """Mark the attributes as unknown. The reference stays, unless the type computes it from what may change."""
-        self.executor.foreseen.changed.add(row.id)
+        self.executor.preview_state.changed.add(row.id)
         doubt = self.executor.doubts.get(row.name)
         if doubt is not None and doubt.may_replace:
-            self.executor.foreseen.to_make.add(row.id)
+            self.executor.preview_state.to_make.add(row.id)
         elif (work.resource is not None
               and type(work.resource).get_reference_id is not Resource.get_reference_id
               and not self._refers_by_id(work.resource, work, row)):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.registry import is_pattern
@@ -19,7 +19,7 @@ MOST_SHOWN = 50                     # resources that a refusal names
 INSIDE_IS_SEEN = ('added', 'replaced', 'updated')      # kinds of changes with which a nested stack is previewed
 
 
-def check(found: Previewed, context: RequestContext, registry: TypeRegistry) -> None:
+def check(found: PreviewedStack, context: RequestContext, registry: TypeRegistry) -> None:
     """Raise StackValidationFailed, with all imports of a previewed tree that are not possible; Forbidden if the caller
     may not import at all.
 
@@ -35,12 +35,12 @@ def check(found: Previewed, context: RequestContext, registry: TypeRegistry) -> 
         raise exception.StackValidationFailed(message=first, details=others, elsewhere=True)
 
 
-def _has_imports(found: Previewed) -> bool:
+def _has_imports(found: PreviewedStack) -> bool:
     return bool(found.not_imported) or any(change.imported for change in found.changes.values()) or any(
         map(_has_imports, found.inside))
 
 
-def _absent(found: Previewed) -> Iterator[tuple[Path, str]]:
+def _absent(found: PreviewedStack) -> Iterator[tuple[Path, str]]:
     """Yield the imports of the request into resources that the tree will not have. Entries of an environment may name
     such resources: one environment may serve many templates."""
     for path in found.definition.imports:
@@ -50,7 +50,7 @@ def _absent(found: Previewed) -> Iterator[tuple[Path, str]]:
             yield names, why
 
 
-def _why_absent(found: Previewed, names: Path) -> str:
+def _why_absent(found: PreviewedStack, names: Path) -> str:
     """Return why there will be no resource at a path below a stack; empty if there will be, or if that is unknown."""
     name, *rest = names
     definition = found.definition
@@ -75,7 +75,7 @@ def _why_absent(found: Previewed, names: Path) -> str:
     return ''
 
 
-def _errors(found: Previewed, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:
+def _errors(found: PreviewedStack, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:
     for name, error in found.not_imported.items():
         yield (*path, name), error
     for each in found.inside:

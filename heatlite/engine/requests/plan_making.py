@@ -9,7 +9,7 @@ from heatlite.common.i18n import _
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes, of_replacement
 from heatlite.engine.requests.dry_run import PreviewedChange
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.language.definition import StackDefinition
 from heatlite.language.diagnostics import did_you_mean
 from heatlite.language.hiding import HIDDEN_TEXT
@@ -39,7 +39,7 @@ OF_KIND: Mapping[str, PlanAction] = {
 CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
 
 
-def made(action: str, found: Previewed, protections: Sequence[Protection] = ()) -> Plan:
+def made(action: str, found: PreviewedStack, protections: Sequence[Protection] = ()) -> Plan:
     """Return the plan of an action on the tree whose root was previewed as `found`. `protections`: of the tree."""
     permissions: dict[Path, Permissions] = {}
     changes = tuple(_changes(found, (), permissions))
@@ -54,7 +54,7 @@ def _ignored(definition: StackDefinition) -> Iterator[str]:
         yield f'{text} ({hint}).' if hint else f'{text}.'
 
 
-def whole_mask(found: Previewed) -> Mask:
+def whole_mask(found: PreviewedStack) -> Mask:
     """Return the mask of all stacks of a tree together."""
     mask = found.mask
     for each in found.inside:
@@ -62,10 +62,10 @@ def whole_mask(found: Previewed) -> Mask:
     return mask
 
 
-def _changes(found: Previewed, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
+def _changes(found: PreviewedStack, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
     """Yield the changes of one stack and of those inside, in order of execution."""
     permissions[path] = permissions.get(path, NOTHING) | _permissions(found)
-    inside: dict[str, list[Previewed]] = {}
+    inside: dict[str, list[PreviewedStack]] = {}
     for each in found.inside:
         inside.setdefault(str(each.row.parent_resource), []).append(each)
     causes = Causes.within(found)
@@ -77,20 +77,20 @@ def _changes(found: Previewed, path: Path, permissions: dict[Path, Permissions])
         yield from below
 
 
-def _in_order(found: Previewed) -> list[str]:
+def _in_order(found: PreviewedStack) -> list[str]:
     """Return the names of the resources: those on which an action begins in their order, then the others."""
     begun = [name for name in found.begun if name in found.changes]
     return [*begun, *(name for name in found.changes if name not in found.begun)]
 
 
-def _generated(found: Previewed) -> set[str]:
+def _generated(found: PreviewedStack) -> set[str]:
     """Return the new members whose names will be others."""
     if not found.generates_names:
         return set()
     return {name for name, change in found.changes.items() if change.kind == 'added'}
 
 
-def _permissions(found: Previewed) -> Permissions:
+def _permissions(found: PreviewedStack) -> Permissions:
     """Return what the plan allows in one stack.
 
     A create may delete what its failed attempts left. While a group changes in batches, nested stacks of members that
@@ -116,7 +116,7 @@ def _permissions(found: Previewed) -> Permissions:
     return Permissions(actions, frozenset(opened), unnamed=unnamed)
 
 
-def _change(found: Previewed, change: PreviewedChange, path: Path, causes: Causes,
+def _change(found: PreviewedStack, change: PreviewedChange, path: Path, causes: Causes,
             below: Iterable[PlannedChange]) -> PlannedChange:
     action = _action(found, change)
     values = tuple(_values(change, path[-1], found.mask, causes))
@@ -140,7 +140,7 @@ def _object(change: PreviewedChange) -> str | None:
     return change.imported or (change.row.physical_id if change.row is not None else None)
 
 
-def _action(found: Previewed, change: PreviewedChange) -> PlanAction:
+def _action(found: PreviewedStack, change: PreviewedChange) -> PlanAction:
     action = OF_KIND[change.kind]
     if action is PlanAction.DELETE and change.name in found.released:
         return PlanAction.RELEASE
@@ -149,7 +149,7 @@ def _action(found: Previewed, change: PreviewedChange) -> PlanAction:
     return action
 
 
-def _may(found: Previewed, change: PreviewedChange) -> tuple[PlanAction, ...]:
+def _may(found: PreviewedStack, change: PreviewedChange) -> tuple[PlanAction, ...]:
     """Return the actions that may come of an unknown one."""
     if change.name not in found.definition.resources or found.row.action == Action.DELETE:
         return (PlanAction.NONE, PlanAction.DELETE)
@@ -184,7 +184,7 @@ def _values(change: PreviewedChange, shown: str, mask: Mask, causes: Causes) -> 
                               changed_there or cause, HIDDEN_TEXT if is_hidden else mask(live))
 
 
-def _outputs(found: Previewed) -> Iterator[ValueChange]:
+def _outputs(found: PreviewedStack) -> Iterator[ValueChange]:
     """Yield the outputs that differ."""
     before = {str(each['output_key']): each.get('output_value') for each in found.outputs_before}
     after: dict[str, object] = {str(each['output_key']): each.get('output_value') for each in found.row.outputs or ()}

@@ -22,7 +22,7 @@ from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.requests import guarding, plan_making
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
@@ -68,7 +68,7 @@ class Plans:
         began = self._runtime.now()
         if message.revision is not None:
             message = self._updates.at_revision(context, message, message.revision)
-        row, found = self._foresee(context, message)
+        row, found = self._preview(context, message)
         project_id = context.owning_project()
         made = plan_making.made(message.action, found, self._protections(row))
         document = {**planning.to_document(made),
@@ -136,7 +136,7 @@ class Plans:
             found = self._check_start(context, stored, request)
         with _refused_as('findings'):
             if self._bounds.refuse_errors:
-                self._check_findings(context, stored, found or self._foresee(context, request)[1])
+                self._check_findings(context, stored, found or self._preview(context, request)[1])
         with _refused_as('policy'):
             self._check_policies(stored)
         with _refused_as('protected'):
@@ -159,16 +159,16 @@ class Plans:
 
     # --- parts ------------------------------------------------------------------------------------------
 
-    def _foresee(self, context: RequestContext,
-                 message: messages.CreatePlan) -> tuple[stacks.StoredStack | None, Previewed]:
+    def _preview(self, context: RequestContext,
+                 message: messages.CreatePlan) -> tuple[stacks.StoredStack | None, PreviewedStack]:
         """Return the present row of the stack, if there is one, and what would be done."""
         match message.action:
             case messages.CREATE:
-                return None, self._stacks.foresee(context, message.as_create())
+                return None, self._stacks.preview_create(context, message.as_create())
             case messages.UPDATE:
-                row, found = self._updates.foresee(context, message.as_update())
+                row, found = self._updates.preview_update(context, message.as_update())
             case messages.DELETE:
-                row, found = self._actions.foresee_delete(context, message.stack_id)
+                row, found = self._actions.preview_delete(context, message.stack_id)
             case _:
                 raise exception.InvalidField('action', ', '.join(messages.PLANNED), message.action)
         check_idle(row)
@@ -215,7 +215,7 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
 
-    def _check_findings(self, context: RequestContext, stored: StoredPlan, found: Previewed) -> None:
+    def _check_findings(self, context: RequestContext, stored: StoredPlan, found: PreviewedStack) -> None:
         """Check the plan again. Raise Conflict for findings of level error."""
         checked = self._checks.of(context, plan_making.made(stored.action, found))
         errors = [each.text for each in checked.findings if each.level is FindingLevel.ERROR]
@@ -224,7 +224,7 @@ class Plans:
                 _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
 
     def _check_start(self, context: RequestContext, stored: StoredPlan,
-                     request: messages.CreatePlan) -> Previewed | None:
+                     request: messages.CreatePlan) -> PreviewedStack | None:
         """Raise Conflict, naming the differences, if the stack, or with `refresh` its objects in the cloud, are not
         what was planned with. Returns what would be done, if that had to be computed.
 
@@ -239,7 +239,7 @@ class Plans:
         is_same_stack = row.generation == stored.generation
         if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None
-        _row, found = self._foresee(context, request)
+        _row, found = self._preview(context, request)
         after = planning.to_document(plan_making.made(stored.action, found))
         differences = planning.differences(stored.document, after)
         if is_same_stack and not differences:

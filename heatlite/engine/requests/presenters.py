@@ -14,7 +14,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.engine.reconcile.diff import PropertyChange
 from heatlite.engine.requests.causes import Causes, replacement_in_words
 from heatlite.engine.requests.dry_run import PreviewedChange
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.language.definition import StackDefinition
 from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.masking import Mask
@@ -27,7 +27,7 @@ VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
-def changes(found: Previewed, show_nested: bool) -> dict[str, list[dict[str, object]]]:
+def changes(found: PreviewedStack, show_nested: bool) -> dict[str, list[dict[str, object]]]:
     """Return the lists of a preview of an update: kind -> entries; with `show_nested` those of nested stacks, too.
 
     The list `unknown` (Heat has none) has the resources without a certain verdict, each with `reason`. In addition to

@@ -55,7 +55,7 @@ NEW = 'None'                            # the id of a stack that does not exist 
 
 
 @dataclass
-class Previewed:
+class PreviewedStack:
     """One stack of the tree. `changes`: resource name -> change, for all old and new resources, new ones first in the
     order of the template."""
 
@@ -63,7 +63,7 @@ class Previewed:
     definition: StackDefinition
     mask: Mask
     changes: Mapping[str, PreviewedChange] = field(default_factory=dict)
-    inside: list[Previewed] = field(default_factory=list)
+    inside: list[PreviewedStack] = field(default_factory=list)
     fails: str = ''                     # why the update of the stack would fail
     begun: Mapping[str, set[Action]] = field(default_factory=dict)      # actions that would begin, in this order
     released: frozenset[str] = frozenset()                              # resources whose objects would stay
@@ -84,7 +84,7 @@ class Previewed:
     facade: Mapping[str, object] = field(default_factory=dict)
 
 
-class NotForeseen(Exception):
+class NotPreviewed(Exception):
     """This part of a nested stack is not known before its update."""
 
 
@@ -102,13 +102,13 @@ class PreviewedNesting:
         self.is_settled = nesting.is_settled
 
     def abandon(self, resource: Resource) -> NoReturn:
-        raise NotForeseen(resource.name)
+        raise NotPreviewed(resource.name)
 
     def set_user_project(self, project_id: str) -> NoReturn:
-        raise NotForeseen(project_id)
+        raise NotPreviewed(project_id)
 
     def update_parent(self, mark: Callable[[], None]) -> NoReturn:
-        raise NotForeseen('')
+        raise NotPreviewed('')
 
     def row(self, resource: Resource) -> StoredStack | None:
         return self.rows.get(resource.resource_id or '') or self._nesting.row(resource)
@@ -124,7 +124,7 @@ class PreviewedNesting:
 
     def _as_it_is(self, resource: Resource) -> Nesting:
         if resource.resource_id in self.rows:
-            raise NotForeseen(resource.resource_id)
+            raise NotPreviewed(resource.resource_id)
         return self._nesting
 
 
@@ -148,13 +148,13 @@ class Preview:
         self._alarms = alarms
         self._left = most if quota == UNLIMITED else quota
 
-    def of_create(self, row: StoredStack, wanted: StackDefinition) -> Previewed:
+    def of_create(self, row: StoredStack, wanted: StackDefinition) -> PreviewedStack:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
         with self._looking(wanted):
             return self._of(replace(row, id=NEW), wanted, wanted.mask)
 
     def of_update(self, row: StoredStack, wanted: StackDefinition, mask: Mask, converge: bool,
-                  before: StackDefinition | None = None) -> Previewed:
+                  before: StackDefinition | None = None) -> PreviewedStack:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
         with self._looking(wanted, self._observe or converge):
@@ -166,13 +166,13 @@ class Preview:
         reads = is_observed or wanted.environment.has_imports()
         return looking.within(Look(self._runtime)) if reads else nullcontext()
 
-    def of_delete(self, row: StoredStack, present: StackDefinition) -> Previewed:
+    def of_delete(self, row: StoredStack, present: StackDefinition) -> PreviewedStack:
         """Preview a delete."""
         return self._of(replace(loading.as_updated(row), action=Action.DELETE), present, present.mask, present,
                         row.outputs or ())
 
     def _of(self, row: StoredStack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
-            outputs: Sequence[Mapping[str, object]] = ()) -> Previewed:
+            outputs: Sequence[Mapping[str, object]] = ()) -> PreviewedStack:
         """Preview one stack. `row`: its row with the previewed action."""
         self._take(len(wanted.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
@@ -184,8 +184,8 @@ class Preview:
                              loading.traversal(self._runtime, row, loading.target(row, wanted), list(rows), 0))
         leased.kept.update(kept)
         is_update = row.id != NEW and row.action != Action.DELETE
-        found = Previewed(row, wanted, mask, before=before, outputs_before=outputs,
-                          is_observed=is_update and (self._observe or row.converge))
+        found = PreviewedStack(row, wanted, mask, before=before, outputs_before=outputs,
+                               is_observed=is_update and (self._observe or row.converge))
         nesting = PreviewedNesting(self._nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, nesting),
                      lambda *what: self._inside(found, nesting, *what))
@@ -211,7 +211,7 @@ class Preview:
                            StoredResourceCache(self._runtime, self._database, None, leased.id,
                                                self._rows.reader(leased.id)), self._observe)
 
-    def _renamed(self, found: Previewed, leased: LeasedStack, executor: DryExecutor) -> None:
+    def _renamed(self, found: PreviewedStack, leased: LeasedStack, executor: DryExecutor) -> None:
         """Note the references of the rows that have another name, or a stack with another name, than when their values
         were cached, which what refers to them gets; and which of the rows cannot be where they are."""
         references, fixed = {}, {}
@@ -241,7 +241,7 @@ class Preview:
 
     # --- nested stacks ------------------------------------------------------------------------------------
 
-    def _inside(self, above: Previewed, nesting: PreviewedNesting, run: DryRun, step: Step, row: ResourceState,
+    def _inside(self, above: PreviewedStack, nesting: PreviewedNesting, run: DryRun, step: Step, row: ResourceState,
                 verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         if not issubclass(run.executor.objects.kind_of(row), StackResource):    # most have none: no object is made
@@ -280,7 +280,7 @@ class Preview:
         if found.fails:
             return found.fails
         if stored is not None and verb is Action.UPDATE:
-            self._foresee(nesting, run, resource, row, found.row)
+            self._read_future_state(nesting, run, resource, row, found.row)
         return None
 
     def _defined(self, nesting: PreviewedNesting, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
@@ -297,7 +297,7 @@ class Preview:
         else:
             nesting.check_depth()
             identity = StackIdentity(f'{above.name}-{row.name}', None, above.project_id)
-        template = as_template(resource.foreseen_template(difference))
+        template = as_template(resource.preview_template(difference))
         nesting.check_room(resource, len(template.section('resources') or ()))
         definition = nesting.define(resource, template, resource.child_params(), identity)
         mask = definition.mask
@@ -317,12 +317,12 @@ class Preview:
             depth=above.depth + 1, action=Action.CREATE, converge=False, previous_template_id=None, next_resource=1,
             outputs=None, request=None, tags=None)
 
-    def _foresee(self, nesting: PreviewedNesting, run: DryRun, resource: StackResource, row: ResourceState,
-                 after: StoredStack) -> None:
+    def _read_future_state(self, nesting: PreviewedNesting, run: DryRun, resource: StackResource, row: ResourceState,
+                           after: StoredStack) -> None:
         """Make the parent read the future state of the nested stack."""
         nesting.rows[after.id] = after
         resource.forget_nested()
-        run.executor.foreseen.objects[row.id] = resource
+        run.executor.preview_state.objects[row.id] = resource
         try:
             run.leased.kept[row.id] = {REFERENCE: resource.get_reference_id()}
         except Exception:                           # raised by the type: the reference is unknown then
@@ -334,7 +334,7 @@ class Preview:
         definition = loading.definition(template, stored, self._registry.operator)
         return definition, definition.mask
 
-    def _gone(self, above: Previewed, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
+    def _gone(self, above: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
         change = run.changes.get(row.name)
         if change is not None and change.kind == 'deleted':
             change.nested = stored
@@ -342,7 +342,7 @@ class Preview:
         above.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
                                      mask | above.mask))
 
-    def _undecided(self, above: Previewed, stored: StoredStack | None, why: str) -> None:
+    def _undecided(self, above: PreviewedStack, stored: StoredStack | None, why: str) -> None:
         """Add the nested stack with all its resources as `unknown`."""
         if stored is None:
             return
@@ -350,12 +350,12 @@ class Preview:
         with self._database.reader() as tx:
             rows = [row for row in self._rows.light(tx, stored.id) if row.replaced_by is None]
         self._take(len(rows))
-        found = Previewed(stored, definition, mask | above.mask, {
+        found = PreviewedStack(stored, definition, mask | above.mask, {
             row.name: PreviewedChange(row.name, 'unknown', row, why=why, inside=why) for row in rows})
         above.inside.append(found)
         self._open(found)
 
-    def _open(self, found: Previewed) -> None:
+    def _open(self, found: PreviewedStack) -> None:
         """Make everything inside resources of kind `unknown` unknown, too."""
         unknown = {name: change.why for name, change in found.changes.items() if change.kind == 'unknown'}
         if not unknown:

@@ -13,7 +13,7 @@ from heatlite.db import resources
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.requests import plan_making
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.refactor_places import RefactorPlaces
 from heatlite.language.unknown import is_known
 from heatlite.planning.plan import Path, PlanAction
@@ -58,7 +58,7 @@ def unmatched(stack_name: str, found: Iterable[tuple[str, str]]) -> list[Differe
     return [Difference((stack_name, name), action, why[action]) for name, action in found]
 
 
-def of_stack(row: StoredStack, found: Previewed, inner: Collection[str]) -> Iterator[Difference]:
+def of_stack(row: StoredStack, found: PreviewedStack, inner: Collection[str]) -> Iterator[Difference]:
     """Yield what an update of a tree would do after the moves, and which outputs would have other values.
 
     `inner`: the nested stacks that are redefined with the refactor: what changes in their own resources is no more than
@@ -94,19 +94,19 @@ def of_stack(row: StoredStack, found: Previewed, inner: Collection[str]) -> Iter
                              found.mask(new) if is_known(new) else _('unknown'))
 
 
-def _tree(found: Previewed, path: Path) -> Iterator[tuple[Path, Previewed]]:
+def _tree(found: PreviewedStack, path: Path) -> Iterator[tuple[Path, PreviewedStack]]:
     """Yield a previewed stack and all inside it, with the paths of their resources."""
     yield path, found
     for each in found.inside:
         yield from _tree(each, (*path, str(each.row.parent_resource)))
 
 
-def inside(found: Previewed, wanted: Collection[str]) -> dict[str, Previewed]:
+def inside(found: PreviewedStack, wanted: Collection[str]) -> dict[str, PreviewedStack]:
     """Return those of the wanted stacks that are inside a previewed one, by id."""
     return {each.row.id: each for _path, each in _tree(found, ()) if each.row.id in wanted}
 
 
-def not_foreseen(places: RefactorPlaces, found: Collection[str]) -> list[Difference]:
+def not_previewed(places: RefactorPlaces, found: Collection[str]) -> list[Difference]:
     """Return the nested stacks of which it is not known what would become of them."""
     return [Difference((row.name,), 'unknown', _('what is inside is not known before'))
             for stack_id, row in places.inner.items() if stack_id not in found]
@@ -138,7 +138,7 @@ def of_nested(places: RefactorPlaces, roots: Mapping[str, StoredStack], most: in
             yield Difference(place, MOVE, _('Recursion depth exceeds %d.') % most)
 
 
-def outputs_of(found: Previewed | None) -> list[dict[str, object]]:
+def outputs_of(found: PreviewedStack | None) -> list[dict[str, object]]:
     """Return the outputs to store. What only a service can say is read when it is looked at."""
     if found is None:
         return []

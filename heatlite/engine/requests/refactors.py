@@ -31,9 +31,9 @@ from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, refactor_checks, refactor_places, validation
-from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.ownership import Owners
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.refactor_places import SEPARATOR, RefactorPlaces
 from heatlite.engine.requests.stack_updates import StackUpdates
@@ -77,7 +77,7 @@ class ConcernedStack:
     before: StackDefinition | None
     content: Content
     protections: tuple[Protection, ...] = ()
-    found: Previewed | None = None
+    found: PreviewedStack | None = None
 
     @property
     def is_renamed(self) -> bool:
@@ -102,7 +102,7 @@ class Refactoring:
     stored: dict[str, list[ResourceState]]
     next_resource: Mapping[str, int]
     view: MovedRows
-    inside: dict[str, Previewed] = field(default_factory=dict)
+    inside: dict[str, PreviewedStack] = field(default_factory=dict)
     differences: list[refactor_checks.Difference] = field(default_factory=list)
 
     def name_of(self, stack_id: str) -> str:
@@ -119,7 +119,7 @@ class Refactoring:
 class Refactors:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
                  stored: StoredStacks,
-                 quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, owners: Owners, foresight: Foresight,
+                 quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, owners: Owners, previews: Previews,
                  recorder: Recorder, sinks: EventSinks, most_events: int, max_depth: int, notify: Notify) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
         self._max_depth = max_depth
@@ -132,7 +132,7 @@ class Refactors:
         self._new_stacks = new_stacks
         self._updates = updates
         self._owners = owners
-        self._foresight = foresight
+        self._previews = previews
         self._recorder = recorder
         self._sinks = sinks
         self._most_events = most_events
@@ -290,11 +290,11 @@ class Refactors:
                 name: one.type for name, one in desired(each.definition, Action.UPDATE).items()}))
         if not wanted.differences:
             for each in concerned.values():
-                each.found = self._foresight.of_moves(context, each.row, each.definition, each.before, wanted.view)
+                each.found = self._previews.of_moves(context, each.row, each.definition, each.before, wanted.view)
                 wanted.inside |= refactor_checks.inside(each.found, places.inner)
                 wanted.differences += refactor_checks.of_stack(each.row, each.found, places.inner)
         if not wanted.differences:
-            wanted.differences += refactor_checks.not_foreseen(places, wanted.inside)
+            wanted.differences += refactor_checks.not_previewed(places, wanted.inside)
         roots = {stack_id: each.row for stack_id, each in concerned.items()}
         wanted.differences += [
             *refactor_checks.of_protections(places, roots, {
@@ -392,7 +392,7 @@ class Refactors:
         self._recorder.record(tx, current, row, content, context)
         return row
 
-    def _accepted_inside(self, tx: Connection, context: RequestContext, found: Previewed,
+    def _accepted_inside(self, tx: Connection, context: RequestContext, found: PreviewedStack,
                          now: datetime) -> stacks.StoredStack:
         """Store the new definition of a nested stack with the end of its update. Returns its row."""
         template_id, definition = self._runtime.uuid(), found.definition

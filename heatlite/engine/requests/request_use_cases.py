@@ -29,7 +29,6 @@ from heatlite.engine.requests.constraint_values import ConstraintValues
 from heatlite.engine.requests.drift import Drift, DriftSettings
 from heatlite.engine.requests.drift_watch import DriftWatch, DriftWatchSettings
 from heatlite.engine.requests.forced_deletes import ForcedDeletes
-from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.guards import Guards
 from heatlite.engine.requests.health import Health
 from heatlite.engine.requests.live_values import LiveValues
@@ -38,6 +37,7 @@ from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies, PolicySettings
 from heatlite.engine.requests.plans import PlanBounds, Plans
+from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.refactors import Refactors
@@ -89,16 +89,16 @@ class RequestUseCases:
             plan_required=conf.plans.required), limits)
         acceptance = Acceptance(runtime, database, parts.controller, parts.engine_id, parts.wake_other, recorder,
                                 conf.action_retry_limit, parts.notify)
-        foresight = Foresight(runtime, database, registry, self.for_stacks, conf.max_resources_per_stack,
-                              conf.observe_on_update)
+        previews = Previews(runtime, database, registry, self.for_stacks, conf.max_resources_per_stack,
+                            conf.observe_on_update)
         known = CheckedDefinitions(registry)
         owners = Owners(runtime, database, registry)
-        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, foresight, known)
+        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, previews, known)
         unchanged = UnchangedUpdates(runtime, database, parts.engine_id, recorder, conf.observe_on_update,
                                      conf.max_events_per_stack, parts.plugins, parts.notify)
-        self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, foresight,
+        self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, previews,
                                     recorder, unchanged, known, owners)
-        self.actions = StackActions(runtime, database, registry, acceptance, stored, quotas, foresight, recorder,
+        self.actions = StackActions(runtime, database, registry, acceptance, stored, quotas, previews, recorder,
                                     owners)
         self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
         self.children = Children(runtime, database)
@@ -110,7 +110,7 @@ class RequestUseCases:
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
         self.refactors = Refactors(runtime, database, registry, parts.engine_id, stored, quotas, self.stacks,
-                                   self.updates, owners, foresight, recorder, parts.sinks, conf.max_events_per_stack,
+                                   self.updates, owners, previews, recorder, parts.sinks, conf.max_events_per_stack,
                                    conf.max_nested_stack_depth, parts.notify)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(runtime, database, registry, stored, self.actions, owners, parts.reader.read,

@@ -24,9 +24,9 @@ from heatlite.engine.reconcile.planned import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
-from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.ownership import Owners, Ownership, check_former, is_from_backup
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
 from heatlite.engine.types.registry import TypeRegistry
@@ -45,7 +45,7 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 
 class StackActions:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored: StoredStacks, quotas: QuotaChecks, foresight: Foresight, recorder: Recorder,
+                 stored: StoredStacks, quotas: QuotaChecks, previews: Previews, recorder: Recorder,
                  owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
@@ -53,7 +53,7 @@ class StackActions:
         self._acceptance = acceptance
         self._stored = stored
         self._quotas = quotas
-        self._foresight = foresight
+        self._previews = previews
         self._recorder = recorder
         self._owners = owners
         self._authority = Authority(runtime, registry)
@@ -127,11 +127,11 @@ class StackActions:
             LOG.info('The credentials of stack %s are not renewed for its delete: %s', stack_id, error)
             return None, None
 
-    def foresee_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, Previewed]:
+    def preview_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, PreviewedStack]:
         """Return the present row, and what a delete would do."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, stack_id, context)
-        return row, self._foresight.of_delete(context, row, self._stored.definition(row, stored))
+        return row, self._previews.of_delete(context, row, self._stored.definition(row, stored))
 
     def act(self, context: RequestContext, message: messages.StackAction) -> None:
         action = Action(message.action.upper())
@@ -300,7 +300,7 @@ class StackActions:
         if wanted is not None:
             try:
                 definition = self._stored.definition(row, wanted)
-                found = self._foresight.of_update(context, row, definition, definition, False, with_causes=False)
+                found = self._previews.of_update(context, row, definition, definition, False, with_causes=False)
             except exception.DatabaseUnavailable:
                 raise
             except exception.HeatException:

@@ -18,9 +18,9 @@ from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
-from heatlite.engine.requests.foresight import Foresight
 from heatlite.engine.requests.ownership import Owners
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
@@ -37,7 +37,7 @@ from heatlite.rpc import messages
 
 class StackUpdates:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored: StoredStacks, quotas: QuotaChecks, limits: Limits, foresight: Foresight,
+                 stored: StoredStacks, quotas: QuotaChecks, limits: Limits, previews: Previews,
                  recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions, owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
@@ -46,7 +46,7 @@ class StackUpdates:
         self._stored = stored
         self._quotas = quotas
         self._limits = limits
-        self._foresight = foresight
+        self._previews = previews
         self._recorder = recorder
         self._unchanged = unchanged
         self._known = known
@@ -118,8 +118,8 @@ class StackUpdates:
         definition = request.definition
         if not (protections or definition.environment.has_imports()):
             return
-        found = self._foresight.of_update(request.context, request.row, definition, before,
-                                          bool(request.message.converge), with_causes=False)
+        found = self._previews.of_update(request.context, request.row, definition, before,
+                                         bool(request.message.converge), with_causes=False)
         if protections:
             guarding.refuse(request.row, plan_making.made(messages.UPDATE, found, protections).blockers)
 
@@ -157,10 +157,11 @@ class StackUpdates:
 
     def preview(self, context: RequestContext,
                 message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
-        _row, found = self.foresee(context, message)
+        _row, found = self.preview_update(context, message)
         return presenters.changes(found, show_nested=message.show_nested)
 
-    def foresee(self, context: RequestContext, message: messages.UpdateStack) -> tuple[stacks.StoredStack, Previewed]:
+    def preview_update(self, context: RequestContext, message: messages.UpdateStack) -> tuple[stacks.StoredStack,
+                                                                                              PreviewedStack]:
         """Return the present row, and what an update would do, with the present definitions, also of nested stacks,
         from which the causes of changes follow. Raises what it would be refused with."""
         with self._database.reader() as tx:
@@ -168,8 +169,8 @@ class StackUpdates:
         definition = self.redefine(row, stored, message)
         stored = sources.sharing(stored, definition.template)
         before = self._checked(context, row, stored, definition)
-        return row, self._foresight.of_update(context, row, definition, before, bool(message.converge),
-                                              with_causes=True)
+        return row, self._previews.of_update(context, row, definition, before, bool(message.converge),
+                                             with_causes=True)
 
     def at_revision(self, context: RequestContext, message: Update, number: int) -> Update:
         """Return the message with the definition of a revision of its stack as its source, and the present tags.

@@ -21,8 +21,8 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.requests import preview_create, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
-from heatlite.engine.requests.foresight import Foresight
-from heatlite.engine.requests.preview_update import Previewed
+from heatlite.engine.requests.preview_update import PreviewedStack
+from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition, StackIdentity
@@ -35,14 +35,14 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 quotas: QuotaChecks, limits: Limits, foresight: Foresight, known: CheckedDefinitions) -> None:
+                 quotas: QuotaChecks, limits: Limits, previews: Previews, known: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
         self._acceptance = acceptance
         self._quotas = quotas
         self._limits = limits
-        self._foresight = foresight
+        self._previews = previews
         self._known = known
         self._authority = Authority(runtime, registry)
 
@@ -55,7 +55,7 @@ class Stacks:
         row, definition = self._checked(context, message, now, is_planned=plan is not None)
         note(stack_id=row.id, stack_name=row.name)
         if definition.environment.has_imports():    # refused here, and not when others have been imported already
-            self._foresight.of_create(context, row, definition)
+            self._previews.of_create(context, row, definition)
         acts_by_token = self._authority.needs_token(definition)
         authority = self._authority.record(context, definition, now, acts_by_token)
         row = replace(row, acts_by_token=acts_by_token, credentials_id=None if authority is None else authority.id,
@@ -67,10 +67,10 @@ class Stacks:
         self._known.note(row.template_id)
         return identified(row)
 
-    def foresee(self, context: RequestContext, message: messages.CreateStack) -> Previewed:
+    def preview_create(self, context: RequestContext, message: messages.CreateStack) -> PreviewedStack:
         """Return what a create would do. Raises what it would be refused with."""
         row, definition = self._checked(context, message, self._runtime.now())
-        return self._foresight.of_create(context, row, definition)
+        return self._previews.of_create(context, row, definition)
 
     def check(self, context: RequestContext, message: messages.CheckCreate) -> None:
         """Raise what a create would be refused with."""

@@ -124,7 +124,7 @@ class ScaledGroup(members.MemberGroup):
         self.check_size(size)
         return size, self.rolling_policy() if self.definition_changed(prop_diff) or interrupted else None
 
-    def foreseen_template(self, prop_diff: Mapping[str, object]) -> Template:
+    def preview_template(self, prop_diff: Mapping[str, object]) -> Template:
         """New members have other names when they are made."""
         if self.resource_id is None:
             return self.sized(self.get_size())

@@ -128,7 +128,7 @@ class StackResource(resource.Resource):
             self.check_size(get_size())
         return self.child_template()
 
-    def foreseen_template(self, prop_diff: Mapping[str, object]) -> object:
+    def preview_template(self, prop_diff: Mapping[str, object]) -> object:
         """For previews: the template that an update with these changed properties, or a creation, ends with.
 
         `self.properties` are the new ones. Nothing is noted or asked for.

@@ -49,7 +49,7 @@ class ResourceGroup(members.MemberGroup):
     MAPPED = (ATTR_ATTRIBUTES,)
     lists_any_attribute = True
     nested_members: Nested | None = staticmethod(nested_members)
-    _foreseen_removals: set[str] | None = None          # in a preview; nothing is noted there
+    _previewed_removals: set[str] | None = None          # in a preview; nothing is noted there
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
@@ -107,8 +107,8 @@ class ResourceGroup(members.MemberGroup):
 
     def _removed(self) -> set[str]:
         """Of a group that is only being planned: what its policies name."""
-        if self._foreseen_removals is not None:
-            return self._foreseen_removals
+        if self._previewed_removals is not None:
+            return self._previewed_removals
         if self.resource_id is None and REMOVED not in self.data():
             return set(self._newly_removed(set()))
         return self._noted_removals()
@@ -130,10 +130,10 @@ class ResourceGroup(members.MemberGroup):
         kept = before if self.properties[self.REMOVAL_POLICIES_MODE] == self.REMOVAL_POLICY_APPEND else set()
         return kept | set(self._newly_removed(before))
 
-    def foreseen_template(self, prop_diff: Mapping[str, object]) -> object:
+    def preview_template(self, prop_diff: Mapping[str, object]) -> object:
         """Without the members that a rolling update has for its duration only."""
         if self.properties.schema.get(self.REMOVAL_POLICIES) is not None:
-            self._foreseen_removals = self._removals()
+            self._previewed_removals = self._removals()
         return self.counted_template()
 
     def _newly_removed(self, before: set[str]) -> Iterator[str]:

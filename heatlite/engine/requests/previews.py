@@ -9,13 +9,13 @@ from heatlite.db.connection import Database
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.requests import importing, preview_create
-from heatlite.engine.requests.preview_update import Preview, Previewed
+from heatlite.engine.requests.preview_update import Preview, PreviewedStack
 from heatlite.engine.requests.stored_rows import StoredRows
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 
 
-class Foresight:
+class Previews:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, use_cases: Provider,
                  resources_per_stack: int, observe: bool) -> None:
         """`resources_per_stack`: the quota; `observe`: updates compare with the state that services report."""
@@ -26,14 +26,15 @@ class Foresight:
         self._resources_per_stack = resources_per_stack
         self._observe = observe
 
-    def of_create(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Previewed:
+    def of_create(self, context: RequestContext, row: stacks.StoredStack,
+                  definition: StackDefinition) -> PreviewedStack:
         """Raises what `importing.check` raises, as does `of_update`."""
         found = self._preview(context).of_create(row, definition)
         importing.check(found, context, self._registry)
         return found
 
     def of_update(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
-                  before: StackDefinition, converge: bool, with_causes: bool) -> Previewed:
+                  before: StackDefinition, converge: bool, with_causes: bool) -> PreviewedStack:
         """`with_causes`: with the present definitions, also of nested stacks, from which the causes of changes
         follow."""
         found = self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
@@ -42,7 +43,7 @@ class Foresight:
         return found
 
     def of_moves(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
-                 before: StackDefinition | None, stored: StoredRows) -> Previewed:
+                 before: StackDefinition | None, stored: StoredRows) -> PreviewedStack:
         """Return what an update with this definition would do if the resources were as `stored` says. Asks no service:
         what cannot be known without that is unknown."""
         use_cases = self._use_cases()
@@ -51,7 +52,8 @@ class Foresight:
         mask = definition.mask if before is None else definition.mask | before.mask
         return fence.without_requests(lambda: preview.of_update(row, definition, mask, converge=False, before=before))
 
-    def of_delete(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition) -> Previewed:
+    def of_delete(self, context: RequestContext, row: stacks.StoredStack,
+                  definition: StackDefinition) -> PreviewedStack:
         return self._preview(context).of_delete(row, definition)
 
     def _preview(self, context: RequestContext) -> Preview:

@@ -9,7 +9,7 @@ from heatlite.planning.states import ResourceState
 
 
 @dataclass
-class Foreseen:
+class PreviewState:
     """Mutable: filled while the preview goes on, and empty for a stack that is driven or read."""
 
     to_make: set[int] = field(default_factory=set)      # rows that the update would create
