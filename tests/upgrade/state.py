@@ -26,7 +26,7 @@ from heatlite.db.guards import Lock
 from heatlite.db.project_cells import Numbers
 from heatlite.db.tables import SEALED, WRITTEN_BY_USERS, metadata
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, imports, loading, nesting, planned, step_context
+from heatlite.engine.reconcile import exports, imports, loading, nesting, plan_references, step_context
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.planning import alarms, drift, plan, protection, replacement, revisions, ruling, states, waiting
 from heatlite.rpc import messages
@@ -155,7 +155,8 @@ def documents() -> Mapping[str, Document]:
 
 
 _REQUEST = {
-    'request_id': 'req-1', 'global_request_id': 'req-2', request_ids.PLAN: planned.reference('id', ('group', 'a')),
+    'request_id': 'req-1', 'global_request_id': 'req-2', request_ids.PLAN: plan_references.reference('id',
+                                                                                                     ('group', 'a')),
     request_ids.TRACE: {'traceparent': f'00-{"a" * 32}-{"b" * 16}-01'},
     **exports.ABANDONING, **imports.UNDOING, 'adopt': {'a': {'resource_id': 'id'}}, 'restore': 'id', 'snapshot': 'id',
     'facade': {name: {} for name in ('metadata', 'deletion_policy', 'update_policy')}}
@@ -167,7 +168,7 @@ def _of_request(found: Mapping[str, Any]) -> Any:
                                status=states.Status.IN_PROGRESS, request=found)
     facade = loading.facade(row)
     assert isinstance(facade, nesting.StoredFacade)
-    return (request_ids.of(row), request_ids.subject(row), request_ids.asked_by(row), planned.of(row),
+    return (request_ids.of(row), request_ids.subject(row), request_ids.asked_by(row), plan_references.of(row),
             exports.is_abandoned(row), imports._is_undoing(row),
             [facade.part(name) for name in ('metadata', 'deletion_policy', 'update_policy')],
             [found[name] for name in ('adopt', 'restore', 'snapshot')])

@@ -17,7 +17,7 @@ from heatlite.common.tracing import SpanContext
 from heatlite.db.stacks import StoredStack
 
 NAMES: Final = ('request_id', 'global_request_id')
-PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.planned`
+PLAN = 'plan'                           # key of the applied plan, see `engine.reconcile.plan_references`
 TRACE = 'trace'                         # key of the span that asked for the action: headers of W3C Trace Context
 
 

@@ -18,7 +18,7 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import action_spans, loading, outputs, planned, stack_events
+from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, stack_events
 from heatlite.engine.reconcile import rollback as rollbacks
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
@@ -112,7 +112,7 @@ class StackLifecycle:
         if definition is None:
             definition = self._definition(row)
         permissions, context = self._database.retry_until_available(
-            lambda tx: (planned.permissions(tx, row), loading.stored_context(tx, row)), reading=True)
+            lambda tx: (plan_references.permissions(tx, row), loading.stored_context(tx, row)), reading=True)
         self._take_row(leased, row, context)            # the credentials may be those of another user now
         leased.definition, leased.unread = definition, None
         runner.executor.objects.use_types(self._registry.frozen())

@@ -15,7 +15,7 @@ from heatlite.db import credentials, resources, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import planned, request_keys
+from heatlite.engine.reconcile import plan_references, request_keys
 from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.leased_stack import LeasedStack, desired
 from heatlite.engine.reconcile.nesting import StoredFacade
@@ -102,7 +102,7 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
             rows = resources.light(tx, row.id)
             kept = resources.kept_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
-        permissions = planned.permissions(tx, row)
+        permissions = plan_references.permissions(tx, row)
         path = stack_trees.whole_path(tx, row)
     held = _held(database, row, wanted)
     leased = LeasedStack(row, lease, wanted, context, traversal(

@@ -22,11 +22,11 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.group_commit import GroupCommit
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.notify.in_order import InOrder
-from heatlite.engine.reconcile import implicit_dependencies, loading, planned, stack_events
+from heatlite.engine.reconcile import implicit_dependencies, loading, plan_references, stack_events
 from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.planned import PlanReference
+from heatlite.engine.reconcile.plan_references import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
@@ -133,7 +133,7 @@ class Acceptance:
                 presence.enter(tx, row.project_id)
             if plan is not None:
                 plan.accept(tx, row.id, None)
-            permissions = planned.of_plan(tx, row)
+            permissions = plan_references.of_plan(tx, row)
             lease = leases.insert(tx, row.id, self._engine_id if self._controller.has_room(by) else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())

@@ -12,7 +12,7 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import guards, leases, stacks
 from heatlite.db.connection import Database
 from heatlite.db.guards import Lock
-from heatlite.engine.requests import guarding
+from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.stored_stacks import check_idle, visible
 from heatlite.planning.protection import Protection, ProtectionDocument, changed, parsed
 from heatlite.rpc import messages
@@ -59,7 +59,7 @@ class Guards:
         def store(tx: Connection) -> None:
             row = self._root(tx, context, message.stack_id)
             if not self._is_owner(context, guards.of(tx, row.id).lock):
-                guarding.check_lock(tx, row)
+                guard_checks.check_lock(tx, row)
             check_idle(row)
             guards.set_lock(tx, row.id, new)
 

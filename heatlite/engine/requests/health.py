@@ -20,7 +20,7 @@ from heatlite.db.connection import Database
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import attribute_cache, stack_events
 from heatlite.engine.reconcile.stack_reader import StackReader
-from heatlite.engine.requests import guarding
+from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.stored_stacks import visible
 from heatlite.planning.replacement import Reason, ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
@@ -61,7 +61,7 @@ class Health:
             leases.lock(tx, message.stack_id)       # before the stack, as everywhere
             context.check_in_time(self._runtime.now())
             row = visible(tx, message.stack_id, context, for_update=True)
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
             rows = {state.id: state for state in resources.light(tx, row.id)}
             found = self._find(tx, row, rows, message.resource)
             # After a cancel the action has ended, but its work in flight may not have.

@@ -12,10 +12,10 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import events, stack_trees, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, imports, outputs, planned, request_keys, stack_events
+from heatlite.engine.reconcile import exports, imports, outputs, plan_references, request_keys, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
-from heatlite.engine.requests import guarding, validation
+from heatlite.engine.requests import guard_checks, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
@@ -72,7 +72,7 @@ class NestedStacks:
             parameters=definition.parameters.shown(), outputs=outputs.unknown(definition),
             request=request_ids.stored(request_ids.asking(parent.context), {
                 **request, **({request_keys.ADOPT: adopt.get('resources', {})} if adopt else {})},
-                planned.below(parent, resource_name)),
+                plan_references.below(parent, resource_name)),
             created_at=now, updated_at=None, started_at=now, deleted_at=None, restored_from=above.restored_from)
         self._acceptance.commit_new(parent.context, row, definition,
                                     self._acceptance.new_resources(row.id, definition, row.template_id, now), now,
@@ -93,7 +93,7 @@ class NestedStacks:
         is_signalled = parent.row.status != Status.IN_PROGRESS      # no action of the parent, which was checked before
         with self._database.reader() as tx:
             row = visible(tx, stack_id, _on_behalf_of(parent))
-            found = guarding.read(tx, row) if is_signalled else None
+            found = guard_checks.read(tx, row) if is_signalled else None
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         if found is not None:
             found.check_members(definition.resources)
@@ -110,7 +110,7 @@ class NestedStacks:
             current = self._stored.current(tx, row.id, None)
             check_not_deleting(current, Action.UPDATE)
             if is_signalled:
-                guarding.check_lock(tx, current)
+                guard_checks.check_lock(tx, current)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
@@ -122,7 +122,7 @@ class NestedStacks:
                     request_ids.asking(parent.context),
                     {**request_keys.lasting(current, Action.UPDATE, definition.resources),
                      **(without_inputs(request) if is_signalled else imports.following(request, parent.row))},
-                    planned.below(parent, str(row.parent_resource))),
+                    plan_references.below(parent, str(row.parent_resource))),
                 timeout_mins=current.timeout_mins if timeout_mins is None else timeout_mins)
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
@@ -135,9 +135,9 @@ class NestedStacks:
         user requested of it meanwhile NotSupported and ActionInProgress: only a delete takes the place of a delete,
         and a snapshot that of no other action."""
         plan = None
-        if planned.of(parent.row) is not None:
+        if plan_references.of(parent.row) is not None:
             with self._database.reader() as tx:
-                plan = planned.below(parent, str(visible(tx, stack_id, None).parent_resource))
+                plan = plan_references.below(parent, str(visible(tx, stack_id, None).parent_resource))
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             check_not_deleting(row, action)
@@ -165,7 +165,7 @@ class NestedStacks:
         what is to be replaced as unhealthy. Raises ActionInProgress, StackLocked and NotSupported, with nothing marked
         unless the stack has changed just now."""
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
             check_updatable(row)
             check_idle(row)
             return {'converge': False, 'request': request_keys.of_definition(row)}

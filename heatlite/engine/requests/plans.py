@@ -17,9 +17,9 @@ from heatlite.common.timeutils import isotime
 from heatlite.db import codec, guards, plans, presence, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
-from heatlite.engine.reconcile import planned
-from heatlite.engine.reconcile.planned import PlanReference
-from heatlite.engine.requests import guarding, plan_making
+from heatlite.engine.reconcile import plan_references
+from heatlite.engine.reconcile.plan_references import PlanReference
+from heatlite.engine.requests import guard_checks, plan_builder
 from heatlite.engine.requests.plan_checks import PlanChecks
 from heatlite.engine.requests.plan_policies import PlanPolicies
 from heatlite.engine.requests.preview_update import PreviewedStack
@@ -70,9 +70,9 @@ class Plans:
             message = self._updates.at_revision(context, message, message.revision)
         row, found = self._preview(context, message)
         project_id = context.owning_project()
-        made = plan_making.made(message.action, found, self._protections(row))
+        made = plan_builder.build(message.action, found, self._protections(row))
         document = {**planning.to_document(made),
-                    **self._checks.of(context, made).to_json(plan_making.whole_mask(found)),
+                    **self._checks.of(context, made).to_json(plan_builder.whole_mask(found)),
                     'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
@@ -217,10 +217,10 @@ class Plans:
 
     def _check_findings(self, context: RequestContext, stored: StoredPlan, found: PreviewedStack) -> None:
         """Check the plan again. Raise Conflict for findings of level error."""
-        checked = self._checks.of(context, plan_making.made(stored.action, found))
+        checked = self._checks.of(context, plan_builder.build(stored.action, found))
         errors = [each.text for each in checked.findings if each.level is FindingLevel.ERROR]
         if errors:
-            raise exception.Conflict(plan_making.whole_mask(found).text(' '.join([
+            raise exception.Conflict(plan_builder.whole_mask(found).text(' '.join([
                 _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
 
     def _check_start(self, context: RequestContext, stored: StoredPlan,
@@ -240,7 +240,7 @@ class Plans:
         if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None
         _row, found = self._preview(context, request)
-        after = planning.to_document(plan_making.made(stored.action, found))
+        after = planning.to_document(plan_builder.build(stored.action, found))
         differences = planning.differences(stored.document, after)
         if is_same_stack and not differences:
             return found
@@ -259,7 +259,7 @@ class Plans:
             row = stacks.get(tx, stored.stack_id)
         protections = self._protections(row)
         if row is not None and protections:
-            guarding.refuse(row, planning.blocked_changes(protections, stored.document))
+            guard_checks.refuse(row, planning.blocked_changes(protections, stored.document))
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
@@ -297,7 +297,7 @@ class _Applied:
 
     @property
     def reference(self) -> PlanReference:
-        return planned.reference(self._stored.id)
+        return plan_references.reference(self._stored.id)
 
     def accept(self, tx: Connection, stack_id: str, generation: int | None) -> None:
         if generation != self._stored.generation:

@@ -8,7 +8,7 @@ from heatlite.db import stacks
 from heatlite.db.connection import Database
 from heatlite.engine.durability import fence
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.requests import importing, preview_create
+from heatlite.engine.requests import import_checks, preview_create
 from heatlite.engine.requests.preview_update import Preview, PreviewedStack
 from heatlite.engine.requests.stored_rows import StoredRows
 from heatlite.engine.types.registry import TypeRegistry
@@ -28,9 +28,9 @@ class Previews:
 
     def of_create(self, context: RequestContext, row: stacks.StoredStack,
                   definition: StackDefinition) -> PreviewedStack:
-        """Raises what `importing.check` raises, as does `of_update`."""
+        """Raises what `import_checks.check` raises, as does `of_update`."""
         found = self._preview(context).of_create(row, definition)
-        importing.check(found, context, self._registry)
+        import_checks.check(found, context, self._registry)
         return found
 
     def of_update(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
@@ -39,7 +39,7 @@ class Previews:
         follow."""
         found = self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
                                                  before=before if with_causes else None)
-        importing.check(found, context, self._registry)
+        import_checks.check(found, context, self._registry)
         return found
 
     def of_moves(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,

@@ -12,7 +12,7 @@ from heatlite.common.i18n import _
 from heatlite.db import resources
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
-from heatlite.engine.requests import plan_making
+from heatlite.engine.requests import plan_builder
 from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.refactor_places import RefactorPlaces
 from heatlite.language.unknown import is_known
@@ -63,7 +63,7 @@ def of_stack(row: StoredStack, found: PreviewedStack, inner: Collection[str]) ->
 
     `inner`: the nested stacks that are redefined with the refactor: what changes in their own resources is no more than
     that, and what follows inside them is compared."""
-    plan = plan_making.made(messages.UPDATE, found)
+    plan = plan_builder.build(messages.UPDATE, found)
     redefined, fixed = set(), []
     for path, each in _tree(found, ()):
         if each.row.id in inner:

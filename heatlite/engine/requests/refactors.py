@@ -30,7 +30,7 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import desired
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import guarding, refactor_checks, refactor_places, validation
+from heatlite.engine.requests import guard_checks, refactor_checks, refactor_places, validation
 from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.previews import Previews
@@ -230,7 +230,7 @@ class Refactors:
         message = messages.UpdateStack.from_arguments(fields)
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
-            protections = guarding.check_lock(tx, row).protections
+            protections = guard_checks.check_lock(tx, row).protections
         if row.owner_id is not None:
             raise exception.NotSupported(feature=_('A refactor of the nested stack %s without its root') % row.name)
         _check_ready(row)
@@ -354,7 +354,7 @@ class Refactors:
         each = wanted.concerned.get(stack_id)
         known = wanted.places.inner[stack_id] if each is None else each.row
         current = self._stored.current(tx, stack_id, context)
-        protections = guarding.check_lock(tx, current).protections
+        protections = guard_checks.check_lock(tx, current).protections
         _check_ready(current)
         if (current.generation != known.generation or current.name != wanted.name_of(stack_id)
                 or (each is not None and protections != each.protections)

@@ -19,7 +19,7 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
-from heatlite.engine.requests import guarding
+from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.stored_stacks import visible
 from heatlite.engine.types.registry import TypeRegistry
@@ -149,7 +149,7 @@ class Signals:
     @staticmethod
     def _lock_of(tx: Connection, row: stacks.StoredStack) -> exception.StackLocked | None:
         try:
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
         except exception.StackLocked as error:
             return error
         return None

@@ -20,7 +20,7 @@ from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
-from heatlite.engine.requests import guarding, ownership, validation
+from heatlite.engine.requests import guard_checks, ownership, validation
 from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_not_deleting, visible
@@ -71,7 +71,7 @@ class Snapshots:
         """Begin a restore: an update to the definition of the snapshot, after which the tree acts for the caller."""
         with self._database.reader() as tx:
             row = visible(tx, message.stack_id, context)
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
             found = self._found(tx, row, message.snapshot_id)
             wanted = _restorable(tx, context, row, found)
         self._actions.check_request(context, row.id, Action.RESTORE)
@@ -97,7 +97,7 @@ class Snapshots:
         """Delete a snapshot and the objects that types saved for it. A failure of a type is only logged."""
         def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
             row = visible(tx, message.stack_id, context, for_update=True)
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
             found = self._found(tx, row, message.snapshot_id)
             if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))

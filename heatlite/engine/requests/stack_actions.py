@@ -17,12 +17,12 @@ from heatlite.db import credentials, events, forced_deletes, stack_sets, stacks,
 from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
-from heatlite.engine.reconcile import exports, planned, request_keys, rollback, stack_events
+from heatlite.engine.reconcile import exports, plan_references, request_keys, rollback, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.planned import PlanReference
+from heatlite.engine.reconcile.plan_references import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import guarding, plan_making, validation
+from heatlite.engine.requests import guard_checks, plan_builder, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
 from heatlite.engine.requests.ownership import Owners, Ownership, check_former, is_from_backup
 from heatlite.engine.requests.preview_update import PreviewedStack
@@ -161,7 +161,7 @@ class StackActions:
             row = self._stored.current(tx, message.stack_id, context)
             if generation not in (None, row.generation):
                 raise OtherRequest
-            guarding.check_lock(tx, row)
+            guard_checks.check_lock(tx, row)
             _check_cancel(row, message.rollback)
             now = self._runtime.now()
             if ownership is not None:
@@ -174,14 +174,15 @@ class StackActions:
                 accepted = stacks.accept(
                     tx, row.id, action=Action.ROLLBACK, reason=text.started(Action.ROLLBACK), now=now,
                     template_id=target_id, previous_template_id=row.template_id,
-                    request=request_ids.stored(context, request_keys.lasting(row, Action.ROLLBACK), planned.of(row)),
+                    request=request_ids.stored(context, request_keys.lasting(row, Action.ROLLBACK),
+                                               plan_references.of(row)),
                     acts_by_token=owned['acts_by_token'], credentials_id=owned['credentials_id'],
                     **self.as_shown(target, row))
                 self._recorder.record(tx, row, accepted, Content.of_template(target), context)
             else:
                 accepted = stacks.accept(tx, row.id, action=row.action, status=Status.FAILED,
                                          reason=text.cancelled(row.action), now=now,
-                                         request=request_ids.stored(context, row.request, planned.of(row)))
+                                         request=request_ids.stored(context, row.request, plan_references.of(row)))
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
@@ -220,7 +221,7 @@ class StackActions:
 
         def unless_locked(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             if action is not Action.CHECK:
-                guarding.check_lock(tx, row)
+                guard_checks.check_lock(tx, row)
             return store(tx, row)
 
         return self._accept(stack_id, action, unless_locked, context, plan)
@@ -285,7 +286,7 @@ class StackActions:
     def _check_protected(self, stack_id: str, context: RequestContext) -> None:
         """Raise StackProtected if the stack must not be deleted."""
         with self._database.reader() as tx:
-            found = guarding.read(tx, visible(tx, stack_id, context))
+            found = guard_checks.read(tx, visible(tx, stack_id, context))
         found.check_delete()
 
     def check_target(self, context: RequestContext, stack_id: str,
@@ -295,7 +296,7 @@ class StackActions:
         refused when it comes to it."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
-            protections = guarding.check_lock(tx, row).protections
+            protections = guard_checks.check_lock(tx, row).protections
             wanted = target(tx, row) if protections else None
         if wanted is not None:
             try:
@@ -305,7 +306,7 @@ class StackActions:
                 raise
             except exception.HeatException:
                 return
-            guarding.refuse(row, plan_making.made(messages.UPDATE, found, protections).blockers)
+            guard_checks.refuse(row, plan_builder.build(messages.UPDATE, found, protections).blockers)
 
 
 class OtherRequest(Exception):

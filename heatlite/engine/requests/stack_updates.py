@@ -15,7 +15,7 @@ from heatlite.db import events, revisions, settled_stacks, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, stack_events
 from heatlite.engine.reconcile.revisions import Content, Recorder
-from heatlite.engine.requests import guarding, plan_making, presenters, sources, validation
+from heatlite.engine.requests import guard_checks, plan_builder, presenters, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.ownership import Owners
@@ -85,7 +85,7 @@ class StackUpdates:
         The tag is checked before the new definition is judged, and again when that is accepted."""
         with self._database.reader() as tx:
             row, stored = self._stored.with_template(tx, message.stack_id, context)
-            protections = guarding.check_lock(tx, row).protections
+            protections = guard_checks.check_lock(tx, row).protections
         check_updatable(row)
         check_tag(row, message.if_match)
         self._stored.check_rights(row.id, context)
@@ -121,7 +121,7 @@ class StackUpdates:
         found = self._previews.of_update(request.context, request.row, definition, before,
                                          bool(request.message.converge), with_causes=False)
         if protections:
-            guarding.refuse(request.row, plan_making.made(messages.UPDATE, found, protections).blockers)
+            guard_checks.refuse(request.row, plan_builder.build(messages.UPDATE, found, protections).blockers)
 
     def _accept(self, request: UpdateRequest, applied: Content) -> stacks.StoredStack:
         """Store the update, and return the row of its stack. `applied`: the content of the definition, complete."""

@@ -13,7 +13,7 @@ from heatlite.common.i18n import _
 from heatlite.db import guards, resources
 from heatlite.db.guards import TreeGuards
 from heatlite.db.stacks import StoredStack
-from heatlite.engine.reconcile import protected
+from heatlite.engine.reconcile import guard_reader
 from heatlite.planning.protection import UNGUARDED, Denial, DeniedAction, Guard, denying
 
 MOST_NAMED = 20                         # paths that a refusal names
@@ -66,5 +66,5 @@ class ProtectedStack:
 
 def read(tx: Connection, row: StoredStack) -> ProtectedStack:
     """Read what protections deny in a stack. One statement, by primary key, if its tree has none."""
-    found = protected.guard(tx, row)
+    found = guard_reader.guard(tx, row)
     return ProtectedStack(row, found, [] if found is UNGUARDED else resources.names(tx, [row.id]).get(row.id, []))

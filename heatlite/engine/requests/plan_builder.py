@@ -1,4 +1,4 @@
-"""Makes a plan of what the dry runs of a tree have found."""
+"""Builds a plan of what the dry runs of a tree have found."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ OF_KIND: Mapping[str, PlanAction] = {
 CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
 
 
-def made(action: str, found: PreviewedStack, protections: Sequence[Protection] = ()) -> Plan:
+def build(action: str, found: PreviewedStack, protections: Sequence[Protection] = ()) -> Plan:
     """Return the plan of an action on the tree whose root was previewed as `found`. `protections`: of the tree."""
     permissions: dict[Path, Permissions] = {}
     changes = tuple(_changes(found, (), permissions))

@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 from heatlite.db import plans
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.durability.request_ids import PLAN
-from heatlite.engine.reconcile import protected
+from heatlite.engine.reconcile import guard_reader
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning.plan import EVERYTHING, Path, Permissions
 from heatlite.planning.states import Action, Status
@@ -52,7 +52,7 @@ def below(parent: LeasedStack, resource_name: str) -> PlanReference | None:
 
 def permissions(tx: Connection, row: StoredStack) -> Permissions:
     """Return what may be done in a stack: what its plan allows, and no protection denies."""
-    return replace(of_plan(tx, row), guard=protected.guard(tx, row))
+    return replace(of_plan(tx, row), guard=guard_reader.guard(tx, row))
 
 
 def of_plan(tx: Connection, row: StoredStack) -> Permissions:
