@@ -25,9 +25,9 @@ from heatlite.rpc.cells import Cell
 T = TypeVar('T')
 
 MOVING_SECONDS = 0.2                # how long a place is used while the project is being moved
-PATIENCE = 15.0                     # seconds that a change waits for the end of a move: signals are sent only once
+MOVE_WAIT_SECONDS = 15.0            # a change waits for the end of a move: signals are sent only once
 FAILED_SECONDS = 0.5                # how long requests are refused at once after the map could not be read
-MOST = 100_000                      # projects whose places are remembered
+MOST_PROJECTS = 100_000             # projects whose places are remembered
 OWNER_SECONDS = 60.0                # how long the project of a stack's users is remembered
 NOT_FOUND = 404
 TURNS = 64                          # reads of the map that may run at once
@@ -53,7 +53,7 @@ class ProjectMap:
 
     def __init__(self, home: Database) -> None:
         self._home = home
-        self._known: ExpiringCache[_Read] = ExpiringCache(MOST, MAP_SECONDS)
+        self._known: ExpiringCache[_Read] = ExpiringCache(MOST_PROJECTS, MAP_SECONDS)
         self._turns = [threading.Lock() for _number in range(TURNS)]
 
     def find(self, project_id: str) -> ProjectPlace:
@@ -95,7 +95,7 @@ class Cells:
                  hub: Callable[[Database], Hub] | None) -> None:
         """`hub(database)`: makes that of event streams, if the API has them."""
         self._map = ProjectMap(home.database)
-        self._owners: ExpiringCache[str] = ExpiringCache(MOST, OWNER_SECONDS)
+        self._owners: ExpiringCache[str] = ExpiringCache(MOST_PROJECTS, OWNER_SECONDS)
         made = {HOME: replace(home, cells=self)}
         for name, cell in others.items():
             made[name] = replace(home, name=name, database=cell.database, engine=cell.engine, cells=self,
@@ -124,10 +124,10 @@ class Cells:
 
         An administrator's request for an object that is not there is made in the other cells, too, unless a message was
         sent: the URL has the project of the administrator. A change of a project that is being moved waits for the end
-        of the move; raises ProjectMoves after PATIENCE seconds.
+        of the move; raises ProjectMoves after MOVE_WAIT_SECONDS.
         """
         here = runtime.current()
-        until = here.monotonic() + PATIENCE
+        until = here.monotonic() + MOVE_WAIT_SECONDS
 
         def answer() -> T:
             request.has_called = False                  # a refusal for a move has changed nothing

@@ -32,7 +32,7 @@ NEWEST = 1000                   # numbers in which a new reader looks for missin
 WAITING = 1000                  # events that may wait for one listener; beyond, its stream ends
 TURN = 100                      # listeners that get an event before other requests run
 THREAD_SECONDS = 60.0           # of a stream that takes a thread of another server
-AGAIN = 2000                    # milliseconds after which a client connects again
+RECONNECT_MILLISECONDS = 2000   # milliseconds after which a client connects again
 
 SLOW, REFUSED = 'slow', 'refused'   # why a stream was ended, or not begun
 
@@ -281,7 +281,8 @@ class EventListener:
     def __next__(self) -> bytes:
         if not self._has_begun:
             self._has_begun = True
-            return b'retry: %d\nid: %d\n\n' % (AGAIN, self._floor if self._position is None else self._position)
+            return b'retry: %d\nid: %d\n\n' % (RECONNECT_MILLISECONDS,
+                                               self._floor if self._position is None else self._position)
         if self._position is not None and (text := self._replay()):
             return text
         while True:

@@ -23,7 +23,7 @@ View = dict[str, object]
 K = TypeVar('K', bound=codec.KeptRow)
 Given = TypeVarTuple('Given')
 
-KEPT = 2_000                    # texts that `listed` keeps of each kind, if they are small:
+CACHED_TEXTS = 2_000            # texts that `listed` keeps of each kind, if they are small:
 SMALL = 2_000                   # characters
 NO_DESCRIPTION = 'No description'
 NO_OUTPUT_DESCRIPTION = 'No description given'
@@ -40,7 +40,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
     def write(prefix: str, found: K, *given: *Given) -> JsonText:
         return JsonText(json_text.write(render(prefix, found, *given)))
 
-    write_once = memoized(write, KEPT, lambda text, *_given: len(text) <= SMALL)
+    write_once = memoized(write, CACHED_TEXTS, lambda text, *_given: len(text) <= SMALL)
 
     @functools.wraps(render)
     def member(prefix: str, found: K, *given: *Given) -> View | JsonText:

@@ -15,7 +15,7 @@ LOG = logging.getLogger(__name__)
 
 LIVE, READY = '/healthcheck', '/readiness'
 STOPPING = 'heatlite.stopping'          # in the environ: whether the server is about to stop; answers without end end
-KEPT = 1.0                              # seconds that a result is cached
+CACHE_SECONDS = 1.0                     # seconds that a result is cached
 
 _ALIVE = json.dumps({'detailed': False, 'reasons': []}).encode('ascii')         # the same body as Heat's
 _TYPE = 'application/json'
@@ -54,7 +54,7 @@ class Readiness:
 
     def look(self) -> dict[str, str]:
         """Runs the checks unless a result is fresh; returns {name: result}."""
-        is_fresh = self._looked is not None and self._now() - self._looked < KEPT
+        is_fresh = self._looked is not None and self._now() - self._looked < CACHE_SECONDS
         if not is_fresh and not self._is_looking:
             self._is_looking = True
             try:

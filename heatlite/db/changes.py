@@ -22,7 +22,7 @@ from heatlite.db.stacks import SHORTENED
 from heatlite.db.tables import SEALED, stack
 from heatlite.planning.states import Change, Datum, ResourceState, SignalError, StackChange
 
-KEPT = ('name', 'uuid', 'created_at')       # never changed after the row was inserted
+IMMUTABLE_COLUMNS = ('name', 'uuid', 'created_at')  # never changed after the row was inserted
 DATUM = ('stack_id', 'resource_id', 'key', 'value', 'method')
 
 
@@ -242,7 +242,7 @@ def _write_rows(tx: sa.Connection, gathered: _Gathered, statements: Texts) -> No
             values += tuple([_heavy_text(name, heavy[name], row, gathered.encode) for name in names])
         groups.setdefault(names, []).append(values)
     for names, rows in groups.items():
-        statements.upsert(tx, 'resource', (*ROW, *names), ('stack_id', 'id'), rows, KEPT,
+        statements.upsert(tx, 'resource', (*ROW, *names), ('stack_id', 'id'), rows, IMMUTABLE_COLUMNS,
                           'metadata_version' if 'metadata' in names else '')
 
 

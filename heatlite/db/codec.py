@@ -25,7 +25,7 @@ T = TypeVar('T')
 K = TypeVar('K', bound='KeptRow')
 
 EMPTY: Mapping[str, Callable[[], object]] = {'{}': dict, '[]': list}
-KEPT = 2_000                    # objects that `kept_reader` keeps of each class,
+CACHED_OBJECTS = 2_000          # objects that `kept_reader` keeps of each class,
 KEPT_OF_A_LIST = 200            # of a list the first ones,
 SMALL = 600                     # and only of rows with no more characters: three times as many as usual
 ACTIONS = {member.value: member for member in Action}
@@ -208,7 +208,7 @@ def kept_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
     """
     read = reader(cls, *json_columns)
 
-    @functools.lru_cache(KEPT)
+    @functools.lru_cache(CACHED_OBJECTS)
     def read_once(*row: object) -> K:
         found = read(row)
         vars(found)['is_kept'] = True

@@ -24,7 +24,7 @@ from pymysql.connections import MySQLResult
 if TYPE_CHECKING:
     from heatlite.db.mysql_connections import MysqlConnection
 
-MOST: Final = 1024                          # descriptions of whole results, of some kilobytes each
+MOST_DESCRIPTIONS: Final = 1024             # descriptions of whole results, of some kilobytes each
 MOST_ROWS: Final = 2_000                    # rows that are kept, of a result the first ones,
 ROWS_OF_A_RESULT: Final = 200               # so that those of a large result do not displace all others,
 SMALL: Final = 1_024                        # and only if they have no more bytes
@@ -68,7 +68,7 @@ class MysqlResult(MySQLResult):             # type: ignore[misc]
             super()._get_descriptions()
             self._columns = None
             if size:
-                if len(_known) >= MOST:
+                if len(_known) >= MOST_DESCRIPTIONS:
                     _known.clear()
                 self._columns = _known[key] = ResultColumns(self.fields, self.converters, self.description)
             return

@@ -21,7 +21,7 @@ HEAD = '0018'                               # the newest revision under migratio
 # Engines that sweep at the same time skip each other's rows with this clause; old servers do not support it.
 NEEDED = sa.select(lease.c.stack_id).where(sa.false()).with_for_update(skip_locked=True)
 # How long a migration waits for a table that a transaction uses: seconds.
-PATIENCE = {'mysql': 'SET SESSION lock_wait_timeout = 3', 'postgresql': "SET LOCAL lock_timeout = '3s'"}
+SET_LOCK_TIMEOUT = {'mysql': 'SET SESSION lock_wait_timeout = 3', 'postgresql': "SET LOCAL lock_timeout = '3s'"}
 LOCK_WAIT_TIMEOUT = 1205                    # of MariaDB and MySQL, after that time
 VERSION_TABLE = sa.Table('alembic_version', sa.MetaData(), sa.Column('version_num', sa.String(32), primary_key=True))
 
@@ -82,7 +82,7 @@ def _migrate(database: Database, config: Config, revision: str) -> None:
     from alembic import command
     try:
         with database.writer() as tx:
-            if statement := PATIENCE.get('mysql' if tx.dialect.name == 'mariadb' else tx.dialect.name):
+            if statement := SET_LOCK_TIMEOUT.get('mysql' if tx.dialect.name == 'mariadb' else tx.dialect.name):
                 tx.exec_driver_sql(statement)
             config.attributes['connection'] = tx
             try:

@@ -17,7 +17,7 @@ from heatlite.editing.outline import ENVIRONMENT, Outline
 from heatlite.editing.text import Text, TextSpan
 from heatlite.language import rules
 
-MOST: Final = 1000                              # diagnostics of one document
+MOST_DIAGNOSTICS: Final = 1000                  # diagnostics of one document
 MOST_SIZE: Final = limits.USUAL.max_size        # characters of a document that is read at all
 
 
@@ -84,7 +84,7 @@ def _placed(found: Sequence[LintFinding], text: Text, outline: Outline, url: str
     urls = {name: each for each, name in reading.names.items()}
     uses = files.used(outline, url)
     placed: dict[tuple[object, ...], EditorDiagnostic] = {}
-    for finding in found[:MOST]:
+    for finding in found[:MOST_DIAGNOSTICS]:
         other = urls.get(finding.file, url)
         if other == url:
             made = EditorDiagnostic(_span(finding, text, outline, uses), finding)

@@ -12,7 +12,7 @@ from heatlite.language.kind_names import kind_name
 from heatlite.language.unknown import UNKNOWN
 
 HEADING = 'Condition validation error'
-STEPS = 5                       # of `turns`, for checking one condition
+STEPS_PER_CONDITION = 5         # of `turns`, for checking one condition
 MOST_NESTED = 200               # conditions that refer to each other in a chain
 
 # Conditions under evaluation: evaluation may switch green threads, so each has its own set.
@@ -94,7 +94,7 @@ class Conditions:
     def diagnostics(self) -> Iterator[tuple[str, exception.HeatException]]:
         """Checks type and arguments of each definition, in order; yields (name, error)."""
         for name, definition in self.definitions.items():
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_CONDITION)
             try:
                 parsed = self.parsed(name)
             except exception.StackValidationFailed as error:

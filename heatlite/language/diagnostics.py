@@ -15,7 +15,7 @@ from heatlite.language import rules
 MOST_COMPLAINTS = 100
 MOST_COMPARED = 200                 # names that are compared for a hint
 LONGEST_NAME = 100                  # characters of a name that is compared or searched for: more cost too much
-STEPS = 1000                        # of `turns`, for one hint
+STEPS_PER_HINT = 1000               # of `turns`, for one hint
 MOST_TEXT = 100_000                 # characters of all diagnostics of one response
 
 
@@ -115,7 +115,7 @@ def did_you_mean(found: object, known: Iterable[str]) -> str | None:
     text = str(found)
     if len(text) > LONGEST_NAME:
         return None
-    turns.spend(STEPS)
+    turns.spend(STEPS_PER_HINT)
     slack = max(2, len(text) // 4)
     names = [name for name in known if isinstance(name, str) and abs(len(name) - len(text)) <= slack][:MOST_COMPARED]
     if text in names:

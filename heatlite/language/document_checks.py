@@ -24,7 +24,7 @@ from heatlite.language.registry import FoundType
 from heatlite.language.resource_definition import wrong_parts
 from heatlite.language.template import Template
 
-STEPS = 10                      # of `turns`, for checking one definition
+STEPS_PER_DEFINITION = 10       # of `turns`, for checking one definition
 CLIENT_ERRORS = (exception.HeatException,)
 
 
@@ -146,7 +146,7 @@ class DocumentChecks:
         key = self.definition.edition.sections['parameters']
         if isinstance(section, Mapping):
             for name, definition in section.items():
-                turns.spend(STEPS)
+                turns.spend(STEPS_PER_DEFINITION)
                 for wrong in wrong_parameters.errors_of(name, definition, self.definition.edition):
                     yield Diagnostic(wrong.error, (key, name, *wrong.path), **(
                         {} if wrong.path else _near_key(wrong.part, self.definition.edition)))
@@ -216,7 +216,7 @@ class DocumentChecks:
         definition = self.definition
         wrong: set[str] = set()
         parts: dict[str, frozenset[str]] = {}       # wrong ones of resources whose other parts can be checked
-        for name in turns.paced(definition.all_resources, STEPS):
+        for name in turns.paced(definition.all_resources, STEPS_PER_DEFINITION):
             if name in self.right:
                 continue
             resource = definition.all_resources[name]

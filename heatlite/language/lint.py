@@ -33,7 +33,7 @@ from heatlite.language.unknown import UNKNOWN, is_known
 
 __all__ = ['MOST_COMPLAINTS', 'Checker', 'Diagnostic', 'check', 'did_you_mean', 'find_cycle', 'raise_first']
 
-STEPS = 10                          # of `turns`, for checking one resource or output
+STEPS_PER_ITEM = 10                 # of `turns`, for checking one resource or output
 LONGEST_NAME = 255                  # characters, the size of the column
 MOST_INSIDE = 20_000                # resources of nested stacks that are checked
 
@@ -91,7 +91,7 @@ class Checker(DocumentChecks):
         yield from ruled(rules.CYCLE, self._cycles())
         definition.known_attributes = self._attribute_exists
         for name in self.order:
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_ITEM)
             if name not in self.broken and name in self.facts and name not in self.right:
                 yield from ruled(rules.PROPERTY_VALUE,
                                  self._within_budget(definition.resources[name], self.facts[name]))
@@ -107,7 +107,7 @@ class Checker(DocumentChecks):
                 self.facts[name], self.found[name] = known[snippets[name][type_key]]
                 continue
             resource = resources[name]
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_ITEM)
             path = (self.keys.resources, name, self.keys.type)
             if '/' in name:
                 yield Diagnostic(exception.StackValidationFailed(message=_('Resource name may not contain "/"')), path,
@@ -178,7 +178,7 @@ class Checker(DocumentChecks):
             yield Diagnostic(error, (self.keys.outputs,))
             return
         for output in outputs.values():
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_ITEM)
             try:
                 output.expression                                           # noqa: B018
             except CLIENT_ERRORS as error:
@@ -188,7 +188,7 @@ class Checker(DocumentChecks):
 
     def _output_arguments(self) -> Iterator[Diagnostic]:
         for output in self.definition.outputs.values():
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_ITEM)
             try:
                 expression = output.expression
             except CLIENT_ERRORS:
@@ -219,7 +219,7 @@ class Checker(DocumentChecks):
             if name in self.right:
                 continue
             resource = resources[name]
-            turns.spend(STEPS + len(resource.depends_on) // 4)
+            turns.spend(STEPS_PER_ITEM + len(resource.depends_on) // 4)
             if resource.is_external:
                 if resource.depends_on:
                     yield Diagnostic(exception.InvalidExternalResourceDependency(
@@ -272,7 +272,7 @@ class Checker(DocumentChecks):
         """The requirements of the resources that are not right, and of those that they require, in template order."""
         resources = self.definition.resources
         if not self.right:
-            return {name: self._requires(resource) for name, resource in turns.paced(resources.items(), STEPS)}
+            return {name: self._requires(resource) for name, resource in turns.paced(resources.items(), STEPS_PER_ITEM)}
         found: dict[str, frozenset[str]] = {}
         waiting = [name for name in resources if name not in self.right]
         while waiting:

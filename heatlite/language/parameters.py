@@ -31,7 +31,7 @@ from heatlite.language.unknown import UNKNOWN
 __all__ = ['CFN_DEFINITION', 'CFN_KINDS', 'HOT_DEFINITION', 'HOT_KINDS', 'PSEUDO_PARAMETERS', 'WIRE_TYPES',
            'ParameterSchema', 'Parameters', 'as_text', 'group_complaints', 'pseudo_parameters', 'schema_of', 'schemata']
 
-STEPS = 10                      # of `turns`, for checking one parameter
+STEPS_PER_PARAMETER = 10        # of `turns`, for checking one parameter
 REGION = 'ap-southeast-1'
 T = TypeVar('T')
 
@@ -182,7 +182,7 @@ class Parameters(Mapping[str, object]):
         for unknown in self.unknown():
             yield str(unknown.kwargs['key']), unknown
         for name, schema in self.schemas.items():
-            turns.spend(STEPS)
+            turns.spend(STEPS_PER_PARAMETER)
             try:
                 schema.check_default()
                 if values:

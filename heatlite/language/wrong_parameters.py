@@ -12,7 +12,7 @@ from heatlite.language.parameter_schema import CFN_DEFINITION, HOT_DEFINITION, s
 from heatlite.language.versions import Edition
 
 CONSTRAINTS: Final = 'constraints'
-STEPS: Final = 5                    # of `turns`, for one part of a definition
+STEPS_PER_PART: Final = 5           # of `turns`, for one part of a definition
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def errors_of(name: str, definition: object, edition: Edition) -> list[Parameter
     found: dict[tuple[str, tuple[object, ...]], ParameterMistake] = {}
     of_keys: set[str] = set()                           # errors of keys and of the type, which other parts repeat
     for path, part in _parts(definition, edition) if isinstance(definition, Mapping) else ():
-        turns.spend(STEPS)
+        turns.spend(STEPS_PER_PART)
         error = _error(name, part, edition)
         if error is None or (path and str(error) in of_keys):
             continue

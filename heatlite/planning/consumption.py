@@ -86,7 +86,7 @@ class Facts:
                                        self.rules, self.share_size, self.zone) if name)
 
 
-STEPS = 10                              # of a turn, for one resource
+STEPS_PER_RESOURCE = 10                 # of a turn, for one resource
 DEFAULT_RULES = 2                       # of a new security group: all outgoing traffic, for two versions of IP
 PORT = Facts({Meter.PORTS: 1})
 NETWORKED = Facts({Meter.NETWORKS: 1})
@@ -159,7 +159,7 @@ def consumed(what: MeasuredResource | None, flavors: Flavors) -> Consumed:
     """Return what a resource consumes; nothing for None."""
     if what is None:
         return Consumed(Counter(), None, (), True)
-    turns.spend(STEPS)
+    turns.spend(STEPS_PER_RESOURCE)
     facts, values = FACTS[what.type], what.values
     amounts: Amounts = Counter(facts.each)
     is_certain = all(is_known(value) for name, value in values.items() if name not in (facts.image, facts.zone))

@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 
 from heatlite.planning.plan import Cause, CauseDocument, Path, PlannedChange, cause_document
 
-MOST = 100                              # findings of one plan
+MOST_FINDINGS = 100                     # findings of one plan
 
 
 class FindingLevel(StrEnum):
@@ -48,12 +48,13 @@ def of_change(level: FindingLevel, change: PlannedChange, name: str, text: str) 
 
 
 def bounded(found: Iterable[PlanFinding]) -> list[PlanFinding]:
-    """Return at most MOST findings, errors first, and how many there are beside."""
+    """Return at most MOST_FINDINGS, errors first, and how many there are beside."""
     order = list(FindingLevel)
     ordered = sorted(found, key=lambda each: order.index(each.level))
-    if len(ordered) <= MOST:
+    if len(ordered) <= MOST_FINDINGS:
         return ordered
-    return [*ordered[:MOST], PlanFinding(ordered[MOST].level, f'There are {len(ordered) - MOST} more findings.')]
+    return [*ordered[:MOST_FINDINGS],
+            PlanFinding(ordered[MOST_FINDINGS].level, f'There are {len(ordered) - MOST_FINDINGS} more findings.')]
 
 
 def as_text(document: Mapping[str, Any]) -> Iterator[str]:

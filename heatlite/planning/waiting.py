@@ -1,6 +1,6 @@
 """What a resource waits for while an action on it lasts: the next call of its type, and what the service said last.
 
-It is noted when the wait has become long, and again when the service says something else, at most once in AGAIN seconds
+It is noted when the wait has become long, and again when the service says something else, at most once in a minute
 otherwise: a stack of many resources that are soon ready writes nothing more.
 """
 
@@ -14,7 +14,7 @@ from heatlite.common.service_answers import ServiceAnswer
 from heatlite.planning.states import ResourceState
 
 LONG = timedelta(seconds=10)            # an action that lasts longer is noted
-AGAIN = timedelta(seconds=60)           # until a note is written again though the service says the same
+REPEAT_INTERVAL = timedelta(seconds=60)  # until a note is written again though the service says the same
 SHORTEST = timedelta(seconds=5)         # until it is though the service says something else
 
 
@@ -43,7 +43,7 @@ class Wait:
     def is_news(self, noted: Wait) -> bool:
         """Whether it is to be noted after `noted`, of the same action."""
         said, before = self._said(), noted._said()
-        return self.at - noted.at >= (SHORTEST if said != before else AGAIN)
+        return self.at - noted.at >= (SHORTEST if said != before else REPEAT_INTERVAL)
 
     def _said(self) -> object:
         """Return what counts of the answer: request ids and paths differ each time."""

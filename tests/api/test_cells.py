@@ -96,7 +96,7 @@ def test_changes_go_to_the_engines_of_the_cell(world):
 
 @pytest.fixture
 def no_patience(monkeypatch):
-    monkeypatch.setattr(cells, 'PATIENCE', 0.0)
+    monkeypatch.setattr(cells, 'MOVE_WAIT_SECONDS', 0.0)
 
 
 @pytest.mark.parametrize(('method', 'url'), CHANGES)

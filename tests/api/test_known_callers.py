@@ -142,10 +142,10 @@ def test_service_tokens_have_an_end_of_their_own(ask):
 
 
 def test_few_and_small_ones_are_kept(ask):
-    for number in range(known_callers.MOST + 1):
+    for number in range(known_callers.MOST_OUTCOMES + 1):
         ask(HTTP_X_AUTH_USER=str(number))
     ask(HTTP_X_AUTH_USER='0')
-    assert len(ask.identity.asked) == known_callers.MOST + 2
+    assert len(ask.identity.asked) == known_callers.MOST_OUTCOMES + 2
     del ask.identity.asked[:]
     large = {'HTTP_X_AUTH_USER': 'x' * known_callers.LARGEST}
     ask(**large), ask(**large)

@@ -39,7 +39,7 @@ def pool():
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch):
-    monkeypatch.setattr(group_commit, 'PATIENCE', PATIENCE)
+    monkeypatch.setattr(group_commit, 'COMMIT_WAIT_SECONDS', PATIENCE)
 
 
 def together(group, pool, stores):
@@ -127,7 +127,7 @@ def test_no_more_than_the_largest_group(db, pool, statements, monkeypatch):
 def test_a_request_does_not_wait_for_long_for_one_that_waits_for_a_lock(db, pool, monkeypatch):
     if db.dialect == 'sqlite':
         pytest.skip('SQLite has one writer at a time')
-    monkeypatch.setattr(group_commit, 'PATIENCE', 0.0)
+    monkeypatch.setattr(group_commit, 'COMMIT_WAIT_SECONDS', 0.0)
     group, began, goes_on = GroupCommit(Threads(), db), threading.Event(), threading.Event()
 
     def hold(tx):

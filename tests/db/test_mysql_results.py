@@ -146,7 +146,7 @@ def test_packets_of_another_result_are_an_error():
 
 
 def test_columns_are_parsed_once_and_few_are_kept(monkeypatch):
-    monkeypatch.setattr(mysql_results, 'MOST', 2)
+    monkeypatch.setattr(mysql_results, 'MOST_DESCRIPTIONS', 2)
     for number in range(1, 10):
         read(MysqlConnection, Pieces(answer([TEXT] * number), []))
         assert 1 <= len(mysql_results._known) <= 2

@@ -158,7 +158,8 @@ def test_findings_are_bounded_and_errors_come_first():
              *(PlanFinding(FindingLevel.WARNING, str(each)) for each in range(200)),
              PlanFinding(FindingLevel.ERROR, 'e')]
     kept = findings.bounded(found)
-    assert len(kept) == findings.MOST + 1 and kept[0].text == 'e' and kept[-1].text == 'There are 102 more findings.'
+    assert len(kept) == findings.MOST_FINDINGS + 1
+    assert kept[0].text == 'e' and kept[-1].text == 'There are 102 more findings.'
 
 
 def test_the_failure_of_the_dry_run_and_what_is_gone_are_findings():

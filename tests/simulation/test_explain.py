@@ -334,7 +334,7 @@ def test_a_resource_that_waits_and_what_it_waits_for(cluster):
 
 def test_what_waits_elsewhere_takes_no_place_in_the_list(cluster):
     many = {f'other{number}': {'type': 'OS::Heat::TestResource', 'properties': {'wait_secs': 1000}}
-            for number in range(explain.MOST + 10)}
+            for number in range(explain.MOST_ENTRIES + 10)}
     stack_id = cluster.create('s', {**NESTED, 'resources': {**many, **NESTED['resources']}})
     cluster.universe.run(lambda: cluster.states(stack_id)['first'][-1][1] == 'COMPLETE', 50.0)
     cluster.universe.run(lambda: len(of_resource(cluster, stack_id, 'group')['waiting_for']) == 3, 50.0)

@@ -28,7 +28,7 @@ from heatlite.planning.states import Action, ResourceState, Status
 from heatlite.planning.waiting import Wait
 
 View = dict[str, object]
-MOST = 50                               # entries of each list
+MOST_ENTRIES = 50                       # entries of each list
 MOST_EVENTS = 2000
 MOST_BEFORE = 10                        # resources of which the last time is looked up
 MOST_RUNS = 50                          # events of a resource, newest ones
@@ -119,7 +119,7 @@ def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: ti
         'waiting_for': _waited_for(tx, tree, [each for each in tree.rows if is_within(each.path, path)], now),
         'gives_up_at': gives_up_at(row, timeout) if found.status == Status.IN_PROGRESS else None,
         'causes': causes,
-        'not_started': [list(each) for each in explanation.not_started(tree.by_path, [path])][:MOST],
+        'not_started': [list(each) for each in explanation.not_started(tree.by_path, [path])][:MOST_ENTRIES],
         'place': tree.places.of(path, found.reason),
         'runs': [{'action': run.action, 'status': run.status, 'since': views.when(run.began),
                   'seconds': round(((run.ended or now) - run.began).total_seconds(), 1), 'reason': run.reason}
@@ -130,7 +130,7 @@ def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: ti
 def explained(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
     """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
 
-    Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST entries.
+    Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST_ENTRIES.
     """
     tree, now = ExplainedTree(tx, row), moment(tx)
     found = _waiting(tx, row, tree, now, timeout) if row.status == Status.IN_PROGRESS else None
@@ -149,8 +149,8 @@ def explained(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> Vi
         'status_reason': row.reason, 'state': state, 'since': views.when(row.started_at or row.created_at),
         'engine': None, 'gives_up_at': None, 'waiting_for': [], 'blocked': [], **(found or {}), 'causes': causes,
         'not_started': [list(path) for path in explanation.not_started(
-            tree.by_path, [tuple(cause['path']) for cause in causes])][:MOST],
-        'critical_path': chain[:MOST], 'replaced': replaced, 'summary': _summary(row, found, causes)}
+            tree.by_path, [tuple(cause['path']) for cause in causes])][:MOST_ENTRIES],
+        'critical_path': chain[:MOST_ENTRIES], 'replaced': replaced, 'summary': _summary(row, found, causes)}
 
 
 def row_at(above: Path, row: ResourceState | resources.ShownResource) -> Row:
@@ -212,8 +212,8 @@ def _waiting(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, now: 
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
         'waiting_for': _waited_for(tx, tree, tree.rows, now),
-        'blocked': [{'path': list(each.path), 'waits_for': [list(path) for path in each.waits_for][:MOST]}
-                    for each in explanation.blocked(tree.rows)[:MOST]]}
+        'blocked': [{'path': list(each.path), 'waits_for': [list(path) for path in each.waits_for][:MOST_ENTRIES]}
+                    for each in explanation.blocked(tree.rows)[:MOST_ENTRIES]]}
 
 
 def gives_up_at(row: stacks.StoredStack, default: timedelta) -> str | None:
@@ -232,7 +232,7 @@ def waited_for(rows: Iterable[Row], now: datetime, most: int) -> list[WaitView]:
 
 def _waited_for(tx: Connection, tree: ExplainedTree, rows: Iterable[Row], now: datetime) -> list[WaitView]:
     """As `waited_for`, from the beginning of each action, with the next call and what the service said last."""
-    found = explanation.working(rows)[:MOST]
+    found = explanation.working(rows)[:MOST_ENTRIES]
     if not found:
         return []
     owners = {each.path: tree.stack_of(each.path) for each in found}
@@ -240,7 +240,7 @@ def _waited_for(tx: Connection, tree: ExplainedTree, rows: Iterable[Row], now: d
     began = events.beginnings(tx, stack_ids, [each.path[-1] for each in found], min(each.changed_at for each in found))
     waits = resources.waits(tx, stack_ids)
     views_of = waited_for([replace(each, changed_at=began.get((owners[each.path], each.path[-1]), each.changed_at))
-                           for each in found], now, MOST)
+                           for each in found], now, MOST_ENTRIES)
     return [{**view, **_next_call(view, waits.get((owners[tuple(view['path'])], view['path'][-1])), now)}
             for view in views_of]
 
@@ -263,7 +263,7 @@ def _causes(tx: Connection, tree: ExplainedTree, beginning: events.ShownEvent, b
          'place': tree.places.of(each.path, each.reason)}
         for cause in explanation.first_causes(tree.happened(failed)) if not _succeeded(tree, cause)
         for each in explanation.waited_for(cause, tree.rows) if is_within(each.path, below)]
-    return found[:MOST]
+    return found[:MOST_ENTRIES]
 
 
 def _succeeded(tree: ExplainedTree, cause: Happened) -> bool:
@@ -299,7 +299,7 @@ def _replaced(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, begi
          'because_of': [list(path) for path in each.because_of],
          'cause': _cause(each.cause)}
         for each in explanation.replaced(happened, tree.by_path, changed, causes)]
-    return found[:MOST]
+    return found[:MOST_ENTRIES]
 
 
 def _cause(cause: ReplacementCause | None) -> View | None:

@@ -16,7 +16,7 @@ from heatlite.planning import progress
 from heatlite.planning.states import Status
 
 View = dict[str, object]
-MOST = 5                                # resources that are waited for
+MOST_SHOWN = 5                          # resources that are waited for
 MOST_READ = 500                         # resources in progress among which those are looked for
 
 
@@ -44,7 +44,7 @@ def seen(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
         'levels': [{**asdict(level), 'total': level.total} for level in levels],
         'waiting_for': explain.waited_for([
             explain.row_at(paths[each.stack_id], each)
-            for each in resources.in_progress(tx, list(paths), MOST_READ)], now, MOST)}
+            for each in resources.in_progress(tx, list(paths), MOST_READ)], now, MOST_SHOWN)}
 
 
 def _seconds(time: timedelta) -> int:

@@ -16,7 +16,7 @@ from heatlite.planning.explanation import Happened
 from heatlite.planning.states import Status
 
 View = dict[str, object]
-MOST = 500                              # actions on resources, the longest ones
+MOST_ACTIONS = 500                      # actions on resources, the longest ones
 MOST_EVENTS = 4000                      # since the action began, the first ones
 MOST_EARLIER = 4000                     # before it began, the last ones
 
@@ -39,7 +39,7 @@ def seen(tx: Connection, row: stacks.StoredStack) -> View:
         now = moment(tx) if row.status == Status.IN_PROGRESS else max((each.at for each in happened), default=since)
         found = timeline.bars(happened, _happened(events.of_resources(tx, row.id, MOST_EARLIER, before=began.id)), now)
         before = events.last_duration(tx, row.id, began.action, began.id)
-    shown = timeline.longest(found, MOST)
+    shown = timeline.longest(found, MOST_ACTIONS)
     return {
         'stack_id': row.id, 'stack_name': row.name, 'action': row.action if began is None else began.action,
         'since': views.when(since), 'seconds': _seconds((now - since).total_seconds()),

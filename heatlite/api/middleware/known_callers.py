@@ -15,7 +15,7 @@ from heatlite.api.middleware.identity import SYSTEM_SCOPE, TOKEN_INFO, token_sec
 from heatlite.common.expiring_cache import ExpiringCache
 
 SECONDS: Final = 1.0
-MOST: Final = 200                           # outcomes, each with a token of some ten kilobytes
+MOST_OUTCOMES: Final = 200                  # outcomes, each with a token of some ten kilobytes
 LARGEST: Final = 8192                       # characters of the headers of one; others are decided anew each time
 SENT: Final = 'heatlite.known_callers.sent'
 MADE: Final = (TOKEN_INFO, 'keystone.token_auth')
@@ -34,7 +34,7 @@ class KnownCallers:
 
     def __init__(self, app: WSGIApplication, identity: Callable[[WSGIApplication], WSGIApplication]) -> None:
         self._app = app
-        self._known: ExpiringCache[Mapping[str, object]] = ExpiringCache(MOST, SECONDS)
+        self._known: ExpiringCache[Mapping[str, object]] = ExpiringCache(MOST_OUTCOMES, SECONDS)
         self._identity = identity(self._passed)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:

@@ -11,14 +11,14 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from heatlite.common.expiring_cache import ExpiringCache
 
 NAME = 'heatlite.token_cache'           # in the environment of a request
-MOST = 2_000                            # tokens; one takes some kilobytes, with its catalogue
+MOST_TOKENS = 2_000                     # tokens; one takes some kilobytes, with its catalogue
 NEVER = 0.0
 
 
 class TokenCache:
     """What the middleware uses of a client of memcached."""
 
-    def __init__(self, seconds: float, most: int = MOST) -> None:
+    def __init__(self, seconds: float, most: int = MOST_TOKENS) -> None:
         """`seconds`: how long a validated token is used; 0 or less: not at all."""
         self._tokens: ExpiringCache[object] = ExpiringCache(most, max(seconds, NEVER))
 

@@ -17,7 +17,7 @@ from heatlite.db.connection import Database
 
 T = TypeVar('T')
 
-PATIENCE = 1.0              # seconds until a request no longer waits for the transaction under way
+COMMIT_WAIT_SECONDS = 1.0   # seconds until a request no longer waits for the transaction under way
 LARGEST = 50                # requests in one transaction
 
 
@@ -65,7 +65,7 @@ class GroupCommit(Generic[T]):
         request = _Request(self._runtime, store)
         self._waiting.append(request)
         try:
-            if not request.woken.wait(PATIENCE) and request in self._waiting:
+            if not request.woken.wait(COMMIT_WAIT_SECONDS) and request in self._waiting:
                 self._waiting.remove(request)   # the one under way waits for a lock
                 return self._alone(store)
             request.woken.wait()

@@ -40,7 +40,7 @@ LOADERS = 8                 # stacks that are read at a time: more would only wa
 
 LEAST_PATIENCE = 1.0        # seconds that calls of a former runner have to return, though options say less
 
-PATIENCE = 5                # consecutive defects while driving a stack before it is set to FAILED
+MOST_DEFECTS = 5            # consecutive defects while driving a stack before it is set to FAILED
 
 
 class StackController:
@@ -315,7 +315,7 @@ class StackController:
             self._defects.pop(leased.id, None)
             return
         self._defects[leased.id] = self._defects.get(leased.id, 0) + 1
-        if self._defects[leased.id] >= PATIENCE:
+        if self._defects[leased.id] >= MOST_DEFECTS:
             del self._defects[leased.id]
             self._lifecycle.give_up(leased, f'Internal error: {type(error).__name__}; the log of engine '
                                             f'{self._engine_id} has the details')

@@ -24,7 +24,7 @@ from heatlite.planning.replacement import MADE
 from heatlite.planning.states import Action, Datum, Event, ResourceState, Status
 from heatlite.planning.steps import Step
 
-STEPS = logging.getLogger('heatlite.steps')         # a name of its own, for default_log_levels
+STEP_LOG = logging.getLogger('heatlite.steps')      # a name of its own, for default_log_levels
 
 _ended = functools.cache(metrics.steps.labels)      # finding the counter takes as long as counting
 
@@ -128,10 +128,10 @@ class StepStore:
         """Log failed steps at INFO, completed ones at DEBUG only: a line takes 70 us, a step 500 us."""
         _ended(row.action, row.status).inc()
         level = logging.INFO if row.status is Status.FAILED else logging.DEBUG
-        if STEPS.isEnabledFor(level):
+        if STEP_LOG.isEnabledFor(level):
             with working_on(row.name):
-                STEPS.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
-                          row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
+                STEP_LOG.log(level, 'Stack %s [%s]: %s (%s) %s_%s%s', self._leased.row.name, self._leased.id, row.name,
+                             row.type, row.action, row.status, f': {row.reason}' if row.status is Status.FAILED else '')
 
     def _event(self, row: ResourceState, properties: Mapping[str, object] | None, work: StepContext | None) -> Event:
         physical_id = row.physical_id

@@ -34,7 +34,7 @@ from heatlite.planning.plan import EVERYTHING
 from heatlite.planning.states import NO_REQUIREMENTS, ResourceState
 
 SMALL = 100                 # resources of a new stack that is stored together with others
-STEPS = 5                   # of `turns`, for the row of one resource
+STEPS_PER_ROW = 5           # of `turns`, for the row of one resource
 
 StackOwner = Lease | str | None
 """The lease if this engine has it, else the id of the engine that owns the stack, or None."""
@@ -177,7 +177,7 @@ class Acceptance:
                               type=resource.type,
                               requires={needed: numbers[needed] for needed in resource.requires} or NO_REQUIREMENTS,
                               template_id=template_id, created_at=now)
-                for name, resource in turns.paced(definition.resources.items(), STEPS)]
+                for name, resource in turns.paced(definition.resources.items(), STEPS_PER_ROW)]
 
     def _announce(self, row: stacks.StoredStack) -> None:
         """Send the notification, after the commit."""

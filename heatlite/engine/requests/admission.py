@@ -17,7 +17,7 @@ from heatlite.common.runtime import Runtime
 ENOUGH = 200                    # trees of a project with work that waits for this engine itself, not for a service
 MOST_WAITING = 40               # requests of a project; an engine answers 64 at once
 PAUSE = 0.02                    # seconds between two looks
-PATIENCE = 20.0                 # seconds that a request waits at most
+WAIT_SECONDS = 20.0             # seconds that a request waits at most
 
 
 class Admission:
@@ -45,7 +45,7 @@ class Admission:
                 del self._waiting[project]
 
     def _wait(self, context: RequestContext, project: str) -> None:
-        until = self._runtime.monotonic() + PATIENCE
+        until = self._runtime.monotonic() + WAIT_SECONDS
         while self._backlog(project) >= ENOUGH:
             self._runtime.sleep(PAUSE)
             context.check_in_time(self._runtime.now())

@@ -8,7 +8,7 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import registry as language_registry
 from heatlite.language.definition import StackDefinition
 
-MOST = 10_000                   # definitions; of each only ids are kept
+MOST_DEFINITIONS = 10_000       # definitions; of each only ids are kept
 
 
 class CheckedDefinitions:
@@ -16,7 +16,8 @@ class CheckedDefinitions:
 
     def __init__(self, registry: TypeRegistry) -> None:
         self._registry = registry
-        self._known: cachetools.LRUCache[str, language_registry.Registry] = cachetools.LRUCache(MOST)   # types then
+        self._known: cachetools.LRUCache[str, language_registry.Registry] = cachetools.LRUCache(
+            MOST_DEFINITIONS)                                                                           # types then
 
     def note(self, template_id: str) -> None:
         """Note that the definition stored as this template was found right."""

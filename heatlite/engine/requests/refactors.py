@@ -62,7 +62,8 @@ from heatlite.rpc import messages
 LOG = logging.getLogger(__name__)
 
 MOST_NAMED = 50                         # differences that a refusal names; a preview names all
-PATIENCE, PAUSE = 40, 0.25              # times and seconds to wait for the engine that ends an action of a stack
+IDLE_CHECKS = 40                        # times that a request looks whether an engine has ended the action of a stack
+IDLE_PAUSE_SECONDS = 0.25               # between two of them
 
 
 @dataclass
@@ -184,9 +185,9 @@ class Refactors:
     def _committed(self, context: RequestContext, wanted: Refactoring,
                    authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor:
         """Store the refactor, once no engine has one of the stacks. Raises Conflict."""
-        for attempt in range(PATIENCE):
+        for attempt in range(IDLE_CHECKS):
             if attempt:
-                self._runtime.sleep(PAUSE)
+                self._runtime.sleep(IDLE_PAUSE_SECONDS)
             ended = self._database.retry(lambda tx: self._store(tx, context, wanted, authorities))
             if ended is not None:
                 return ended

@@ -30,7 +30,7 @@ from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import errors, messages
 
 LOOK = 0.1                              # seconds between two polls whether a signal was handled
-PATIENCE = 60.0                         # seconds that a request waits for a signal to be handled
+HANDLING_SECONDS = 60.0                 # seconds that a request waits for a signal to be handled
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Signals:
     def _result(self, accepted: AcceptedSignal, mark: str) -> object:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
         result is read from the database."""
-        end = self._runtime.monotonic() + PATIENCE
+        end = self._runtime.monotonic() + HANDLING_SECONDS
         while self._runtime.monotonic() < end:
             with self._database.reader() as tx:
                 waits = signal_rows.exists(tx, accepted.number)
@@ -172,7 +172,7 @@ class Signals:
             if not waits:
                 return metadata or {}
             self._runtime.sleep(LOOK)
-        raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % PATIENCE)
+        raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % HANDLING_SECONDS)
 
 
 def _for_sender(error: Exception) -> Exception:

@@ -17,7 +17,7 @@ from heatlite.language import describe, lint, plain
 from heatlite.language.definition import StackDefinition
 from heatlite.rpc import messages
 
-STEPS = 1                           # of `turns`, for the type of one resource
+STEPS_PER_RESOURCE = 1              # of `turns`, for the type of one resource
 
 
 def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
@@ -58,7 +58,7 @@ def _check_types_first(definition: StackDefinition, registry: TypeRegistry, cont
         snippets = definition.snippets
     except exception.StackValidationFailed:
         return
-    for name, snippet in turns.paced(snippets.items(), STEPS):
+    for name, snippet in turns.paced(snippets.items(), STEPS_PER_RESOURCE):
         type_name = snippet.get(keys.type) if isinstance(snippet, Mapping) and keys.condition not in snippet else None
         key = (type_name, name) if environment.registry.is_by_resource else type_name
         if not isinstance(type_name, str) or key in known:

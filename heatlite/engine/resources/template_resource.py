@@ -18,7 +18,7 @@ from heatlite.language.schema import Schema
 from heatlite.language.template import Template
 
 REFERENCE = 'OS::stack_id'              # an output of that name is what get_resource gives
-KEPT = 64                               # templates whose text was read lately
+CACHED_TEMPLATES = 64                   # templates whose text was read lately
 
 
 class TemplateResource(stack_resource.StackResource):
@@ -121,7 +121,7 @@ def shown(name: str) -> type[TemplateResource]:
         'attributes_schema': attributes.Attributes.schema_from_outputs(child.section('outputs'))})
 
 
-@functools.lru_cache(KEPT)
+@functools.lru_cache(CACHED_TEMPLATES)
 def parsed(text: str, name: str) -> Template:
     """It was accepted with its stack, so no limits apply."""
     return nested.parse_child(text, name, ACCEPTED)

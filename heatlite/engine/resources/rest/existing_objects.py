@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
     from heatlite.engine.resources.rest.described_resource import DescribedResource
 
-AGAIN = 'again'                             # creating it again changes nothing
+CREATE_AGAIN = 'again'                      # creating it again changes nothing
 UNKNOWN = 'unknown'                         # nothing tells
 LONGEST_QUESTION = 64                       # characters: no service lists by a public key or the like
 
@@ -25,7 +25,7 @@ LONGEST_QUESTION = 64                       # characters: no service lists by a 
 def find(resource: DescribedResource) -> str | None:
     """The id; None when it is safe to create. Raises Error when that is unknown."""
     what = resource.description
-    if what.existing == AGAIN or what.create is None:
+    if what.existing == CREATE_AGAIN or what.create is None:
         return None
     if not _can_tell(resource):
         raise existing.ambiguous()
@@ -37,7 +37,7 @@ def find(resource: DescribedResource) -> str | None:
 
 def snapshot_candidates(resource: DescribedResource) -> None:
     """Right before a create: remembers what could be mistaken for what it makes."""
-    if (resource.description.existing != AGAIN and resource.description.create is not None
+    if (resource.description.existing != CREATE_AGAIN and resource.description.create is not None
             and _can_tell(resource) and not _is_its_own(resource)):
         existing.snapshot_candidates(resource, lambda: _candidates(resource))
 
