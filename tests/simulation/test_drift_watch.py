@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common import metrics
 from heatlite.db import drift_reports
-from heatlite.engine.clients import looking
+from heatlite.engine.clients import batched_reads
 from heatlite.engine.requests.drift_watch import COUNTED
 from heatlite.rpc import messages
 from heatlite.testing.clouds import simulated
@@ -247,7 +247,7 @@ def test_objects_that_cannot_be_listed_are_asked_for_alone(status):
 def test_a_listed_object_is_the_object_that_is_shown():
     with simulated() as cloud, openstack.stack(cloud, engines=1) as it:
         it.create(LISTED)
-        for service, collections in looking.COLLECTIONS.items():
+        for service, collections in batched_reads.COLLECTIONS.items():
             client = {'network': 'neutron', 'compute': 'nova', 'block-storage': 'cinder'}[service]
             for each in collections:
                 listed = it.request(client, 'GET', each.listed)[each.many]

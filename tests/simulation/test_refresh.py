@@ -7,7 +7,7 @@ import random
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.clients.looking import COLLECTIONS
+from heatlite.engine.clients.batched_reads import COLLECTIONS
 from heatlite.planning import plan as planning
 from tests.simulation.cluster import done
 from tests.simulation.openstack import stack

@@ -27,8 +27,8 @@ RESTRICTED = {DriftPolicy.REPAIR: diff.UPDATE, DriftPolicy.REPLACE: diff.REPLACE
 LONGEST_REASON = 500                # characters
 
 
-def look(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
-         above: Mask = NOTHING) -> Iterator[ResourceDrift]:
+def compare(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] = (),
+            above: Mask = NOTHING) -> Iterator[ResourceDrift]:
     """Yield what is found of each resource, in the order of the template; asks services one after the other.
 
     `may_go_on()` is called before each resource; what it raises ends the look. `above`: what is hidden in the stacks
@@ -50,7 +50,7 @@ def look(stack: OwnStack, may_go_on: Callable[[], None], path: tuple[str, ...] =
         yield _of(resource, place, DriftFinding.UNCOMPARED)
         nested = resource.nested() if resource.resource_id is not None else None
         if nested is not None:
-            yield from look(nested, may_go_on, place, mask)
+            yield from compare(nested, may_go_on, place, mask)
 
 
 def _resource(stack: OwnStack, resource: Resource, path: tuple[str, ...], mask: Mask) -> ResourceDrift:

@@ -89,7 +89,7 @@ class StackLifecycle:
         if row is None:
             raise LeaseLost(leased.id)
         if row.generation == leased.row.generation:
-            runner.signal_dispatcher.look()
+            runner.signal_dispatcher.check_for_signals()
             return [c.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
         runner.is_idle = False
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
@@ -100,7 +100,8 @@ class StackLifecycle:
             commands = leased.traversal.stop()
         else:
             commands = self._follow(runner, row)
-        runner.signal_dispatcher.look()             # after the credentials were read: they may be those of another user
+        # After the credentials were read: they may be those of another user.
+        runner.signal_dispatcher.check_for_signals()
         return commands
 
     def _follow(self, runner: Runner, row: stacks.StoredStack,

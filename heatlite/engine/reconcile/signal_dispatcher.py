@@ -93,7 +93,7 @@ class SignalDispatcher:
     def is_busy(self) -> bool:
         return bool(self._threads)
 
-    def look(self) -> None:
+    def check_for_signals(self) -> None:
         """Start handling every signal that is not known yet. Waits for the database. Call in the runner's thread only:
         without the runner, the results of its steps under way would be lost."""
         self._handled.clear()

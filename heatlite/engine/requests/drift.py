@@ -22,8 +22,8 @@ from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db import drift_reports, guards, leases, resources, settled_stacks, stacks
 from heatlite.db.connection import Database
-from heatlite.engine.clients import looking
-from heatlite.engine.clients.looking import Look
+from heatlite.engine.clients import batched_reads
+from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.observe import drift_checks
 from heatlite.engine.reconcile import loading
@@ -64,29 +64,29 @@ class Drift:
         self._sinks = sinks
         self._settings = settings
 
-    def look(self, context: RequestContext, message: messages.LookForDrift) -> drift.ReportDocument:
+    def check(self, context: RequestContext, message: messages.LookForDrift) -> drift.ReportDocument:
         """Compare a stack with reality, and keep the report; repair nothing. Returns the report.
 
         Raises EntityNotFound, ActionInProgress, Conflict if an action began meanwhile, TooLate.
         """
         with self._database.reader() as tx:
             row = self._row(tx, context, message.stack_id)
-        with looking.within(Look(self._runtime)):
+        with batched_reads.within(BatchedReads(self._runtime)):
             found, _marked = self._looked(context, row, REQUEST,
                                           lambda: context.check_in_time(self._runtime.now()))
         return drift.to_json(found)
 
-    def watch(self, stack_id: str, look: Look) -> bool:
+    def watch(self, stack_id: str, reads: BatchedReads) -> bool:
         """Compare a stack with reality as the schedule wants it, and begin an update if policies want a repair.
 
-        Returns whether an update began. Raises what `look` raises, and errors of the update.
+        Returns whether an update began. Raises what `check` raises, and errors of the update.
         """
         with self._database.reader() as tx:
             row = stacks.get(tx, stack_id)
         if row is None or row.status == Status.IN_PROGRESS:
             return False
         own = RequestContext(project_id=row.project_id, overwrite=False)
-        with own.bound(Subject(row.id, row.name)), looking.within(look):
+        with own.bound(Subject(row.id, row.name)), batched_reads.within(reads):
             found, marked = self._looked(own, row, SCHEDULE, lambda: None)
         if not marked:
             return False
@@ -109,7 +109,7 @@ class Drift:
         """Look, store the report, add events, and mark what is to be repaired. Returns the report and the paths of
         what was marked."""
         at = self._runtime.now()
-        found = self._reader.asked(row.id, context, lambda stack: list(drift_checks.look(stack, may_go_on)))
+        found = self._reader.asked(row.id, context, lambda stack: list(drift_checks.compare(stack, may_go_on)))
 
         def store(tx: Connection) -> tuple[DriftReport, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
             leases.lock(tx, row.id)                 # before the stack, as everywhere

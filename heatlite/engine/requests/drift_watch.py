@@ -20,7 +20,7 @@ from heatlite.common import defects, exception, metrics
 from heatlite.common.runtime import Runtime
 from heatlite.db import drift_reports
 from heatlite.db.connection import Database
-from heatlite.engine.clients.looking import Look, Pace
+from heatlite.engine.clients.batched_reads import BatchedReads, Pace
 from heatlite.engine.durability.periodic import Periodic
 from heatlite.engine.requests.drift import SCHEDULE
 
@@ -49,7 +49,7 @@ class DriftWatchSettings:
 
 class DriftWatch:
     def __init__(self, runtime: Runtime, database: Database, settings: DriftWatchSettings,
-                 watch: Callable[[str, Look], bool]) -> None:
+                 watch: Callable[[str, BatchedReads], bool]) -> None:
         """`watch(stack_id, look)`: looks at a stack; returns whether a repair of it began."""
         self._runtime = runtime
         self._database = database
@@ -62,7 +62,7 @@ class DriftWatch:
                                   min(MOST_IDLE, settings.interval))
 
     def start(self) -> None:
-        """Begin, if looks are wanted."""
+        """Begin, if scheduled checks are wanted."""
         if self._settings.interval > 0:
             self._periodic.start()
 
@@ -76,19 +76,19 @@ class DriftWatch:
             if self._runtime.monotonic() >= self._count_at:
                 self._count_at = self._runtime.monotonic() + COUNTED
                 metrics.drift_watched.set(drift_reports.count(tx))
-        look = Look(self._runtime, self._pace.wait)
+        reads = BatchedReads(self._runtime, self._pace.wait)
         for stack_id in found:
             if self._database.retry(partial(self._take, stack_id=stack_id)):
-                self._look(look, stack_id)
+                self._check(reads, stack_id)
         return len(found)
 
     def _take(self, tx: Connection, stack_id: str) -> bool:
         now = self._runtime.now()
         return drift_reports.take(tx, stack_id, now, now + timedelta(seconds=self._settings.interval))
 
-    def _look(self, look: Look, stack_id: str) -> None:
+    def _check(self, reads: BatchedReads, stack_id: str) -> None:
         try:
-            if self._watch(stack_id, look):
+            if self._watch(stack_id, reads):
                 self._repairs.wait('repairs')
         except exception.DatabaseUnavailable:
             raise

@@ -21,8 +21,8 @@ from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
-from heatlite.engine.clients import looking
-from heatlite.engine.clients.looking import Look
+from heatlite.engine.clients import batched_reads
+from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
 from heatlite.engine.reconcile.facade import Stack
@@ -150,21 +150,21 @@ class Preview:
 
     def of_create(self, row: StoredStack, wanted: StackDefinition) -> PreviewedStack:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
-        with self._looking(wanted):
+        with self._batching_reads(wanted):
             return self._of(replace(row, id=NEW), wanted, wanted.mask)
 
     def of_update(self, row: StoredStack, wanted: StackDefinition, mask: Mask, converge: bool,
                   before: StackDefinition | None = None) -> PreviewedStack:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
-        with self._looking(wanted, self._observe or converge):
+        with self._batching_reads(wanted, self._observe or converge):
             return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before,
                             row.outputs or ())
 
-    def _looking(self, wanted: StackDefinition, is_observed: bool = False) -> AbstractContextManager[object]:
+    def _batching_reads(self, wanted: StackDefinition, is_observed: bool = False) -> AbstractContextManager[object]:
         """What is read from services is read from lists if much of it is read."""
         reads = is_observed or wanted.environment.has_imports()
-        return looking.within(Look(self._runtime)) if reads else nullcontext()
+        return batched_reads.within(BatchedReads(self._runtime)) if reads else nullcontext()
 
     def of_delete(self, row: StoredStack, present: StackDefinition) -> PreviewedStack:
         """Preview a delete."""

@@ -165,7 +165,7 @@ class RequestUseCases:
             messages.UnlockStack: self.guards.unlock,
             messages.Refactor: self.refactors.refactor,
             messages.PreviewRefactor: self.refactors.preview,
-            messages.LookForDrift: self.drift.look,
+            messages.LookForDrift: self.drift.check,
             messages.ListRegions: self.stack_sets.regions,
             messages.ListProjects: self.stack_sets.projects,
             messages.PreviewStackSet: self.stack_sets.preview,

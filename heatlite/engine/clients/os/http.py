@@ -18,7 +18,7 @@ from requests import Response
 from requests import exceptions as transport
 
 from heatlite.common import retries
-from heatlite.engine.clients import answers, library_errors, looking
+from heatlite.engine.clients import answers, batched_reads, library_errors
 from heatlite.engine.clients.answers import Answer
 from heatlite.engine.durability import fence
 
@@ -44,10 +44,10 @@ class ServiceAdapter(adapter.Adapter):
     plug-in finds out what they mean."""
 
     def request(self, url: str, method: str, **kwargs: object) -> Response:
-        look = looking.current()
-        if look is None or method.upper() != 'GET':
+        reads = batched_reads.current()
+        if reads is None or method.upper() != 'GET':
             return self._answered(url, method, kwargs)
-        return look.get(self, url, kwargs, lambda at, params: self._answered(at, method, {**kwargs, 'params': params}))
+        return reads.get(self, url, kwargs, lambda at, params: self._answered(at, method, {**kwargs, 'params': params}))
 
     def _answered(self, url: str, method: str, kwargs: dict[str, object]) -> Response:
         repeatable = _is_repeatable(url, method, kwargs)
@@ -73,9 +73,9 @@ class ServiceAdapter(adapter.Adapter):
 
     def _sent(self, url: str, method: str, kwargs: Mapping[str, object]) -> Response:
         fence.pass_through()
-        look = looking.current()
-        if look is not None:
-            look.before(str(self.service_type))
+        reads = batched_reads.current()
+        if reads is not None:
+            reads.before(str(self.service_type))
         def note(response: Response | None, error: str = '') -> None:
             answers.note(Answer(str(self.service_type), method, url, response, error))
 

@@ -1,8 +1,8 @@
-"""Requests of a look at reality: within a budget, and each question asked once.
+"""Reads many objects of few kinds with few requests, within a budget: for drift checks and for previews.
 
-A look reads many objects of few kinds. Within one, equal GETs are sent once, and objects of a collection that is read
-again and again come from its list, if the service lists them as it shows them. An object that a list does not have is
-asked for alone: it may have another owner, or be gone. Answers hold for FRESH seconds.
+Equal GETs are sent once, and objects of a collection that is read again and again come from its list, if the service
+lists them as it shows them. An object that a list does not have is asked for alone: it may have another owner, or be
+gone. Answers hold for FRESH seconds.
 """
 
 from __future__ import annotations
@@ -89,8 +89,8 @@ class ListedEntity(TypedDict):
     id: str
 
 
-class Look:
-    """One look, of one project. `pace`: waits until a request to a service may be sent."""
+class BatchedReads:
+    """The reads of one check, of one project. `pace`: waits until a request to a service may be sent."""
 
     def __init__(self, runtime: Runtime, pace: Callable[[str], None] = lambda service: None) -> None:
         self.pace = pace
@@ -161,20 +161,20 @@ class Look:
             params = {**params, **following}
 
 
-_current: ContextVar[Look | None] = ContextVar('look', default=None)
+_current: ContextVar[BatchedReads | None] = ContextVar('batched_reads', default=None)
 
 
-def current() -> Look | None:
-    """The look of this green thread, if it does one."""
+def current() -> BatchedReads | None:
+    """The batch of this green thread, if it has one."""
     return _current.get()
 
 
 @contextmanager
-def within(look: Look) -> Iterator[Look]:
-    """The GETs of this green thread belong to `look`."""
-    token = _current.set(look)
+def within(reads: BatchedReads) -> Iterator[BatchedReads]:
+    """The GETs of this green thread belong to `reads`."""
+    token = _current.set(reads)
     try:
-        yield look
+        yield reads
     finally:
         _current.reset(token)
 
