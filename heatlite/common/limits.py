@@ -70,7 +70,7 @@ class Limits:
 
 
 MOST_STRIKES: Final = 3                 # consecutive engines that may end executing a stack without progress
-MOST_DEATHS: Final = 20                 # engines that may end executing one request of a stack, in total
+MOST_ENDED_ENGINES: Final = 20          # engines that may end executing one request of a stack, in total
 
 MOST_ANSWERED: Final = 1_048_576        # values (of 16 characters) in an engine's answer, shared ones counted each time
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
-from heatlite.common.limits import MOST_DEATHS, MOST_STRIKES
+from heatlite.common.limits import MOST_ENDED_ENGINES, MOST_STRIKES
 from heatlite.db import bulk
 from heatlite.db.connection import certifies, clock, clock_text
 from heatlite.db.tables import engine, event, lease, signal, stack
@@ -229,25 +229,25 @@ def strike(tx: sa.Connection, stack_id: str) -> int:
     generation, last = _progress(tx, stack_id)
     before = (row.struck_at or ':').split(':')
     strikes = row.strikes + 1 if tuple(before) == (generation, last) else 1
-    deaths = row.deaths + 1 if before[0] == generation else 1
+    in_total = row.deaths + 1 if before[0] == generation else 1
     tx.execute(lease.update().where(lease.c.stack_id == stack_id)
-               .values(strikes=strikes, deaths=deaths, struck_at=f'{generation}:{last}'))
+               .values(strikes=strikes, deaths=in_total, struck_at=f'{generation}:{last}'))
     return strikes
 
 
-def strikes_out(tx: sa.Connection, stack_id: str) -> int:
-    """How many engines have ended executing the stack, if that is enough to give the stack up; else 0."""
+def excessive_strikes(tx: sa.Connection, stack_id: str) -> int:
+    """Returns how many engines have ended executing the stack, if that is enough to give the stack up; else 0."""
     row = tx.execute(sa.select(lease.c.strikes, lease.c.deaths, lease.c.struck_at)
                      .where(lease.c.stack_id == stack_id)).first()
     if row is None or row.strikes == 0:
         return 0
-    if row.strikes < MOST_STRIKES and row.deaths < MOST_DEATHS:
+    if row.strikes < MOST_STRIKES and row.deaths < MOST_ENDED_ENGINES:
         return 0
     generation, last = _progress(tx, stack_id)
     before = (row.struck_at or ':').split(':')
     if row.strikes >= MOST_STRIKES and tuple(before) == (generation, last):
         return int(row.strikes)
-    return int(row.deaths) if row.deaths >= MOST_DEATHS and before[0] == generation else 0
+    return int(row.deaths) if row.deaths >= MOST_ENDED_ENGINES and before[0] == generation else 0
 
 
 def _progress(tx: sa.Connection, stack_id: str) -> tuple[str, str]:

@@ -69,7 +69,7 @@ IMPATIENT = {
     'stack_reader._guarded': REQUEST,
     'stack_reader._runner': REQUEST,
     'stack_reader.outputs': REQUEST,
-    'surrender.give_up': LOADS,
+    'given_up_stacks.give_up': LOADS,
 }
 
 

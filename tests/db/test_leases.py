@@ -60,9 +60,10 @@ def test_an_engine_that_dies_executing_a_stack_gives_it_a_strike(two):
 
 def test_three_strikes_without_progress_are_enough(two):
     with two.writer() as tx:
-        assert [(leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) for _ in range(4)] == [
+        assert [(leases.strike(tx, 'a'), leases.excessive_strikes(tx, 'a')) for _ in range(4)] == [
             (1, 0), (2, 0), (3, 3), (4, 4)]
-        assert leases.strikes_out(tx, 'b') == leases.strikes_out(tx, 'nobody') == leases.strike(tx, 'nobody') == 0
+        assert leases.excessive_strikes(tx, 'b') == leases.excessive_strikes(tx, 'nobody') == leases.strike(tx,
+                                                                                                            'nobody') == 0
 
 
 def test_progress_and_a_newer_request_end_a_row_of_strikes(two):
@@ -71,22 +72,22 @@ def test_progress_and_a_newer_request_end_a_row_of_strikes(two):
         leases.strike(tx, 'a')
         events.insert_many(tx, 'a', [event('begun'), event('interrupted', status=Status.FAILED),
                                      event('removed', status=Status.COMPLETE, action=Action.DELETE)])    # no progress
-        assert (leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) == (3, 3)
+        assert (leases.strike(tx, 'a'), leases.excessive_strikes(tx, 'a')) == (3, 3)
         events.insert_many(tx, 'a', [event('ended', status=Status.COMPLETE)])
-        assert leases.strikes_out(tx, 'a') == 0
+        assert leases.excessive_strikes(tx, 'a') == 0
         assert leases.strike(tx, 'a') == 1
         leases.strike(tx, 'a')
         stacks.accept(tx, 'a', action='DELETE', reason='', now=NOW)
-        assert (leases.strike(tx, 'a'), leases.strikes_out(tx, 'a')) == (1, 0)
+        assert (leases.strike(tx, 'a'), leases.excessive_strikes(tx, 'a')) == (1, 0)
 
 
 def test_one_request_may_not_end_engines_for_ever(two):
     with two.writer() as tx:
-        for number in range(limits.MOST_DEATHS):
-            assert leases.strikes_out(tx, 'a') == 0
+        for number in range(limits.MOST_ENDED_ENGINES):
+            assert leases.excessive_strikes(tx, 'a') == 0
             events.insert_many(tx, 'a', [event(f'ended{number}', status=Status.COMPLETE)])
             assert leases.strike(tx, 'a') == 1
-        assert leases.strikes_out(tx, 'a') == limits.MOST_DEATHS
+        assert leases.excessive_strikes(tx, 'a') == limits.MOST_ENDED_ENGINES
 
 
 def test_an_engine_without_a_row_holds_nothing(two):

@@ -127,7 +127,7 @@ def test_a_stack_that_waits_while_engines_die_of_others_has_no_strikes():
             cluster.settle(cluster.create(f'bad{number}', poison('check')))
         assert cluster.deaths == 12
         with cluster.database.reader() as tx:
-            assert leases.strikes_out(tx, innocent) == 0
+            assert leases.excessive_strikes(tx, innocent) == 0
         Slow.ready = True
         done(cluster, innocent, 'CREATE')
 

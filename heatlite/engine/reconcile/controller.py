@@ -19,7 +19,7 @@ from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.reconcile import loading, surrender
+from heatlite.engine.reconcile import given_up_stacks, loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -233,8 +233,8 @@ class StackController:
         try:
             if not lease.is_new:                    # pending changes of this engine are written before reading
                 self._journal.begin(lease.stack_id, lease.epoch)
-            if lease.strikes and surrender.give_up(self._runtime, self._database, self._journal, lease,
-                                                   self._lifecycle.announce_given_up):
+            if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
+                                                         self._lifecycle.announce_given_up):
                 return
             leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
                                   self._settings.retry_limit, self._known)

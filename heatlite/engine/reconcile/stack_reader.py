@@ -125,7 +125,7 @@ class StackReader:
         Raises StackGivenUp, and EntityNotFound if the caller may not see the stack.
         """
         with self._database.reader() as tx:
-            count = leases.strikes_out(tx, stack_id)
+            count = leases.excessive_strikes(tx, stack_id)
             row = stacks.get(tx, stack_id) if count else None
         if row is not None:
             if not context.may_see(row.project_id, row.user_project_id):

@@ -31,7 +31,7 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
     afterwards with the stack's row. Returns False as well if a newer request was accepted meanwhile. Raises LeaseLost.
     """
     with database.reader() as tx:
-        count = leases.strikes_out(tx, lease.stack_id)
+        count = leases.excessive_strikes(tx, lease.stack_id)
         row = stacks.get(tx, lease.stack_id) if count else None
         if row is None:
             return False
