@@ -28,12 +28,12 @@ from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.notify.notifications import Notify, silent
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.revisions import Recorder
-from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.stack_reader import StackReader
@@ -72,12 +72,12 @@ class EngineService:
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,
                                 noted=self._sinks.wake, owners=self.runners.owners)
         self._pool = Pool(runtime, conf.engine.runner_pool_size)
-        room = Room(self._pool, conf.engine.max_stacks, conf.engine.max_resources_of_tree)
+        capacity = StackCapacity(self._pool, conf.engine.max_stacks, conf.engine.max_resources_of_tree)
         self._timers = Timers(runtime)
-        self._build_controller(room)
+        self._build_controller(capacity)
         self.lease_manager = LeaseManager(
             runtime, database, self.engine_id, self._describe, ttl=conf.engine.lease_ttl,
-            sweep_interval=conf.engine.sweep_interval, vacant=self.controller.vacant, acquire=self._acquire,
+            sweep_interval=conf.engine.sweep_interval, free_slots=self.controller.free_slots, acquire=self._acquire,
             is_driven=self._drives, begin_sweep=self.controller.wake_signalled)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
@@ -97,7 +97,7 @@ class EngineService:
         """Whether this engine drives no stack."""
         return self.controller.is_idle
 
-    def _build_controller(self, room: Room) -> None:
+    def _build_controller(self, capacity: StackCapacity) -> None:
         """Build the controller and its parts. They ask for the use cases when they drive a stack."""
         conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
         settings = ReconcileSettings(
@@ -113,7 +113,7 @@ class EngineService:
         lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
                                    clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
         self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
-                                          room, self._timers, settings, self._sinks, self._history, self.runners,
+                                          capacity, self._timers, settings, self._sinks, self._history, self.runners,
                                           definitions, executors, timeouts, lifecycle, self._claim)
 
     def _for_stacks(self) -> UseCases:
@@ -133,7 +133,7 @@ class EngineService:
         """Make metrics tell how much work waits, whenever they are collected."""
         for gauge, read in (
                 (metrics.steps_waiting, lambda: self._pool.waiting),
-                (metrics.steps_waiting_for_room, lambda: self.controller.waiting_for_room),
+                (metrics.steps_waiting_for_room, lambda: self.controller.waiting_for_capacity),
                 (metrics.steps_running, lambda: self._pool.running),
                 (metrics.stacks_loading, lambda: self.controller.loading),
                 (metrics.timers_waiting, lambda: len(self._timers)),

@@ -22,8 +22,8 @@ def test_a_doubt_that_comes_while_the_row_is_read_is_noted_by_the_renewal_that_c
     manager = LeaseManager(
         GreenRuntime(), db, 'here', lambda: {
             'host': 'h', 'hostname': 'h', 'binary': 'b', 'topic': 't', 'report_interval': 60},
-        ttl=30.0, sweep_interval=1.0, vacant=lambda: (0, []), acquire=lambda lease: None, is_driven=lambda name: True,
-        begin_sweep=lambda: None)
+        ttl=30.0, sweep_interval=1.0, free_slots=lambda: (0, []), acquire=lambda lease: None,
+        is_driven=lambda name: True, begin_sweep=lambda: None)
     manager._register(db)
     manager._renew(db)
     gone = Lease('gone', 'here', 1)

@@ -791,7 +791,7 @@ def test_a_shard_does_not_count_as_a_stack():
         put(cluster)
         until(cluster, lambda: leased(cluster).get(SHARD, (None,))[0] is not None)
         service = cluster.engines[0][1]
-        assert service.controller.room() == service._conf.engine.max_stacks
+        assert service.controller.free_root_slots() == service._conf.engine.max_stacks
         cluster.ask(messages.Wake(SHARD))
         with pytest.raises(exception.EntityNotFound):
             cluster.ask(messages.SignalResource(SHARD, 'x'))

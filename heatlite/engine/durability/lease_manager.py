@@ -82,12 +82,12 @@ class LeaseManager:
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
-                 *, ttl: float, sweep_interval: float, vacant: Callable[[], tuple[int, list[int]]],
+                 *, ttl: float, sweep_interval: float, free_slots: Callable[[], tuple[int, list[int]]],
                  acquire: Callable[[Lease], None], is_driven: Callable[[str], bool],
                  begin_sweep: Callable[[], None]) -> None:
         """`ttl`: seconds that leases last without a renewal. `describe()`: fields of the engine's own row.
 
-        `vacant()`: how many more stacks of some depth this engine can drive, and depths for which it has no room;
+        `free_slots()`: how many more stacks of some depth this engine can drive, and depths for which it has no room;
         `acquire(lease)`: begins to drive one; `is_driven(stack_id)`: whether something in this engine drives it;
         `begin_sweep()`: does what else is due in each sweep.
         """
@@ -97,7 +97,7 @@ class LeaseManager:
         self._describe = describe
         self._ttl = ttl
         self._sweep_interval = sweep_interval
-        self._vacant = vacant
+        self._free_slots = free_slots
         self._acquire = acquire
         self._is_driven = is_driven
         self._begin_sweep = begin_sweep
@@ -180,16 +180,16 @@ class LeaseManager:
         self._begin_sweep()
         for lease in self._undriven(held):
             self._acquire(replace(lease, former=self.engine_id))
-        room, full = self._vacant()
+        free, full = self._free_slots()
         self._skipping = self._skipping - 1 if 0 in full else 0
-        if room <= 0 or self._skipping > 0:
+        if free <= 0 or self._skipping > 0:
             return 0
         batch, self._batch = self._batch, self.FIRST_BATCH
-        room = min(room, batch)
+        most = min(free, batch)
         try:
             with self._database.writer() as tx:
                 in_grace = self._is_in_grace(tx)
-                claimed = leases.claim_expired(tx, self.engine_id, room, of_silent=not in_grace, except_depths=full)
+                claimed = leases.claim_expired(tx, self.engine_id, most, of_silent=not in_grace, except_depths=full)
                 if claimed and not in_grace and self._clock_was_set(self._standing(tx)):
                     raise ClockWasSet               # between the two statements: nothing is taken
         except ClockWasSet:

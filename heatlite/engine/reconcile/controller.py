@@ -21,10 +21,10 @@ from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import given_up_stacks, loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
-from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
@@ -50,7 +50,7 @@ class StackController:
     """
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
-                 pool: Pool, room: Room, timers: Timers, settings: ReconcileSettings, sinks: EventSinks,
+                 pool: Pool, capacity: StackCapacity, timers: Timers, settings: ReconcileSettings, sinks: EventSinks,
                  history: EventHistory, runners: Runners, definitions: AcceptedDefinitions, executors: Executors,
                  timeouts: Timeouts, lifecycle: StackLifecycle,
                  claim: Callable[[Connection, str], Lease | None]) -> None:
@@ -61,7 +61,7 @@ class StackController:
         self._registry = registry
         self._journal = journal
         self._pool = pool
-        self._room = room
+        self._capacity = capacity
         self._timers = timers
         self._settings = settings
         self._sinks = sinks
@@ -80,18 +80,18 @@ class StackController:
 
     # --- what the engine drives -------------------------------------------------------------------------
 
-    def room(self) -> int:
+    def free_root_slots(self) -> int:
         """Return how many more root stacks this engine can drive."""
-        return 0 if self._stopping else self._room.left(0)
+        return 0 if self._stopping else self._capacity.free_slots_at(0)
 
-    def has_room(self, by: LeasedStack | None) -> bool:
+    def has_capacity(self, by: LeasedStack | None) -> bool:
         """Whether this engine may drive one more stack. `by`: the parent that asks for its nested stack, whose step has
-        waited for a place (`Room.run`); None: a root, or a stack that a user asks for."""
-        return self.room() > 0 if by is None else not self._stopping
+        waited for capacity (`StackCapacity.run`); None: a root, or a stack that a user asks for."""
+        return self.free_root_slots() > 0 if by is None else not self._stopping
 
-    def vacant(self) -> tuple[int, list[int]]:
-        """As `Room.vacant`."""
-        return (0, []) if self._stopping else self._room.vacant()
+    def free_slots(self) -> tuple[int, list[int]]:
+        """As `StackCapacity.free_slots`."""
+        return (0, []) if self._stopping else self._capacity.free_slots()
 
     @property
     def loading(self) -> int:
@@ -99,9 +99,9 @@ class StackController:
         return len(self._loading)
 
     @property
-    def waiting_for_room(self) -> int:
-        """As `Room.waiting`."""
-        return self._room.waiting
+    def waiting_for_capacity(self) -> int:
+        """As `StackCapacity.waiting`."""
+        return self._capacity.waiting
 
     @property
     def is_idle(self) -> bool:
@@ -118,7 +118,7 @@ class StackController:
 
     def wake(self, stack_id: str) -> None:
         """Wake up the runner of a stack, or claim the stack if no engine holds its lease."""
-        if not self.owns(stack_id) and self.room() <= 0:
+        if not self.owns(stack_id) and self.free_root_slots() <= 0:
             return
         lease = self._database.retry(lambda tx: self.claim(tx, stack_id))
         if lease is not None:
@@ -146,7 +146,7 @@ class StackController:
 
     def acquire(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
         """Begin to drive a stack whose lease was just claimed. A thread of its own loads it first. `row`: as in
-        `Room.load`."""
+        `StackCapacity.begin_loading`."""
         known = self._loading.get(lease.stack_id)
         if self._stopping or (known is not None and known.epoch == lease.epoch):
             return                                  # its runner reads the newest request when it starts
@@ -156,14 +156,14 @@ class StackController:
         former = [each for each in (self._former.get(lease.stack_id), runner)
                   if each is not None and not each.calls_done.is_set()]
         self._loading[lease.stack_id] = lease
-        self._room.load(lease.stack_id, row)
+        self._capacity.begin_loading(lease.stack_id, row)
         if former:                                  # in a thread of its own: other stacks are loaded meanwhile
             self._runtime.spawn(self._load_after, former, lease)
         else:
             self._loaders.run(lambda: self._load_and_run(lease))
 
     def resume(self, lease: Lease, row: stacks.StoredStack | None = None) -> None:
-        """Drive a stack whose lease was just confirmed to belong to this engine. `row`: see `Room.load`.
+        """Drive a stack whose lease was just confirmed to belong to this engine. `row`: as for `acquire`.
 
         Its runner may be about to end, with an earlier lease released already: then the epochs differ.
         """
@@ -191,7 +191,7 @@ class StackController:
         runner = self._make(leased)
         runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
-        self._room.enter(leased)
+        self._capacity.add(leased)
         self._timeouts.watch(runner)
         self._sinks.follow(leased, runner.finish_if_idle, is_taken_over=leased.lease.former is not None)
         if taken_over:
@@ -201,7 +201,7 @@ class StackController:
         self._runtime.spawn(runner.run)
 
     def _make(self, leased: LeasedStack) -> Runner:
-        return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._room,
+        return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._capacity,
                       self._timers, self._lifecycle, self._ended,
                       lambda runner: SignalDispatcher(
                           self._runtime, self._database, leased, self._journal, runner, self._history),
@@ -227,7 +227,7 @@ class StackController:
             bind(None)
             if self._loading.get(lease.stack_id) is lease:
                 del self._loading[lease.stack_id]
-                self._room.loaded(lease.stack_id)
+                self._capacity.end_loading(lease.stack_id)
 
     def _load(self, lease: Lease) -> None:
         try:
@@ -304,7 +304,7 @@ class StackController:
             self._former[stack_id] = runner
             self._runtime.spawn(self._forget, runner)
         if self._runners.remove(runner):
-            self._room.leave(stack_id)
+            self._capacity.remove(stack_id)
             self._sinks.leave(stack_id)
             self._definitions.drop(stack_id)
             memory.large_work.ended(len(runner.leased.definition.snippets))

@@ -2,7 +2,7 @@
 
 A nested stack is a stack with its own row and lease; it is created by the same use case as a user's stack, in process.
 Every action returns a cookie of plain JSON, so that another engine that takes over the parent can go on waiting. The
-parent's engine drives the child, and the step waits until there is room for it (`room`); an engine that is being
+parent's engine drives the child, and the step waits until there is room for it (`capacity`); an engine that is being
 stopped wakes up others.
 """
 

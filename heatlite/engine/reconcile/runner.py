@@ -16,10 +16,10 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
+from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_inspector import UNCHANGED
@@ -63,7 +63,7 @@ class Host(Protocol):
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 room: Room, timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
+                 capacity: StackCapacity, timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
                  dispatcher: Callable[[Runner], SignalDispatcher], interval: float, patience: float) -> None:
         """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
         `dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
@@ -74,7 +74,7 @@ class Runner:
         self._host = host
         self._end = ended
         self._inbox = RunnerInbox(runtime, leased)
-        self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, room, timers, self._note_idle,
+        self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, capacity, timers, self._note_idle,
                                 interval, patience)
         self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)

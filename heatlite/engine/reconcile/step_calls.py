@@ -14,10 +14,10 @@ from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
+from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.room import Room
 from heatlite.engine.reconcile.step_spans import StepSpans
 from heatlite.planning import commands as c
 from heatlite.planning import text
@@ -55,7 +55,8 @@ class StepCalls:
     the inbox."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
-                 room: Room, timers: Timers, returned: Callable[[], None], interval: float, patience: float) -> None:
+                 capacity: StackCapacity, timers: Timers, returned: Callable[[], None], interval: float,
+                 patience: float) -> None:
         """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
         sets its own; `patience`: seconds that an aborted call has to return."""
         self._runtime = runtime
@@ -63,7 +64,7 @@ class StepCalls:
         self._executor = executor
         self._inbox = inbox
         self._pool = pool
-        self._room = room
+        self._capacity = capacity
         self._timers = timers
         self._note_returned = returned
         self._interval = interval
@@ -107,7 +108,7 @@ class StepCalls:
         call = PoolCall(self, step, row, perform, is_handler)
         self._calling[step] = call
         if is_handler and self._executor.owns_stack(row):
-            call.has_waited = self._room.run(call, self._leased, row.physical_id)
+            call.has_waited = self._capacity.run(call, self._leased, row.physical_id)
         else:
             self._pool.run(call, *self._leased.owners)
         return call.has_waited
@@ -160,13 +161,13 @@ class StepCalls:
         self._inbox.post(event)
 
     def _returned(self, step: Step) -> None:
-        self._room.returned(self._calling.pop(step))
+        self._capacity.returned(self._calling.pop(step))
         self._note_returned()
 
     def withdraw(self) -> None:
         """Forget the calls that wait for room: the runner has ended."""
         for step, call in list(self._calling.items()):
-            if self._room.withdraw(call):
+            if self._capacity.withdraw(call):
                 self._returned(step)
 
     def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
@@ -250,7 +251,7 @@ class StepCalls:
         returned for `patience` seconds, or with the next command for it, if an event of the step is in the inbox."""
         self._aborted[step] = why
         call = self._calling.get(step)
-        if call is not None and self._room.withdraw(call):
+        if call is not None and self._capacity.withdraw(call):
             self._returned(step)
             self.end_if_aborted(step, row.action)       # without its handler for cancellations: nothing was begun
         elif call is not None:

@@ -72,7 +72,7 @@ class Acceptance:
         """Claim the stack's lease unless another engine has it. Locks the lease before the stack. Raises TooLate.
         `by`: see `check_owner`."""
         lease = None
-        if self._controller.owns(stack_id) or self._controller.has_room(by):
+        if self._controller.owns(stack_id) or self._controller.has_capacity(by):
             lease = self._controller.claim(tx, stack_id)
         if context is not None:
             context.check_in_time(self._runtime.now())
@@ -134,7 +134,7 @@ class Acceptance:
             if plan is not None:
                 plan.accept(tx, row.id, None)
             permissions = plan_references.of_plan(tx, row)
-            lease = leases.insert(tx, row.id, self._engine_id if self._controller.has_room(by) else None)
+            lease = leases.insert(tx, row.id, self._engine_id if self._controller.has_capacity(by) else None)
             stacks.insert(tx, row)              # StackExists when another request was faster
             context.check_in_time(self._runtime.now())
             templates.insert(tx, row.template_id, content.document, content.environment, content.files, now,

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import cast
 
 from heatlite.engine.durability.pool import Pool
+from heatlite.engine.reconcile.capacity import Call, StackCapacity
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.room import Call, Room
 
 
 def stack(stack_id: str, depth: int, size: int) -> LeasedStack:
@@ -19,24 +19,26 @@ def stack(stack_id: str, depth: int, size: int) -> LeasedStack:
 def test_an_empty_nested_stack_that_stays_holds_up_no_other() -> None:
     """As one whose events were not sent yet."""
     begun: list[Call] = []
-    room = Room(cast('Pool', SimpleNamespace(run=lambda call, *owners: begun.append(call))), stacks=10, resources=50)
+    capacity = StackCapacity(cast('Pool', SimpleNamespace(run=lambda call, *owners: begun.append(call))), stacks=10,
+                             resources=50)
     first, second, third = (cast('Call', name) for name in ('first', 'second', 'third'))
     for call in (first, second, third):
-        room.run(call, stack('root', 0, 3), None)
+        capacity.run(call, stack('root', 0, 3), None)
     assert begun == [first]
-    room.enter(stack('empty', 1, 0))
-    room.returned(first)
+    capacity.add(stack('empty', 1, 0))
+    capacity.returned(first)
     assert begun == [first, second, third]
 
 
 def test_a_large_one_holds_up_the_next() -> None:
     begun: list[Call] = []
-    room = Room(cast('Pool', SimpleNamespace(run=lambda call, *owners: begun.append(call))), stacks=10, resources=50)
+    capacity = StackCapacity(cast('Pool', SimpleNamespace(run=lambda call, *owners: begun.append(call))), stacks=10,
+                             resources=50)
     first, second = (cast('Call', name) for name in ('first', 'second'))
     for call in (first, second):
-        room.run(call, stack('root', 0, 2), None)
-    room.enter(stack('large', 1, 50))
-    room.returned(first)
+        capacity.run(call, stack('root', 0, 2), None)
+    capacity.add(stack('large', 1, 50))
+    capacity.returned(first)
     assert begun == [first]
-    room.leave('large')
+    capacity.remove('large')
     assert begun == [first, second]

@@ -1,8 +1,8 @@
 """How many stacks an engine drives at once, and how much of one tree of stacks.
 
-A step that begins an action of a nested stack waits here while there is no room for the stack, so memory follows what
-is in progress and not the size of a tree. A stack waits for those that are nested in it: if it took away their room,
-none of them would ever end. Therefore each depth has room of its own. The deepest stacks wait for no others and end,
+A step that begins an action of a nested stack waits here while there is no slot for the stack, so memory follows what
+is in progress and not the size of a tree. A stack waits for those that are nested in it: if it took away their slots,
+none of them would ever end. Therefore each depth has slots of its own. The deepest stacks wait for no others and end,
 then those above them, and so on.
 """
 
@@ -41,7 +41,7 @@ class _Level:
     starting: int = 0               # calls that begin an action of one, and those that are being read for it
 
 
-class Room:
+class StackCapacity:
     """Used by all green threads of an engine; no method lets others run."""
 
     def __init__(self, pool: Pool, stacks: int, resources: int) -> None:
@@ -61,17 +61,17 @@ class Room:
 
     # --- the stacks of the engine -----------------------------------------------------------------------
 
-    def left(self, depth: int) -> int:
+    def free_slots_at(self, depth: int) -> int:
         """Return how many more stacks of that depth the engine may drive."""
         return self._stacks - len(self._loading) - self._depths[depth]
 
-    def vacant(self) -> tuple[int, list[int]]:
-        """Return how many more stacks of some depth the engine may drive, and the depths for which it has no room."""
-        left = {depth: self.left(depth) for depth in range(max(self._depths, default=-1) + 2)}
+    def free_slots(self) -> tuple[int, list[int]]:
+        """Return how many more stacks of some depth the engine may drive, and the depths that have no free slot."""
+        left = {depth: self.free_slots_at(depth) for depth in range(max(self._depths, default=-1) + 2)}
         full = [depth for depth, count in left.items() if count <= 0]
         return max(0, *left.values()), full
 
-    def load(self, stack_id: str, row: StoredStack | None) -> None:
+    def begin_loading(self, stack_id: str, row: StoredStack | None) -> None:
         """A stack is about to be read. `row`: its own row, if a request for it has just been accepted here."""
         if stack_id in self._loading:
             return
@@ -80,15 +80,15 @@ class Room:
         if place is not None:
             self._levels.setdefault(place, _Level()).starting += 1
 
-    def loaded(self, stack_id: str) -> None:
-        """A stack was read, and `enter` was called if it is driven."""
+    def end_loading(self, stack_id: str) -> None:
+        """A stack was read, and `add` was called if it is driven."""
         place = self._loading.pop(stack_id, None)
         if place is not None:
             self._levels[place].starting -= 1
             self._forget_unused(place)
         self._start_waiting()
 
-    def enter(self, leased: LeasedStack) -> None:
+    def add(self, leased: LeasedStack) -> None:
         """The engine drives a stack from now on."""
         place = leased.row.root_id, leased.row.depth
         size = len(leased.rows) if leased.unread is None else 0     # unread rows take no memory
@@ -103,7 +103,7 @@ class Room:
         if call is not None:                        # it may end what the stack does, so it must not wait for that
             self._begin(call, self._forget(call))
 
-    def leave(self, stack_id: str) -> None:
+    def remove(self, stack_id: str) -> None:
         """The engine no longer drives a stack."""
         place, size = self._driven.pop(stack_id)
         self._depths[place[1]] -= 1
@@ -118,13 +118,13 @@ class Room:
 
     @property
     def waiting(self) -> int:
-        """The number of calls that wait for room."""
+        """The number of calls that wait for a slot."""
         return len(self._calls)
 
     def run(self, call: Call, parent: LeasedStack, stack_id: str | None) -> bool:
-        """Run `call`, which begins an action of a nested stack of `parent`, in the pool, now or when there is room.
+        """Run `call`, which begins an action of a nested stack of `parent`, in the pool, now or when there is a slot.
 
-        Return whether it waits. `stack_id`: of the nested stack, if it exists. One that is driven needs no more room,
+        Return whether it waits. `stack_id`: of the nested stack, if it exists. One that is driven needs no slot,
         and its call does not wait: it may end what the stack does now."""
         if stack_id in self._driven:
             self._pool.run(call, *parent.owners)
@@ -147,7 +147,7 @@ class Room:
             self._start_waiting()
 
     def withdraw(self, call: Call) -> bool:
-        """Forget a call that waits for room. Return False if it does not."""
+        """Forget a call that waits for a slot. Return False if it does not."""
         if call not in self._calls:
             return False
         self._forget(call)
@@ -172,12 +172,12 @@ class Room:
     # --- deciding ---------------------------------------------------------------------------------------
 
     def _start_waiting(self) -> None:
-        """Start the calls for which there is room now."""
+        """Start the calls for which there is a slot now."""
         for place in list(self._waiting):
             self._start(place)
 
     def _start(self, place: Place) -> None:
-        while place in self._waiting and self._has_room(place):
+        while place in self._waiting and self._has_capacity(place):
             call = next(iter(self._waiting[place]))
             self._begin(call, self._forget(call))
 
@@ -187,9 +187,9 @@ class Room:
         self._started[call] = waited.place
         self._pool.run(call, *waited.owners)
 
-    def _has_room(self, place: Place) -> bool:
+    def _has_capacity(self, place: Place) -> bool:
         """Whether the engine may begin to drive one more stack there."""
-        level, left = self._levels.get(place), self.left(place[1])
+        level, left = self._levels.get(place), self.free_slots_at(place[1])
         if level is None:
             return left > 0
         if level.stacks + level.starting >= SHARE * left:
