@@ -30,7 +30,7 @@ SPAN = 10_000                   # events of all projects in which those of one a
 NUMBERS = 10_000                # numbers that are compared with missing ones at once
 NEWEST = 1000                   # numbers in which a new reader looks for missing ones
 WAITING = 1000                  # events that may wait for one listener; beyond, its stream ends
-TURN = 100                      # listeners that get an event before other requests run
+LISTENERS_BETWEEN_TURNS = 100   # listeners that get an event before other requests run
 THREAD_SECONDS = 60.0           # of a stream that takes a thread of another server
 RECONNECT_MILLISECONDS = 2000   # milliseconds after which a client connects again
 
@@ -211,7 +211,7 @@ class Hub:
             if text is None:
                 text = made[listener.render] = listener.render(found)
             listener.add(found.event.id, floor, text)
-            if number % TURN == TURN - 1:
+            if number % LISTENERS_BETWEEN_TURNS == LISTENERS_BETWEEN_TURNS - 1:
                 time.sleep(0)
 
 

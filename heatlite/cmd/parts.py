@@ -230,7 +230,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
     os.close(descriptor)
     before = record.stack_id
     record.mark(mark_of(None))
-    record.turn(0.0)
+    record.note_iteration(0.0)
     runtime.record(record)
     faulthandler.enable()
     watch = Watch(record, stall, os.getpid())

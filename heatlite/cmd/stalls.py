@@ -14,9 +14,9 @@ BLOCKED = 3.0           # times `stall`: the limit for a loop that stalls withou
 class Watch:
     """Watches one process, from its parent or from a native thread of its own.
 
-    The measure is the CPU time that the main thread uses without a turn of the loop, so a busy machine does no harm. A
-    loop that waits without using any has a longer limit, counted in checks: the whole machine may have been stopped
-    meanwhile. A process that is stopped (SIGSTOP, a debugger) is ignored.
+    The measure is the CPU time that the main thread uses without an iteration of the loop, so a busy machine does no
+    harm. A loop that waits without using any has a longer limit, counted in checks: the whole machine may have been
+    stopped meanwhile. A process that is stopped (SIGSTOP, a debugger) is ignored.
     """
 
     def __init__(self, record: Activity, stall: float, process: int) -> None:
@@ -24,20 +24,20 @@ class Watch:
         self.activity = record
         self._stall = stall
         self._process = process
-        self._turned_at = 0.0           # the last turn seen,
+        self._iterated_at = 0.0         # the last iteration seen,
         self._cpu = 0.0                 # seconds of CPU time used by then,
         self._looks = 0                 # and the number of checks since
 
     def look(self) -> str | None:
         """The problem of the process, or None. Call it every LOOK seconds."""
-        turned_at, (state, cpu) = self.activity.turned_at, usage(self._process)
-        if not turned_at or turned_at != self._turned_at or state in ('T', 't'):
-            self._turned_at, self._cpu, self._looks = turned_at, cpu, 0
+        iterated_at, (state, cpu) = self.activity.iterated_at, usage(self._process)
+        if not iterated_at or iterated_at != self._iterated_at or state in ('T', 't'):
+            self._iterated_at, self._cpu, self._looks = iterated_at, cpu, 0
             return None
         self._looks += 1
         if cpu - self._cpu < self._stall and self._looks * LOOK < BLOCKED * self._stall:
             return None
-        return (f'stands still since {time.monotonic() - turned_at:.0f} s, with {cpu - self._cpu:.1f} s of CPU time, '
+        return (f'stands still since {time.monotonic() - iterated_at:.0f} s, with {cpu - self._cpu:.1f} s of CPU time, '
                 f'executing {named(self.activity.stack_id)}')
 
 

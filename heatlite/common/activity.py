@@ -1,7 +1,7 @@
 """Records what a process executes at this moment, in memory that survives a crash of the process.
 
 The record is a page shared with the parent process (heatlite.cmd.workers): the id of the stack whose code runs now, and
-the time of the main loop's last turn. Writing costs a copy of a few bytes; nothing is stored or sent.
+the time of the main loop's last iteration. Writing costs a copy of a few bytes; nothing is stored or sent.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ SIZE = 64
 LENGTH = 36                             # of a stack's id
 NOTHING = bytes(LENGTH)
 MARKS = ('stack_id', 'stack_mark')      # attributes of a green thread: the stack it works for, and its mark
-_TURN = struct.Struct('d')
-_TURN_AT = 40
+_TIME = struct.Struct('d')
+_TIME_AT = 40
 
 
 def mark_of(stack_id: str | None) -> bytes:
@@ -34,9 +34,9 @@ class Activity:
         """Records that the code running from now on belongs to that stack (`mark_of`)."""
         self._page[0:LENGTH] = mark
 
-    def turn(self, seconds: float) -> None:
-        """Records the time of the main loop's last turn; 0: the loop is not supervised."""
-        _TURN.pack_into(self._page, _TURN_AT, seconds)
+    def note_iteration(self, seconds: float) -> None:
+        """Records the time of the main loop's last iteration; 0: the loop is not supervised."""
+        _TIME.pack_into(self._page, _TIME_AT, seconds)
 
     @property
     def stack_id(self) -> str | None:
@@ -44,8 +44,8 @@ class Activity:
         return found.decode('ascii', 'replace') or None
 
     @property
-    def turned_at(self) -> float:
-        found: float = _TURN.unpack_from(self._page, _TURN_AT)[0]
+    def iterated_at(self) -> float:
+        found: float = _TIME.unpack_from(self._page, _TIME_AT)[0]
         return found
 
     def close(self) -> None:

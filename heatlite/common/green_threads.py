@@ -21,9 +21,9 @@ from heatlite.common import activity, green_workers, turns
 from heatlite.common.fair_queue import FairQueue
 from heatlite.common.runtime import EPOCH, Flag, Thread
 
-TURN = 0.004                     # seconds that green threads may work before the event loop polls
-TURN_ALONE = 0.010               # while one tree of stacks is all that works: each pause costs it some caches
-TURN_BESIDE = 0.001              # while one tree works most of the time: what others wait for ends with a turn of it
+RUN_SECONDS = 0.004              # seconds that green threads may work before the event loop polls
+RUN_SECONDS_ALONE = 0.010        # while one tree of stacks is all that works: each pause costs it some caches
+RUN_SECONDS_BESIDE = 0.001       # while one tree works most of the time: what others wait for ends with a turn of it
 SHARED_SECONDS = 1.0             # how long another tree is expected after there was one
 MOST_VOTES = 64                  # calls of `turn` by which a tree that works most of the time is found
 STACK, MARK = activity.MARKS
@@ -54,8 +54,8 @@ class _Waiter:
 class Rounds:
     """Shares the process fairly among green threads that seldom wait for anything.
 
-    Once they have worked for `TURN` seconds since the event loop polled, each that calls `turn` waits. After the next
-    poll the loop continues them one after the other, for `TURN` seconds again. Projects, and below each its trees,
+    Once they have worked for RUN_SECONDS since the event loop polled, each that calls `turn` waits. After the next
+    poll the loop continues them one after the other, for RUN_SECONDS again. Projects, and below each its trees,
     take turns, as do all of them with the threads without owners: hundreds of one project delay that of another by two
     rounds.
     """
@@ -106,10 +106,10 @@ class Rounds:
     def _length(self, now: float, owners: tuple[str, ...] = ()) -> float:
         """Return the seconds of a round in which work of these, or of any, goes on."""
         if now >= self._shared_until:
-            return TURN_ALONE
+            return RUN_SECONDS_ALONE
         if self._votes < MOST_VOTES / 2 or owners not in ((), self._busiest):
-            return TURN
-        return TURN_BESIDE
+            return RUN_SECONDS
+        return RUN_SECONDS_BESIDE
 
     def _may_wait(self) -> bool:
         return self._identify() == self._thread and greenlet.getcurrent() is not hubs.get_hub().greenlet
@@ -223,9 +223,9 @@ class GreenRuntime:
             self._activity.mark(thread[MARK])
         return before
 
-    def turned(self, is_last: bool = False) -> None:
+    def note_iteration(self, is_last: bool = False) -> None:
         if self._activity is not None:
-            self._activity.turn(0.0 if is_last else time.monotonic())
+            self._activity.note_iteration(0.0 if is_last else time.monotonic())
 
     def uuid(self) -> str:
         if self._used == len(self._dice):

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 LOOK = 0.5                      # seconds between two searches for connections whose deadline has passed
-TURN = 8                        # pipelined requests of one connection before it yields to others
+REQUESTS_BETWEEN_TURNS = 8      # pipelined requests of one connection before it yields to others
 LINGER, LINGER_BYTES = 2.0, 1 << 27      # seconds, bytes: lets a peer that still sends read the refusal
 SPARE = 8                       # connections that are closed when the process runs out of descriptors
 CHUNK_LINE = 1024               # bytes of the line before a chunk
@@ -241,7 +241,7 @@ class _Protocol(wsgi.HttpProtocol):         # type: ignore[misc]
             if record.has_sent:
                 record.expect(IDLE, bounds.idle_seconds)
                 self._served += 1
-                if self._served % TURN == 0:    # yields to others if it sends many requests at once
+                if self._served % REQUESTS_BETWEEN_TURNS == 0:  # yields to others if it sends many requests at once
                     eventlet.sleep(0)
                 if not self.rfile.peek(1):
                     return b''

@@ -67,8 +67,8 @@ class Runtime(Protocol):
         When the process dies, its parent process finds out for which stack it was executing code.
         """
 
-    def turned(self, is_last: bool = False) -> None:
-        """Records a turn of the main loop. The parent process ends this one if the turns stop before the last one."""
+    def note_iteration(self, is_last: bool = False) -> None:
+        """Records an iteration of the main loop. The parent process ends this one if they stop before the last one."""
 
     def uuid(self) -> str:
         """A random UUID, lower case with dashes."""

@@ -63,13 +63,13 @@ class CallHandler:
 
 @dataclass(frozen=True, slots=True)
 class Poll:
-    """Call check_<action>_complete(handle) after `turns` poll intervals: CheckReturned or Failed comes back."""
+    """Call check_<action>_complete(handle) after `poll_intervals` of them: CheckReturned or Failed comes back."""
 
     step: Step
     row: ResourceState
     action: Action
     handle: object
-    turns: int
+    poll_intervals: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +188,12 @@ class HandlerReturned:
 
 @dataclass(frozen=True, slots=True)
 class CheckReturned:
-    """check_<action>_complete returned. `turns`: poll intervals until the next check (a check may ask for several);
+    """check_<action>_complete returned. `poll_intervals`: until the next check (a check may ask for several);
     `fingerprint`: of the definition that was applied, if `done`."""
 
     step: Step
     done: bool
-    turns: int = 1
+    poll_intervals: int = 1
     fingerprint: str = ''
 
 

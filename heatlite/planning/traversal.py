@@ -220,9 +220,9 @@ class Traversal:
                 state = self._state(step)
                 state.away = state.away or reason     # of the call, not of the search before it is made again
                 commands = [StartTimer(step, self._row(step), seconds)]
-            case CheckReturned(step, False, turns):
+            case CheckReturned(step, False, poll_intervals):
                 state = self._state(step)
-                commands = [Poll(step, self._row(step), state.action, state.handle, turns)]
+                commands = [Poll(step, self._row(step), state.action, state.handle, poll_intervals)]
             case Inspected(step, verdict, fingerprint):
                 commands = self._decided(step, verdict, fingerprint, now)
             case Recovered(step, outcome, physical_id):

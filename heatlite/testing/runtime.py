@@ -236,7 +236,7 @@ class SimulatedRuntime:
         before, thread.stack_id = thread.stack_id, stack_id
         return before
 
-    def turned(self, is_last: bool = False) -> None:
+    def note_iteration(self, is_last: bool = False) -> None:
         """Time is virtual: no thread of it can keep the others from their turns."""
 
     def uuid(self) -> str:

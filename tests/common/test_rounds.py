@@ -6,7 +6,7 @@ import eventlet
 import pytest
 
 from heatlite.common import green_threads, green_workers, turns
-from heatlite.common.green_threads import MOST_VOTES, SHARED_SECONDS, TURN, TURN_ALONE, TURN_BESIDE
+from heatlite.common.green_threads import MOST_VOTES, RUN_SECONDS, RUN_SECONDS_ALONE, RUN_SECONDS_BESIDE, SHARED_SECONDS
 
 THREADS, CALLS = 20, 10
 LARGE, OTHER_TREE, OTHER = ('project', 'large'), ('project', 'other'), ('other project', 'small')
@@ -45,7 +45,7 @@ def work(clock, rounds, done):
     """`work(name, owners)`: takes a whole round, when it is its turn."""
     def worked(name, owners):
         rounds.turn(*owners)
-        clock.seconds += TURN_ALONE
+        clock.seconds += RUN_SECONDS_ALONE
         done.append(name)
     return worked
 
@@ -61,7 +61,7 @@ def test_threads_continue_in_the_order_in_which_they_came_and_each_round_has_its
     def work(name):
         for _ in range(CALLS):
             rounds.turn()
-            clock.seconds += TURN_ALONE / 4
+            clock.seconds += RUN_SECONDS_ALONE / 4
             done.append(name)
 
     finished([eventlet.spawn(work, name) for name in range(THREADS)])
@@ -85,7 +85,7 @@ def test_requests_of_a_project_wait_for_few_of_another(clock, rounds, monkeypatc
 
     def request(project_id):
         turns.begin(project_id)
-        clock.seconds += TURN_ALONE
+        clock.seconds += RUN_SECONDS_ALONE
         done.append(project_id)
 
     threads = [eventlet.spawn(request, project_id) for project_id in ('busy', None) for _ in range(100)]
@@ -110,7 +110,7 @@ def rounds_of(rounds, clock, owners, calls=16):
     def work():
         for _ in range(calls):
             rounds.turn(*owners)
-            clock.seconds += TURN_BESIDE / 2
+            clock.seconds += RUN_SECONDS_BESIDE / 2
 
     finished([eventlet.spawn(work)])
     return rounds.number - before
@@ -142,7 +142,7 @@ def test_a_long_computation_does_not_keep_those_from_work_that_are_about_to_begi
 
     def compute():
         for _ in range(100):
-            clock.seconds += TURN_ALONE
+            clock.seconds += RUN_SECONDS_ALONE
             rounds.turn()
         begun.append('computed')
 
@@ -172,9 +172,9 @@ def test_a_round_is_shorter_while_several_trees_work(clock, rounds):
     def measured():
         clock.seconds += SHARED_SECONDS
         alone = calls_in_a_round(LARGE)
-        assert alone == pytest.approx(TURN_ALONE / 0.001, abs=2)
+        assert alone == pytest.approx(RUN_SECONDS_ALONE / 0.001, abs=2)
         shared = calls_in_a_round(LARGE, OTHER_TREE)
-        assert shared == pytest.approx(TURN / 0.001, abs=2)
+        assert shared == pytest.approx(RUN_SECONDS / 0.001, abs=2)
         clock.seconds += SHARED_SECONDS
         assert calls_in_a_round(LARGE) == alone
 
@@ -186,7 +186,7 @@ def test_a_killed_thread_does_not_keep_the_others_waiting(clock, rounds):
 
     def work(name):
         rounds.turn()
-        clock.seconds += TURN_ALONE
+        clock.seconds += RUN_SECONDS_ALONE
         done.append(name)
 
     threads = [eventlet.spawn(work, name) for name in range(5)]
@@ -202,7 +202,7 @@ def test_an_error_in_a_thread_does_not_end_the_rounds(clock, rounds, capsys):
 
     def work(name):
         rounds.turn()
-        clock.seconds += TURN_ALONE
+        clock.seconds += RUN_SECONDS_ALONE
         if name == 'fails':
             raise RuntimeError('fails')
         done.append(name)
@@ -224,11 +224,11 @@ def test_what_a_thread_computes_is_work_of_those_for_whom_it_began(clock, rounds
         turns.begin(*LARGE)
         for _ in range(MOST_VOTES):
             turns.spend(turns.EVERY)
-            clock.seconds += TURN_BESIDE / 2
+            clock.seconds += RUN_SECONDS_BESIDE / 2
         before = rounds.number
         for _ in range(16):
             turns.spend(turns.EVERY)
-            clock.seconds += TURN_BESIDE / 2
+            clock.seconds += RUN_SECONDS_BESIDE / 2
         taken.append(rounds.number - before)
 
     taken = []

@@ -142,9 +142,9 @@ class Driver:
                             current = self.traverse.rows[row.id]._replace(physical_id=f'p{row.id}')
                             self.tell('record', current)
                         self.inbox.append(c.HandlerReturned(step, {'n': 1}, done=row.name not in self.slow))
-                case c.Poll(step, row, action, _handle, turns):
+                case c.Poll(step, row, action, _handle, poll_intervals):
                     if self.preempts is None or row.name not in self.slow:
-                        self.inbox.append(c.CheckReturned(step, turns > 1, turns + 1))
+                        self.inbox.append(c.CheckReturned(step, poll_intervals > 1, poll_intervals + 1))
                 case c.Abort(step, row, why):
                     self.inbox = [e for e in self.inbox if getattr(e, 'step', None) != step]
                     self.inbox.append(c.Failed(step, f'{row.action} aborted ({why})'))

@@ -78,7 +78,7 @@ def _by_former(claimed: Iterable[Lease]) -> list[list[Lease]]:
 class LeaseManager:
     STALL_FACTOR = 10.0                             # x ttl: renewal stops if green threads have stalled for so long
     FIRST_BATCH, LARGEST_BATCH = 10, 200            # the most stacks that one sweep takes over
-    FULL_TURNS = 10                                 # an engine without room for roots looks for nested stacks so rarely
+    SWEEPS_WHILE_FULL = 10                          # an engine without room for roots looks for nested stacks so rarely
     CLOCK_TOLERANCE = 60.0                          # seconds; a lease with more left than expected: clock set back
 
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, describe: Callable[[], EngineDescription],
@@ -110,7 +110,7 @@ class LeaseManager:
         self._doubts = 0                            # of `engines.doubt`, as the last renewal read them
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
-        self._skipping = 0                          # sweeps that are left out yet, see FULL_TURNS
+        self._skipping = 0                          # sweeps that are left out yet, see SWEEPS_WHILE_FULL
         self._confirmed: WeakKeyDictionary[Lease, int] = WeakKeyDictionary()    # still good after so many lapses
         self._renewal_errors: deque[str] = deque()  # of the heartbeat, which cannot write to the log itself
         self._threads: list[Thread] = []
@@ -129,7 +129,7 @@ class LeaseManager:
     def stop(self) -> None:
         """Give up all leases, so that the next sweep of another engine need not wait for the deadline."""
         self._stopping = True
-        self._runtime.turned(is_last=True)
+        self._runtime.note_iteration(is_last=True)
         for thread in self._threads:
             thread.kill()
         while self._beating:                        # else it might register this engine again after the removal
@@ -200,7 +200,7 @@ class LeaseManager:
                 metrics.takeovers.inc()
                 self._acquire(replace(lease, among=len(group)))
         if not claimed:
-            self._skipping = self.FULL_TURNS
+            self._skipping = self.SWEEPS_WHILE_FULL
         if len(claimed) == batch:
             self._batch = min(2 * batch, self.LARGEST_BATCH)
         return len(claimed)
@@ -226,7 +226,7 @@ class LeaseManager:
         """Progress watchdog: renewal stops if green threads have been stalled for STALL_FACTOR x ttl."""
         while True:
             self._last_progress = self._runtime.monotonic()
-            self._runtime.turned()
+            self._runtime.note_iteration()
             while self._renewal_errors:
                 outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._renewal_errors.popleft()}')
             self._runtime.sleep(self._ttl / 5)

@@ -21,7 +21,7 @@ from heatlite.engine.reconcile.service_errors import is_away
 from heatlite.engine.reconcile.step_context import StepContext, plain
 from heatlite.engine.reconcile.step_contexts import Saved
 from heatlite.engine.reconcile.step_inspector import StepInspector
-from heatlite.engine.reconcile.step_waits import AWAY_TURNS, StepWaits
+from heatlite.engine.reconcile.step_waits import AWAY_POLL_INTERVALS, StepWaits
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
@@ -185,10 +185,10 @@ class StepExecutor(StepInspector):
         except Exception as error:
             if not is_away(error) or action is Action.CHECK:
                 raise
-            return AWAY_TURNS
+            return AWAY_POLL_INTERVALS
 
     def _ask_whether_done(self, resource: Resource, work: StepContext, action: Action) -> int:
-        """0, or the number of turns until the next question."""
+        """0, or the number of poll intervals until the next question."""
         undoing = work.undoing and action is Action.DELETE      # the create after it is polled like the first one
         checker = getattr(resource, 'check_delete_complete', None) if undoing else resource.checker(action)
         if checker is None:

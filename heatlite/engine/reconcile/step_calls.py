@@ -210,10 +210,10 @@ class StepCalls:
             elif not self._inbox.is_stopped:
                 self._call(step, poll.row, lambda: self._executor.check(step, poll.row, poll.action, poll.handle))
 
-        if not poll.turns:
+        if not poll.poll_intervals:
             ask()
         else:
-            self._ask_after(step, poll.turns * interval, ask)
+            self._ask_after(step, poll.poll_intervals * interval, ask)
 
     def poll_now(self, name: str) -> None:
         """Run the waiting checks of that resource now, not at the next interval."""

@@ -22,7 +22,7 @@ from heatlite.planning.steps import Step
 LOG = logging.getLogger(__name__)
 
 AWAY_PATIENCE = 5.0                 # seconds until a service that does not answer is called again
-AWAY_TURNS = 5                      # poll intervals until a check is repeated whose service does not answer
+AWAY_POLL_INTERVALS = 5             # poll intervals until a check is repeated whose service does not answer
 
 
 class StepWaits:
@@ -33,10 +33,11 @@ class StepWaits:
         self._journal = journal
         self._interval = interval
 
-    def note_check(self, row: ResourceState, work: StepContext, action: Action, turns: int) -> None:
+    def note_check(self, row: ResourceState, work: StepContext, action: Action, poll_intervals: int) -> None:
         """Note that the next check is made after so many poll intervals."""
         own = work.resource.poll_interval if work.resource is not None else None
-        self._note(row, work, f'check_{action.lower()}_complete', turns * (self._interval if own is None else own))
+        self._note(row, work, f'check_{action.lower()}_complete',
+                   poll_intervals * (self._interval if own is None else own))
 
     def is_patient(self, work: StepContext) -> bool:
         """Whether the type waits longer for the service, which has just not answered."""
@@ -50,8 +51,8 @@ class StepWaits:
         log_throttle.log(LOG, logging.INFO, ('check', type(error)), '%s of %s in stack %s will be asked for again: '
                          '%s: %s', action, row.name, self._leased.id, type(error).__name__, error)
         work.away_since = work.away_since or self._runtime.now()
-        self.note_check(row, work, action, AWAY_TURNS)
-        return commands.CheckReturned(step, False, AWAY_TURNS)
+        self.note_check(row, work, action, AWAY_POLL_INTERVALS)
+        return commands.CheckReturned(step, False, AWAY_POLL_INTERVALS)
 
     def call_later(self, step: Step, row: ResourceState, work: StepContext, error: Exception,
                    action: Action) -> commands.Away:
