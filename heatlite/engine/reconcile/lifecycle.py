@@ -39,7 +39,7 @@ LOG = logging.getLogger(__name__)
 
 
 class StackLifecycle:
-    """The host of the runners: called in the thread of the runner whose stack changes."""
+    """Writes the rows of stacks, called back by their runners, each in its own thread: see `runner.RunnerCallbacks`."""
 
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, journal: Journal, runners: Runners,
                  definitions: AcceptedDefinitions, timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks,
@@ -228,7 +228,7 @@ class StackLifecycle:
             self._clean_up.after_action(leased)
         return True
 
-    def is_telling(self, runner: Runner, status: Status | None) -> bool:
+    def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
         row = runner.leased.row
         if row.action == Action.DELETE and status is Status.COMPLETE:
             return False                            # its row is gone with that change

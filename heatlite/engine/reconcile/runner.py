@@ -35,7 +35,7 @@ COMMANDS_AT_ONCE = 50               # until other threads may run
 INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads may run
 
 
-class Host(Protocol):
+class RunnerCallbacks(Protocol):
     """Reads and writes the rows of stacks for their runners (`engine.reconcile.lifecycle.StackLifecycle`)."""
 
     def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
@@ -47,7 +47,7 @@ class Host(Protocol):
         `release`: release the lease, too.
         """
 
-    def is_telling(self, runner: Runner, status: Status | None) -> bool:
+    def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
         """Whether events have to be sent to sinks before the stack's lease may be released.
 
         `status`: the final state that is about to be stored, or None. `Runner.finish_if_idle` is called once they were
@@ -63,15 +63,16 @@ class Host(Protocol):
 
 class Runner:
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 capacity: StackCapacity, timers: Timers, host: Host, ended: Callable[[Runner, Exception | None], None],
-                 dispatcher: Callable[[Runner], SignalDispatcher], interval: float, patience: float) -> None:
+                 capacity: StackCapacity, timers: Timers, callbacks: RunnerCallbacks,
+                 ended: Callable[[Runner, Exception | None], None], dispatcher: Callable[[Runner], SignalDispatcher],
+                 interval: float, patience: float) -> None:
         """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
         `dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
         unless the type sets its own; `patience`: seconds that an aborted call has to return."""
         self.leased = leased
         self.executor = executor
         self._runtime = runtime
-        self._host = host
+        self._callbacks = callbacks
         self._end = ended
         self._inbox = RunnerInbox(runtime, leased)
         self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, capacity, timers, self._note_idle,
@@ -88,12 +89,12 @@ class Runner:
 
     def wake(self) -> None:
         """Wake up the runner: it looks for a newer request and for signals."""
-        self.ask(lambda: self._host.catch_up(self))
+        self.ask(lambda: self._callbacks.catch_up(self))
 
     def finish_if_idle(self) -> None:
         """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
         self._note_idle()
-        self.ask(lambda: [c.Finish(None, '')] if self.is_idle and not self._has_to_stay(None) else [])
+        self.ask(lambda: [c.Finish(None, '')] if self.is_idle and not self._needs_lease(None) else [])
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns."""
@@ -130,7 +131,7 @@ class Runner:
         try:
             turns.begin(*self.leased.owners)
             if not self.is_idle and not self._inbox.is_stopped:
-                self._perform(self._host.begin(self))
+                self._perform(self._callbacks.begin(self))
             while not self._inbox.is_stopped:
                 work = self._inbox.take()
                 if work is None:
@@ -202,7 +203,7 @@ class Runner:
                 case c.StartTimer(step, row, seconds):
                     calls.start_timer(step, row, seconds)
                 case c.ReportFailure(reason, rollback):
-                    waiting.extend(self._host.unwind(self, reason, rollback))
+                    waiting.extend(self._callbacks.unwind(self, reason, rollback))
                 case c.Finish(status, reason):
                     self._finish(status, reason)
 
@@ -217,8 +218,8 @@ class Runner:
 
     def _finish(self, status: Status | None, reason: str) -> None:
         """Store the final state. While signals are being handled, or events sent, the lease is not released."""
-        stays = self._has_to_stay(status)
-        if not self._host.finish(self, status, reason, release=not stays):
+        stays = self._needs_lease(status)
+        if not self._callbacks.finish(self, status, reason, release=not stays):
             self.is_idle = False
             self.wake()
         elif stays:
@@ -227,6 +228,6 @@ class Runner:
         else:
             self._inbox.is_stopped = True
 
-    def _has_to_stay(self, status: Status | None) -> bool:
+    def _needs_lease(self, status: Status | None) -> bool:
         """Whether the lease is still needed once that final state is stored."""
-        return self.signal_dispatcher.is_busy or self._host.is_telling(self, status)
+        return self.signal_dispatcher.is_busy or self._callbacks.has_unsent_events(self, status)
