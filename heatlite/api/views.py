@@ -20,7 +20,7 @@ from heatlite.language.parameters import PSEUDO_PARAMETERS
 
 View = dict[str, object]
 
-K = TypeVar('K', bound=codec.KeptRow)
+K = TypeVar('K', bound=codec.CachedRow)
 Given = TypeVarTuple('Given')
 
 CACHED_TEXTS = 2_000            # texts that `listed` keeps of each kind, if they are small:
@@ -44,7 +44,7 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
 
     @functools.wraps(render)
     def member(prefix: str, found: K, *given: *Given) -> View | JsonText:
-        return (write_once if found.is_kept else render)(prefix, found, *given)
+        return (write_once if found.is_cached else render)(prefix, found, *given)
 
     return member
 

@@ -22,11 +22,11 @@ from heatlite.common import crypt, exception, limits
 from heatlite.planning.states import Action, Status
 
 T = TypeVar('T')
-K = TypeVar('K', bound='KeptRow')
+K = TypeVar('K', bound='CachedRow')
 
 EMPTY: Mapping[str, Callable[[], object]] = {'{}': dict, '[]': list}
-CACHED_OBJECTS = 2_000          # objects that `kept_reader` keeps of each class,
-KEPT_OF_A_LIST = 200            # of a list the first ones,
+CACHED_OBJECTS = 2_000          # objects that `cached_reader` caches of each class,
+CACHED_OF_A_LIST = 200          # of a list the first ones,
 SMALL = 600                     # and only of rows with no more characters: three times as many as usual
 ACTIONS = {member.value: member for member in Action}
 STATUSES = {member.value: member for member in Status}
@@ -188,11 +188,11 @@ def reader(cls: type[T], *json_columns: str,
     return read
 
 
-class KeptRow:
+class CachedRow:
     """Base of dataclasses for rows that are read again and again. They are compared by identity (`eq=False`), so that
-    what is made of a kept object can be kept, too."""
+    what is made of a cached object can be cached, too."""
 
-    is_kept = False                     # whether the same row gives the same object for a while: no field
+    is_cached = False                   # whether the same row gives the same object for a while: no field
 
 
 class ListReader(Protocol[K]):
@@ -200,10 +200,10 @@ class ListReader(Protocol[K]):
         """Reads rows as `reader`. `before`: how many rows of the same list were read before these."""
 
 
-def kept_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
+def cached_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
     """Returns a reader of lists: as `reader` for each row, but small rows that are as they were give the same objects.
 
-    It is for rows that show no secrets. Of a list only the first rows are kept, so that a long one does not displace
+    It is for rows that show no secrets. Of a list only the first rows are cached, so that a long one does not displace
     all others.
     """
     read = reader(cls, *json_columns)
@@ -211,13 +211,13 @@ def kept_reader(cls: type[K], *json_columns: str) -> ListReader[K]:
     @functools.lru_cache(CACHED_OBJECTS)
     def read_once(*row: object) -> K:
         found = read(row)
-        vars(found)['is_kept'] = True
+        vars(found)['is_cached'] = True
         return found
 
     def read_list(rows: Iterable[Sequence[object]], before: int = 0) -> list[K]:
         waiting = iter(rows)
         found = [read_once(*row) if _is_small(row) else read(row)
-                 for row in islice(waiting, max(0, KEPT_OF_A_LIST - before))]
+                 for row in islice(waiting, max(0, CACHED_OF_A_LIST - before))]
         found += map(read, waiting)
         return found
 

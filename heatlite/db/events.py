@@ -17,7 +17,7 @@ from heatlite.planning.states import Action, Event, Status
 
 
 @dataclass(frozen=True, eq=False)
-class ShownEvent(codec.KeptRow):
+class ShownEvent(codec.CachedRow):
     """An event as the API shows it. `properties`: those in force when it happened; None in lists."""
 
     id: int
@@ -35,7 +35,7 @@ class ShownEvent(codec.KeptRow):
 
 
 LISTED = tuple(event.c[name] for name in ShownEvent.__dataclass_fields__ if name != 'properties')
-_listed = codec.kept_reader(ShownEvent)
+_listed = codec.cached_reader(ShownEvent)
 _WITHIN = {True: event.c.stack_id == sa.bindparam('stack_id'),          # of one stack, of several
            False: event.c.stack_id.in_(sa.bindparam('stack_ids', expanding=True))}
 EVENT = ('uuid', 'stack_id', 'resource_id', 'resource_name', 'resource_type', 'physical_id', 'action', 'status',

@@ -8,12 +8,12 @@ from typing import Protocol, TypeVar
 import sqlalchemy as sa
 
 from heatlite.db.bulk import AT_ONCE, chunks
-from heatlite.db.codec import KeptRow, ListReader
+from heatlite.db.codec import CachedRow, ListReader
 
 Keys = Sequence[sa.ColumnElement[object]]       # what a list is sorted by
 Position = Sequence[object]                      # the values of these in one row
 Row = TypeVar('Row', bound=tuple[object, ...])
-K = TypeVar('K', bound=KeptRow)
+K = TypeVar('K', bound=CachedRow)
 
 
 class Page(Protocol):

@@ -32,7 +32,7 @@ WORDS = {member: member.value for kind in (Action, Status) for member in kind}
 
 
 @dataclass(frozen=True, eq=False)
-class ShownResource(codec.KeptRow):
+class ShownResource(codec.CachedRow):
     """A resource as the API shows it. `definition`, `attributes`, `metadata`: None if not requested, or empty."""
 
     stack_id: str
@@ -83,7 +83,7 @@ _BRIEF = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__ i
 _DETAILED = tuple(resource.c[name] for name in ShownResource.__dataclass_fields__)
 _NUMBER = list(ShownResource.__dataclass_fields__).index('id')
 _shown = codec.reader(ShownResource, 'requires', *_DETAILS)
-_brief = codec.kept_reader(ShownResource, 'requires')
+_brief = codec.cached_reader(ShownResource, 'requires')
 # Built once: building a statement costs more than running it.
 _OF_STACK = resource.c.stack_id == sa.bindparam('stack_id')
 _LIGHT = sa.select(*LIGHT).where(_OF_STACK).order_by(resource.c.id)
@@ -194,8 +194,8 @@ def columns(tx: sa.Connection, stack_id: str, numbers: Iterable[int] | None,
             for query in queries for number, *values in tx.execute(query)}
 
 
-def kept_values(tx: sa.Connection, stack_id: str,
-                numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, object]]:
+def cached_values(tx: sa.Connection, stack_id: str,
+                  numbers: Iterable[int] | None = None) -> dict[int, Mapping[str, object]]:
     """The stored attribute cache of these rows, None: of all rows of the stack: row number -> {key: value}."""
     found = columns(tx, stack_id, numbers, ('attributes',))
     return {number: each['attributes'] for number, each in found.items() if each['attributes']}

@@ -16,7 +16,7 @@ from heatlite.db.tables import stack, stack_tag
 
 
 @dataclass(frozen=True, eq=False)
-class Summary(codec.KeptRow):
+class Summary(codec.CachedRow):
     """The columns that lists show."""
 
     id: str
@@ -63,7 +63,7 @@ class StackFilter(Page, Protocol):
 SUMMARY = codec.columns(stack, Summary)
 _LIVE_ROOTS = sa.select(sa.func.count()).select_from(stack).where(
     stack.c.project_id == sa.bindparam('project'), stack.c.live == 1, stack.c.owner_id.is_(None))
-_summaries = codec.kept_reader(Summary, 'tags')
+_summaries = codec.cached_reader(Summary, 'tags')
 NEVER = datetime(1970, 1, 1)                        # stands for null where rows are sorted by `updated_at`
 
 

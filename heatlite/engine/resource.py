@@ -74,7 +74,7 @@ class Resource(Legacy, Importing):
         self._recorder = recorder
         self._data = record.data
         self._metadata = record.metadata
-        self._kept_attributes = record.attributes
+        self._cached_attributes = record.attributes
         self.forget_values()
         self.take_state(record.state)
         if record.before is not None:

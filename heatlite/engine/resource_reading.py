@@ -54,7 +54,7 @@ class Reading(PropertyAccess, Services):
         if self._attributes is None:
             self._attributes = attribute_set.Attributes(self.name, self._attribute_schemata(),
                                                      self._resolve_any_attribute)
-            self._attributes.cached_attrs = {_key(name): value for name, value in self._kept_attributes.items()}
+            self._attributes.cached_attrs = {_key(name): value for name, value in self._cached_attributes.items()}
         found: attribute_set.Attributes = self._attributes
         return found
 
@@ -97,16 +97,16 @@ class Reading(PropertyAccess, Services):
         found = self._resolve_any_attribute(key)
         return self.get_attribute(key) if found is None else found
 
-    def kept_attributes(self) -> dict[str, object]:
+    def cached_attributes(self) -> dict[str, object]:
         """Return the cached values to store with the resource, with keys as text."""
         if not isinstance(self._attributes, attribute_set.Attributes):
-            return dict(self._kept_attributes)
+            return dict(self._cached_attributes)
         return {name if isinstance(name, str) else json.dumps(list(name)): value
                 for name, value in self._attributes.cached_attrs.items()}
 
     def clear_attributes(self) -> None:
         """Drop cached values, when the properties changed or the resource is not COMPLETE."""
-        self._kept_attributes = {}
+        self._cached_attributes = {}
         if self._record is not None:
             self._record.attributes = {}
         if isinstance(self._attributes, attribute_set.Attributes):

@@ -102,7 +102,7 @@ class State:
         self._recorder: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
         self._metadata: rsrc_defn.Metadata | None = None
-        self._kept_attributes: dict[str, object] = {}
+        self._cached_attributes: dict[str, object] = {}
         self._properties: property_set.Properties | None = None
         self._update_policy: property_set.Properties | None = None
         self._attributes: Attributes | None = None      # made at the first use; or a plug-in's dictionary

@@ -17,8 +17,9 @@ from heatlite.planning.steps import Step
 class Persist:
     """Store `row`. With `wait`, Persisted comes back after the commit; without it no event does.
 
-    `event`: store a line of history, too; `applied`: store the definition that was just applied, too; `kept`: store the
-    wanted definition although nothing was called for it, as the object is like that already.
+    `event`: store a line of history, too; `applied`: store the definition that was just applied, too;
+    `adopts_definition`: store the wanted definition although nothing was called for it, as the object is like that
+    already.
     """
 
     step: Step
@@ -26,7 +27,7 @@ class Persist:
     event: bool = True
     wait: bool = False
     applied: bool = False
-    kept: bool = False
+    adopts_definition: bool = False
 
 
 @dataclass(frozen=True, slots=True)

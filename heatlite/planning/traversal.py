@@ -565,7 +565,7 @@ class Traversal:
         if fingerprint:
             kept = kept._replace(fingerprint=fingerprint, template_id=self.template_id)
         if kept is not row:                         # an unchanged row is not written
-            commands.append(Persist(step, self._rows.set(kept), event=heal, kept=bool(fingerprint)))
+            commands.append(Persist(step, self._rows.set(kept), event=heal, adopts_definition=bool(fingerprint)))
         self._complete_step(step)
         return commands
 

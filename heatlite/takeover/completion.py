@@ -133,7 +133,7 @@ class _Tree:
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
             kept = self._kept(executor, known, member) | inferred.get(member.state.name, {})
             if kept:
-                known.leased.kept[member.state.id] = kept
+                known.leased.cached_values[member.state.id] = kept
             members.append(replace(member, columns={
                 **{name: value for name, value in member.columns.items() if name != 'attributes'},
                 **({'attributes': kept} if _is_worth_storing(kept, member.state) else {})}))
@@ -291,9 +291,9 @@ def _plain(wanted: DefinedResource, scope: Scope) -> dict[str, object]:
             'description': wanted.description, 'external_id': wanted.external_id(scope)}
 
 
-def _is_worth_storing(kept: Mapping[str, object], state: ResourceState) -> bool:
+def _is_worth_storing(values: Mapping[str, object], state: ResourceState) -> bool:
     """As the engine decides at the end of a step."""
-    return bool(kept) and (len(kept) > 1 or kept.get(attribute_cache.REFERENCE) != state.physical_id)
+    return bool(values) and (len(values) > 1 or values.get(attribute_cache.REFERENCE) != state.physical_id)
 
 
 # --- what types may ask for --------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def test_no_text_is_no_value():
 
 
 @dataclass(frozen=True, eq=False)
-class Row(codec.KeptRow):
+class Row(codec.CachedRow):
     id: int
     name: str
     tags: list[str] | None
@@ -31,13 +31,13 @@ class Row(codec.KeptRow):
 @pytest.fixture
 def read():
     """Reads one row."""
-    reader = codec.kept_reader(Row, 'tags')
+    reader = codec.cached_reader(Row, 'tags')
     return lambda *row, before=0: reader([row], before)[0]
 
 
 def test_a_row_that_is_as_it_was_is_read_once(read):
     first = read(1, 'a', '["x"]')
-    assert (first.id, first.name, first.tags, first.is_kept) == (1, 'a', ['x'], True)
+    assert (first.id, first.name, first.tags, first.is_cached) == (1, 'a', ['x'], True)
     assert read(1, 'a', '["x"]') is first
     for changed in ((2, 'a', '["x"]'), (1, 'b', '["x"]'), (1, 'a', '["y"]'), (1, 'a', None)):
         assert read(*changed) is not first
@@ -49,14 +49,14 @@ def test_a_row_that_is_as_it_was_is_read_once(read):
 ], ids=['text', 'text in a list', 'list'])
 def test_a_large_row_is_not_kept(read, row):
     assert read(*row) is not read(*row)
-    assert not read(*row).is_kept
+    assert not read(*row).is_cached
 
 
 def test_the_first_rows_of_a_list_are_kept():
-    reader = codec.kept_reader(Row, 'tags')
-    rows = [(number, 'a', None) for number in range(codec.KEPT_OF_A_LIST + 5)]
+    reader = codec.cached_reader(Row, 'tags')
+    rows = [(number, 'a', None) for number in range(codec.CACHED_OF_A_LIST + 5)]
     first, second = reader(rows), reader(rows)
     assert [each.id for each in first] == [each.id for each in second] == [row[0] for row in rows]
     assert [one is other for one, other in zip(first, second, strict=True)] == (
-        [True] * codec.KEPT_OF_A_LIST + [False] * 5)
-    assert [each.is_kept for each in reader(rows[:9], codec.KEPT_OF_A_LIST - 4)] == [True] * 4 + [False] * 5
+        [True] * codec.CACHED_OF_A_LIST + [False] * 5)
+    assert [each.is_cached for each in reader(rows[:9], codec.CACHED_OF_A_LIST - 4)] == [True] * 4 + [False] * 5

@@ -138,14 +138,14 @@ def test_outer_stacks_come_first_then_older_ones(tree):
 
 
 def test_of_a_long_list_the_first_rows_are_kept(db):
-    number = resources.ROWS_PER_SLICE + codec.KEPT_OF_A_LIST
+    number = resources.ROWS_PER_SLICE + codec.CACHED_OF_A_LIST
     with db.writer() as tx:
         stacks.insert(tx, stack('root'))
         resources.insert_many(tx, 'root', [state(each) for each in range(1, number + 1)], {})
         found = resources.page(tx, ['root'])
     assert [each.id for each in found] == list(range(1, number + 1))
-    assert sum(each.is_kept for each in found) == codec.KEPT_OF_A_LIST
-    assert all(each.is_kept for each in found[:codec.KEPT_OF_A_LIST])
+    assert sum(each.is_cached for each in found) == codec.CACHED_OF_A_LIST
+    assert all(each.is_cached for each in found[:codec.CACHED_OF_A_LIST])
 
 
 def test_required_by(tree):

@@ -32,9 +32,9 @@ def reader_of(leased: LeasedStack) -> AttributeReader:
 
 def test_values_of_a_row_that_was_not_read_are_dropped(leased):
     """A row is added, or removed, between the reading of the rows and that of the cached values."""
-    leased.kept = {7: KEPT, 8: KEPT}
+    leased.cached_values = {7: KEPT, 8: KEPT}
     reader_of(leased).forget_live()
-    assert leased.kept == {}
+    assert leased.cached_values == {}
 
 
 @pytest.mark.parametrize('before, values, cached, stored', [
@@ -45,6 +45,6 @@ def test_values_of_a_row_that_was_not_read_are_dropped(leased):
     (None,          {'': 'id', 'size': ERROR},     {'': 'id', 'size': ERROR},      {'': 'id'}),
 ])
 def test_what_is_cached_and_stored_of_the_values_of_a_row(leased, before, values, cached, stored):
-    leased.kept = {7: before} if before is not None else {}
+    leased.cached_values = {7: before} if before is not None else {}
     assert reader_of(leased).keep(7, 'id', values) == stored
-    assert leased.kept.get(7) == cached
+    assert leased.cached_values.get(7) == cached

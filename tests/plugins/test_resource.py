@@ -141,7 +141,7 @@ def test_attributes_are_kept_unless_declared_otherwise():
     Lamp.asked = 0
     assert [made.FnGetAtt('watts'), made.FnGetAtt('watts')] == [5, 5] and Lamp.asked == 1
     assert [made.FnGetAtt('state'), made.FnGetAtt('state')] == ['on', 'on'] and Lamp.asked == 3
-    assert made.kept_attributes() == {'watts': 5}
+    assert made.cached_attributes() == {'watts': 5}
     made.clear_attributes()
     LAMPS['l1']['watts'] = 9
     assert made.FnGetAtt('watts') == 9
@@ -180,7 +180,7 @@ def test_a_type_with_attributes_of_its_own_making_is_kept_by_path():
     Dynamic.asked = 0
     assert made.FnGetAtt('parts', 1, 'a') == made.FnGetAtt('parts', 1, 'a') == ['parts', 1, 'a']
     assert Dynamic.asked == 1
-    bench.record.attributes = made.kept_attributes()
+    bench.record.attributes = made.cached_attributes()
     assert bench.record.attributes == {'["parts", 1, "a"]': ['parts', 1, 'a']}
     assert bench.fresh('CREATE', 'COMPLETE').FnGetAtt('parts', 1, 'a') and Dynamic.asked == 1
 

@@ -38,18 +38,18 @@ def shown(values: Mapping[str, object]) -> dict[str, object]:
 class StackScope:
     """The values of one stack's resources for the template language (`language` Scope).
 
-    `current(name)`: the current row; `kept(row)`: its cached values; `ask(row, attribute, path)`: reads from the type,
-    which may call a service; `future(row, attribute)`: for previews, whether its reference (or with `attribute`, its
-    attributes) becomes known only during the update; `unmade(name)`: the reference of a resource without an object.
+    `current(name)`: the current row; `cached_values(row)`; `ask(row, attribute, path)`: reads from the type, which may
+    call a service; `future(row, attribute)`: for previews, whether its reference (or with `attribute`, its attributes)
+    becomes known only during the update; `unmade(name)`: the reference of a resource without an object.
     """
 
     def __init__(self, current: Callable[[str], ResourceState | None],
-                 kept: Callable[[ResourceState], Mapping[str, object]],
+                 cached_values: Callable[[ResourceState], Mapping[str, object]],
                  ask: Callable[[ResourceState, str, tuple[object, ...]], object],
                  future: Callable[[ResourceState, bool], bool] = lambda row, attribute: False,
                  unmade: Callable[[str], str] = str) -> None:
         self._current = current
-        self._kept = kept
+        self._cached_values = cached_values
         self._ask = ask
         self._future = future
         self._unmade = unmade
@@ -60,9 +60,9 @@ class StackScope:
             return self._unmade(resource_name)
         if self._future(row, False):
             return UNKNOWN
-        kept = self._kept(row)
-        if REFERENCE in kept:
-            return kept[REFERENCE]
+        values = self._cached_values(row)
+        if REFERENCE in values:
+            return values[REFERENCE]
         return row.physical_id if row.physical_id is not None else self._unmade(row.name)
 
     def attribute(self, resource_name: str, attribute: str, path: tuple[object, ...] = ()) -> object:
@@ -71,11 +71,11 @@ class StackScope:
             return None
         if self._future(row, True):
             return UNKNOWN
-        kept = self._kept(row)
+        values = self._cached_values(row)
         name = key(attribute, path)
-        if name not in kept:
+        if name not in values:
             return self._ask(row, attribute, path)
-        value = kept[name]
+        value = values[name]
         if isinstance(value, Exception):            # raised now, not when it was cached
             raise value
         return value

@@ -44,8 +44,8 @@ class AttributeReader:
         no errors, so that those values are read again after a restart. None: nothing, as the physical id in the row is
         the only value and nothing else was stored before."""
         if len(values) == 1 and values[attribute_cache.REFERENCE] == physical_id:
-            return {} if self._leased.kept.pop(row_id, None) else None
-        self._leased.kept[row_id] = values
+            return {} if self._leased.cached_values.pop(row_id, None) else None
+        self._leased.cached_values[row_id] = values
         return attribute_cache.storable(values)
 
     def is_live(self, name: str, attribute: str) -> bool:
@@ -64,11 +64,11 @@ class AttributeReader:
 
     def forget_live(self) -> None:
         """Drop the live attributes from the cache, so that they are read anew."""
-        for row_id, kept in list(self._leased.kept.items()):
+        for row_id, values in list(self._leased.cached_values.items()):
             row = self._leased.rows.get(row_id)
             if row is None:                         # added since the rows were read
-                del self._leased.kept[row_id]
+                del self._leased.cached_values[row_id]
                 continue
             name = row.name
-            self._leased.kept[row_id] = {kept_as: value for kept_as, value in kept.items()
-                                         if not self.is_live(name, attribute_cache.attribute_of(kept_as))}
+            self._leased.cached_values[row_id] = {key: value for key, value in values.items()
+                                                  if not self.is_live(name, attribute_cache.attribute_of(key))}

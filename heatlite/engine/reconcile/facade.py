@@ -343,9 +343,9 @@ class Stack(Mapping[str, Resource]):
         row = self._leased.current(name)
         if row is None or refid is None:            # optional properties are None, as are ids of what does not exist
             return False
-        if refid in (row.physical_id, self._leased.kept.get(row.id, {}).get('')):
+        if refid in (row.physical_id, self._leased.cached_values.get(row.id, {}).get('')):
             return True
-        return self._leased.kept.get(row.id) is None and self[name].get_reference_id() == refid
+        return self._leased.cached_values.get(row.id) is None and self[name].get_reference_id() == refid
 
     def restart_resource(self, name: str, reason: str = '') -> None:
         """Replace a resource: mark it as unhealthy, and begin an update of the stack to its present definition.

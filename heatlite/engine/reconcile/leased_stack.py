@@ -32,7 +32,7 @@ class LeasedStack:
         self.context = context
         self.traversal = traversal
         self.secrets: set[str] = set()                          # data stored as secret by its types in this process
-        self.kept: dict[int, Mapping[str, object]] = {}            # row -> its cached values, see `attribute_cache`
+        self.cached_values: dict[int, Mapping[str, object]] = {}   # row -> its cached values, see `attribute_cache`
         self.traced = 0                                         # generation whose action has ended for traces
         self.signalled = 0                                      # generation in which the last signal was handled
         self.unread: UnreadRows | None = None                   # where an update or a question leaves most rows unread

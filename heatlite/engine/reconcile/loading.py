@@ -96,18 +96,18 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
         if resource is not None or (wanted.as_applied and not row.converge):
             unread = UnreadRows(database, row.id)
             rows = [] if resource is None else unread.of_name(tx, resource)
-            kept = unread.kept
+            cached_values = unread.cached_values
         else:
             unread = None
             rows = resources.light(tx, row.id)
-            kept = resources.kept_values(tx, row.id) if rows else {}
+            cached_values = resources.cached_values(tx, row.id) if rows else {}
         context = stored_context(tx, row)
         permissions = plan_references.permissions(tx, row)
         path = stack_trees.whole_path(tx, row)
     held = _held(database, row, wanted)
     leased = LeasedStack(row, lease, wanted, context, traversal(
         runtime, row, target(row, wanted, permissions), rows, retry_limit, held, unread), path)
-    leased.unread, leased.kept = unread, kept
+    leased.unread, leased.cached_values = unread, cached_values
     return leased
 
 

@@ -43,7 +43,8 @@ class ResourceObjects:
         self._preview_state = preview_state
         self._environments: dict[str, Environment] = {}     # former template -> its environment
         self._kinds: dict[tuple[str, Environment], type[Resource]] = {}     # type name -> its class
-        self.scope = StackScope(leased.current, self._kept, self._ask, preview_state.is_future, self._early_reference)
+        self.scope = StackScope(leased.current, self._cached_values, self._ask, preview_state.is_future,
+                                self._early_reference)
         self.facade = facade(self)                  # types have only a weak reference to it
 
     def use_types(self, registry: TypeRegistry) -> None:
@@ -174,8 +175,8 @@ class ResourceObjects:
 
     # --- values for the template language (attribute_cache.StackScope) ------------------------------------
 
-    def _kept(self, row: ResourceState) -> Mapping[str, object]:
-        return self._leased.kept.get(row.id, {})
+    def _cached_values(self, row: ResourceState) -> Mapping[str, object]:
+        return self._leased.cached_values.get(row.id, {})
 
     def _ask(self, row: ResourceState, attribute: str, path: tuple[object, ...]) -> object:
         future_object = self._preview_state.objects.get(row.id)

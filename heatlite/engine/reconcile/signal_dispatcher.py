@@ -309,12 +309,12 @@ class SignalDispatcher:
         if executor.objects.kind_of(row).default_client_name is not None:
             return
         while True:
-            before = self._leased.kept.get(row.id)
+            before = self._leased.cached_values.get(row.id)
             values = executor.attributes.read(executor.objects.stored(row), row.name)
             now = self._leased.rows.get(row.id)
             if now is None or now.in_progress:
                 return                              # an action has begun meanwhile; it reads the values at its end
-            if now is row and self._leased.kept.get(row.id) is before:
+            if now is row and self._leased.cached_values.get(row.id) is before:
                 break
             row = now                               # the values read mix the states before and after a change
         if values == before:

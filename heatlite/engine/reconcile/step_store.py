@@ -59,7 +59,7 @@ class StepStore:
             if work.cause is not None and row.replaces is not None:
                 cause = work.cause if work.cause.at else replace(work.cause, at=isotime(self._runtime.now()))
                 columns['cause'] = {MADE: cause.to_json()}
-        elif persist.kept:
+        elif persist.adopts_definition:
             columns = work.columns
         elif persist.applied:
             columns = work.columns if row.action is Action.UPDATE else {
@@ -97,7 +97,7 @@ class StepStore:
     def remove(self, remove: c.Remove) -> None:
         row = remove.row
         self._calls.forget_abort(remove.step)
-        self._leased.kept.pop(row.id, None)
+        self._leased.cached_values.pop(row.id, None)
         self._executor.records.forget(row.id)
         events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
         if remove.event:

@@ -21,7 +21,7 @@ class UnreadRows:
     rows that are read later are newer."""
 
     def __init__(self, database: Database, stack_id: str) -> None:
-        self.kept: dict[int, Mapping[str, object]] = {}    # the attribute cache of the stack (`LeasedStack.kept`)
+        self.cached_values: dict[int, Mapping[str, object]] = {}  # those of `LeasedStack`
         self._database = database
         self._stack_id = stack_id
         self._known: set[int] = set()               # rows that were read, whose cached values may have changed since
@@ -41,31 +41,31 @@ class UnreadRows:
     def of_name(self, tx: Connection, name: str) -> list[ResourceState]:
         """Return all rows of one name, with their cached values. Two SELECTs in `tx`."""
         rows = resources.named(tx, self._stack_id, name)
-        self._take(rows, resources.kept_values(tx, self._stack_id, [row.id for row in rows]) if rows else {})
+        self._take(rows, resources.cached_values(tx, self._stack_id, [row.id for row in rows]) if rows else {})
         return rows
 
     def all(self) -> list[ResourceState]:
         """Return all rows, with the cached values of those that were not read. Two SELECTs."""
         def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, object]]]:
-            return resources.light(tx, self._stack_id), resources.kept_values(tx, self._stack_id)
+            return resources.light(tx, self._stack_id), resources.cached_values(tx, self._stack_id)
 
-        rows, kept = self._read(read)
-        for number, values in kept.items():
+        rows, cached_values = self._read(read)
+        for number, values in cached_values.items():
             if number not in self._known:
-                self.kept.setdefault(number, values)
+                self.cached_values.setdefault(number, values)
         return rows
 
     def _with_values(self, find: Callable[[Connection], list[ResourceState]]) -> list[ResourceState]:
         def read(tx: Connection) -> tuple[list[ResourceState], dict[int, Mapping[str, object]]]:
             rows = [row for row in find(tx) if row.id not in self._known]
-            return rows, resources.kept_values(tx, self._stack_id, [row.id for row in rows]) if rows else {}
+            return rows, resources.cached_values(tx, self._stack_id, [row.id for row in rows]) if rows else {}
 
-        rows, kept = self._read(read)
-        self._take(rows, kept)
+        rows, cached_values = self._read(read)
+        self._take(rows, cached_values)
         return rows
 
-    def _take(self, rows: Iterable[ResourceState], kept: Mapping[int, Mapping[str, object]]) -> None:
-        self.kept.update(kept)
+    def _take(self, rows: Iterable[ResourceState], cached_values: Mapping[int, Mapping[str, object]]) -> None:
+        self.cached_values.update(cached_values)
         self._known.update(row.id for row in rows)
 
     def _read(self, read: Callable[[Connection], T]) -> T:

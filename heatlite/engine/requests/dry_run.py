@@ -134,7 +134,7 @@ class DryRun:
         turns.spend(STEPS_OF_COMMAND)
         match command:
             case c.Persist(step, row, wait=True):
-                self.leased.kept.pop(row.id, None)
+                self.leased.cached_values.pop(row.id, None)
                 return c.Persisted(step)
             case c.Inspect(step, row):
                 return self._inspected(step, row)
@@ -253,7 +253,7 @@ class DryRun:
         elif (work.resource is not None
               and type(work.resource).get_reference_id is not Resource.get_reference_id
               and not self._refers_by_id(work.resource, work, row)):
-            self.leased.kept[row.id] = {REFERENCE: UNKNOWN}
+            self.leased.cached_values[row.id] = {REFERENCE: UNKNOWN}
 
     def _refers_by_id(self, present: Resource, work: StepContext, row: ResourceState) -> bool:
         """Whether the reference is the physical id, as the type says for the present and for the future properties."""

@@ -178,11 +178,11 @@ class Preview:
         with self._database.reader() as tx:         # as the update itself would read them
             self._rows.begin(tx, row.id, wanted)
             rows = self._rows.light(tx, row.id) if row.id != NEW else []
-            kept = self._rows.kept(tx, row.id) if rows else {}
+            cached_values = self._rows.cached_values(tx, row.id) if rows else {}
             mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
         leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
                              loading.traversal(self._runtime, row, loading.target(row, wanted), list(rows), 0))
-        leased.kept.update(kept)
+        leased.cached_values.update(cached_values)
         is_update = row.id != NEW and row.action != Action.DELETE
         found = PreviewedStack(row, wanted, mask, before=before, outputs_before=outputs,
                                is_observed=is_update and (self._observe or row.converge))
@@ -228,7 +228,7 @@ class Preview:
             if why:
                 fixed[row.name] = why
                 continue
-            leased.kept[number] = {**leased.kept.get(number, {}), REFERENCE: references[number]}
+            leased.cached_values[number] = {**leased.cached_values.get(number, {}), REFERENCE: references[number]}
         for number in self._rows.separated(leased.id):
             row = leased.rows[number]
             if executor.objects.kind_of(row).looks_up_others:
@@ -324,9 +324,9 @@ class Preview:
         resource.forget_nested()
         run.executor.preview_state.objects[row.id] = resource
         try:
-            run.leased.kept[row.id] = {REFERENCE: resource.get_reference_id()}
+            run.leased.cached_values[row.id] = {REFERENCE: resource.get_reference_id()}
         except Exception:                           # raised by the type: the reference is unknown then
-            run.leased.kept[row.id] = {REFERENCE: UNKNOWN}
+            run.leased.cached_values[row.id] = {REFERENCE: UNKNOWN}
 
     def _stored(self, stored: StoredStack) -> tuple[StackDefinition, Mask]:
         with self._database.reader() as tx:

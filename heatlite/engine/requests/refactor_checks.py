@@ -151,9 +151,10 @@ def outputs_of(found: PreviewedStack | None) -> list[dict[str, object]]:
     return shown
 
 
-def kept(tx: Connection, rows: Sequence[Arranged], references: Mapping[int, object]) -> dict[int, dict[str, object]]:
+def cached_values(tx: Connection, rows: Sequence[Arranged],
+                  references: Mapping[int, object]) -> dict[int, dict[str, object]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
-    stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in rows}}
+    stored = {origin: resources.cached_values(tx, origin) for origin in {each.stack for each in rows}}
     found = {}
     for each in rows:
         if each.row.id not in references:

@@ -414,10 +414,10 @@ class Refactors:
             changed = [one for one in rows if one.row != one.before or one.stack != stack_id
                        or one.row.id in definitions or one.row.id in references
                        or (stack_id, one.row.name) in around]
-            kept = refactor_checks.kept(tx, changed, references)
+            cached_values = refactor_checks.cached_values(tx, changed, references)
             for one in changed:
                 large: dict[str, object] = {name: values[one.row.id] for name, values in (
-                    ('definition', definitions), ('attributes', kept)) if one.row.id in values}
+                    ('definition', definitions), ('attributes', cached_values)) if one.row.id in values}
                 row = one.row._replace(template_id=template_ids[stack_id]) if one.is_moved else one.row
                 found = around.get((stack_id, row.name))
                 if found is not None:

@@ -27,9 +27,9 @@ class StoredRows:
         """Return the rows of a stack without their large columns, by number."""
         return resources.light(tx, stack_id)
 
-    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
+    def cached_values(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
         """Return the cached values of a stack: row number -> {key: value} (`reconcile.attribute_cache`)."""
-        return resources.kept_values(tx, stack_id)
+        return resources.cached_values(tx, stack_id)
 
     def secrets(self, tx: Connection, stack_id: str) -> set[str]:
         """Return the data of a stack that types have marked as secret."""
@@ -85,11 +85,11 @@ class MovedRows(StoredRows):
         found = self._numbered.get(stack_id)
         return super().light(tx, stack_id) if found is None else [each.row for each in found.values()]
 
-    def kept(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
+    def cached_values(self, tx: Connection, stack_id: str) -> dict[int, Mapping[str, object]]:
         found = self._numbered.get(stack_id)
         if found is None:
-            return super().kept(tx, stack_id)
-        stored = {origin: resources.kept_values(tx, origin) for origin in {each.stack for each in found.values()}}
+            return super().cached_values(tx, stack_id)
+        stored = {origin: resources.cached_values(tx, origin) for origin in {each.stack for each in found.values()}}
         return {number: stored[each.stack][each.before.id] for number, each in found.items()
                 if each.before.id in stored[each.stack]}
 
