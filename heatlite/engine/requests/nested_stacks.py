@@ -38,12 +38,12 @@ MOST_ATTEMPTS = 8                   # of nested stacks of one row of a resource,
 
 class NestedStacks:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
+                 stored_stacks: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
         self._acceptance = acceptance
-        self._stored = stored
+        self._stored_stacks = stored_stacks
         self._quotas = quotas
         self._actions = actions
 
@@ -107,7 +107,7 @@ class NestedStacks:
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, parent)
             owner = self._acceptance.claim(tx, row.id, by=parent)
-            current = self._stored.current(tx, row.id, None)
+            current = self._stored_stacks.current(tx, row.id, None)
             check_not_deleting(current, Action.UPDATE)
             if is_signalled:
                 guard_checks.check_lock(tx, current)

@@ -119,16 +119,16 @@ class Refactoring:
 
 class Refactors:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
-                 stored: StoredStacks,
-                 quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates, owners: Owners, previews: Previews,
-                 recorder: Recorder, sinks: EventSinks, most_events: int, max_depth: int, notify: Notify) -> None:
+                 stored_stacks: StoredStacks, quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates,
+                 owners: Owners, previews: Previews, recorder: Recorder, sinks: EventSinks, most_events: int,
+                 max_depth: int, notify: Notify) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
         self._max_depth = max_depth
         self._runtime = runtime
         self._database = database
         self._registry = registry
         self._engine_id = engine_id
-        self._stored = stored
+        self._stored_stacks = stored_stacks
         self._quotas = quotas
         self._new_stacks = new_stacks
         self._updates = updates
@@ -230,25 +230,25 @@ class Refactors:
         """`renames`: the moves within the root stack; without a new template they are made in the present one."""
         message = messages.UpdateStack.from_arguments(fields)
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, message.stack_id, context)
+            row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
             protections = guard_checks.check_lock(tx, row).protections
         if row.owner_id is not None:
             raise exception.NotSupported(feature=_('A refactor of the nested stack %s without its root') % row.name)
         _check_ready(row)
-        self._stored.check_rights(row.id, context)
+        self._stored_stacks.check_rights(row.id, context)
         former, name = row.name, str(fields.get('rename') or row.name)
         if name != former:
             check_name(name)
             self._new_stacks.check_name_free(context, name)
             row = replace(row, name=name)
         if renames and message.existing and message.template is None:
-            registry = stored.environment.get(REGISTRY) or {}
+            registry = template.environment.get(REGISTRY) or {}
             message = replace(
-                message, template=renaming.renamed(Template(dict(stored.document)), renames),
+                message, template=renaming.renamed(Template(dict(template.document)), renames),
                 environment={**message.environment, REGISTRY: {
                     **renaming.renamed_registry(registry, renames), **(message.environment.get(REGISTRY) or {})}})
-        definition = self._updates.redefine(row, stored, message)
-        before = self._stored.definition(replace(row, name=former), stored)
+        definition = self._updates.redefine(row, template, message)
+        before = self._stored_stacks.definition(replace(row, name=former), template)
         validation.check_immutable(before, definition)
         return ConcernedStack(row, former, False, message, definition, before, Content.of(definition), protections)
 
@@ -354,7 +354,7 @@ class Refactors:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
         each = wanted.concerned.get(stack_id)
         known = wanted.places.inner[stack_id] if each is None else each.row
-        current = self._stored.current(tx, stack_id, context)
+        current = self._stored_stacks.current(tx, stack_id, context)
         protections = guard_checks.check_lock(tx, current).protections
         _check_ready(current)
         if (current.generation != known.generation or current.name != wanted.name_of(stack_id)

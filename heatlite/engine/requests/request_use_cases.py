@@ -82,7 +82,7 @@ class RequestUseCases:
         runtime, database, registry, recorder = parts.runtime, parts.database, parts.registry, parts.recorder
         self._conf = conf
         self._parts = parts
-        limits, stored = Limits.of(conf), StoredStacks(database, registry)
+        limits, stored_stacks = Limits.of(conf), StoredStacks(database, registry)
         quotas = QuotaChecks(database, registry, Quotas(
             resources_per_stack=conf.max_resources_per_stack, stacks_per_project=conf.max_stacks_per_tenant,
             stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
@@ -91,16 +91,16 @@ class RequestUseCases:
                                 conf.action_retry_limit, parts.notify)
         previews = Previews(runtime, database, registry, self.for_stacks, conf.max_resources_per_stack,
                             conf.observe_on_update)
-        known = CheckedDefinitions(registry)
+        checked_definitions = CheckedDefinitions(registry)
         owners = Owners(runtime, database, registry)
-        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, previews, known)
+        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, previews, checked_definitions)
         unchanged = UnchangedUpdates(runtime, database, parts.engine_id, recorder, conf.observe_on_update,
                                      conf.max_events_per_stack, parts.plugins, parts.notify)
-        self.updates = StackUpdates(runtime, database, registry, acceptance, stored, quotas, limits, previews,
-                                    recorder, unchanged, known, owners)
-        self.actions = StackActions(runtime, database, registry, acceptance, stored, quotas, previews, recorder,
+        self.updates = StackUpdates(runtime, database, registry, acceptance, stored_stacks, quotas, limits, previews,
+                                    recorder, unchanged, checked_definitions, owners)
+        self.actions = StackActions(runtime, database, registry, acceptance, stored_stacks, quotas, previews, recorder,
                                     owners)
-        self.nested = NestedStacks(runtime, database, registry, acceptance, stored, quotas, self.actions)
+        self.nested = NestedStacks(runtime, database, registry, acceptance, stored_stacks, quotas, self.actions)
         self.children = Children(runtime, database)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
                                       conf.plans.rating_currency if conf.plans.rating else None)
@@ -109,11 +109,11 @@ class RequestUseCases:
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
-        self.refactors = Refactors(runtime, database, registry, parts.engine_id, stored, quotas, self.stacks,
+        self.refactors = Refactors(runtime, database, registry, parts.engine_id, stored_stacks, quotas, self.stacks,
                                    self.updates, owners, previews, recorder, parts.sinks, conf.max_events_per_stack,
                                    conf.max_nested_stack_depth, parts.notify)
         self.guards = Guards(runtime, database)
-        self.snapshots = Snapshots(runtime, database, registry, stored, self.actions, owners, parts.reader.read,
+        self.snapshots = Snapshots(runtime, database, registry, stored_stacks, self.actions, owners, parts.reader.read,
                                    conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)
         self.drift = Drift(runtime, database, parts.reader, self.updates, parts.sinks,

@@ -34,13 +34,13 @@ MOST_NAMED = 20                         # resources that a refusal names
 
 
 class Snapshots:
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, stored: StoredStacks,
+    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, stored_stacks: StoredStacks,
                  actions: StackActions, owners: Owners, read: Callable[[str], Stack | None], limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
         self._runtime = runtime
         self._database = database
         self._registry = registry
-        self._stored = stored
+        self._stored_stacks = stored_stacks
         self._actions = actions
         self._owners = owners
         self._read = read
@@ -75,7 +75,7 @@ class Snapshots:
             found = self._found(tx, row, message.snapshot_id)
             wanted = _restorable(tx, context, row, found)
         self._actions.check_request(context, row.id, Action.RESTORE)
-        definition = self._stored.definition(row, wanted)
+        definition = self._stored_stacks.definition(row, wanted)
         validation.check_types(definition, self._registry, context)
         self._actions.check_target(context, message.stack_id, lambda _tx, _row: wanted)
         owner = self._owners.of_former(context, row, definition)

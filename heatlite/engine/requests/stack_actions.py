@@ -45,13 +45,13 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 
 class StackActions:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored: StoredStacks, quotas: QuotaChecks, previews: Previews, recorder: Recorder,
+                 stored_stacks: StoredStacks, quotas: QuotaChecks, previews: Previews, recorder: Recorder,
                  owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
         self._acceptance = acceptance
-        self._stored = stored
+        self._stored_stacks = stored_stacks
         self._quotas = quotas
         self._previews = previews
         self._recorder = recorder
@@ -116,10 +116,10 @@ class StackActions:
                 stack_sets.acts_by_token(tx, row.id) if row.acts_by_token is None else row.acts_by_token)
             if not acts_by_token and not is_from_backup(row, present):
                 return None, None
-            stored = templates.get(tx, row.template_id)
+            template = templates.get(tx, row.template_id)
         try:
             return present, self._owners.renewed(
-                context, replace(row, acts_by_token=acts_by_token), self._stored.definition(row, stored),
+                context, replace(row, acts_by_token=acts_by_token), self._stored_stacks.definition(row, template),
                 self._runtime.now())
         except exception.DatabaseUnavailable:
             raise
@@ -130,8 +130,8 @@ class StackActions:
     def preview_delete(self, context: RequestContext, stack_id: str) -> tuple[stacks.StoredStack, PreviewedStack]:
         """Return the present row, and what a delete would do."""
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, stack_id, context)
-        return row, self._previews.of_delete(context, row, self._stored.definition(row, stored))
+            row, template = self._stored_stacks.with_template(tx, stack_id, context)
+        return row, self._previews.of_delete(context, row, self._stored_stacks.definition(row, template))
 
     def act(self, context: RequestContext, message: messages.StackAction) -> None:
         action = Action(message.action.upper())
@@ -158,7 +158,7 @@ class StackActions:
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, message.stack_id, context, by)
-            row = self._stored.current(tx, message.stack_id, context)
+            row = self._stored_stacks.current(tx, message.stack_id, context)
             if generation not in (None, row.generation):
                 raise OtherRequest
             guard_checks.check_lock(tx, row)
@@ -199,7 +199,7 @@ class StackActions:
             target = self._rollback_target(tx, row)
             if target is None:
                 raise exception.EntityNotFound(entity='Stack', name=stack_id)
-        definition = self._stored.definition(row, target)
+        definition = self._stored_stacks.definition(row, target)
         validation.check_types(definition, self._registry, context)
         return self._owners.of_former(context, row, definition)
 
@@ -208,9 +208,9 @@ class StackActions:
         target_id = rollback.stored_target(row)
         return None if target_id is None else templates.get(tx, target_id)
 
-    def as_shown(self, stored: templates.StoredTemplate, row: stacks.StoredStack) -> stacks.TemplateColumns:
+    def as_shown(self, template: templates.StoredTemplate, row: stacks.StoredStack) -> stacks.TemplateColumns:
         """Return the columns of a stack's row that follow from its template: keywords of `db.stacks.accept`."""
-        definition = self._stored.definition(row, stored)
+        definition = self._stored_stacks.definition(row, template)
         return {'parameters': definition.parameters.shown(), 'description': str(definition.description)}
 
     def begin(self, context: RequestContext, stack_id: str, action: Action, store: Store,
@@ -232,7 +232,7 @@ class StackActions:
         if action in PLANNED:
             self._quotas.check_planned(plan)
         if action is not Action.CHECK:
-            self._stored.check_rights(stack_id, context)
+            self._stored_stacks.check_rights(stack_id, context)
         if action is Action.DELETE:
             self._check_protected(stack_id, context)
 
@@ -249,7 +249,7 @@ class StackActions:
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
             owner = self._acceptance.claim(tx, stack_id, caller, by)
-            row = self._stored.current(tx, stack_id, caller)
+            row = self._stored_stacks.current(tx, stack_id, caller)
             _check_not_forced(tx, row, action)
             requested: stacks.Requested = {**store(tx, row)}
             requested['request'] = {**request_keys.lasting(row, action), **(requested.get('request') or {})}
@@ -259,8 +259,8 @@ class StackActions:
             now = self._runtime.now()
             accepted = stacks.accept(tx, row.id, action=action, reason=text.started(action), now=now, **requested)
             if 'template_id' in requested:
-                stored = templates.get(tx, accepted.template_id)
-                self._recorder.record(tx, row, accepted, Content.of_template(stored), caller)
+                template = templates.get(tx, accepted.template_id)
+                self._recorder.record(tx, row, accepted, Content.of_template(template), caller)
             new = [stack_events.of_stack(self._runtime, accepted)]
             if action is Action.DELETE and row.status == Status.IN_PROGRESS and row.action != Action.DELETE:
                 new.insert(0, stack_events.of_stack(self._runtime, row)._replace(
@@ -300,7 +300,7 @@ class StackActions:
             wanted = target(tx, row) if protections else None
         if wanted is not None:
             try:
-                definition = self._stored.definition(row, wanted)
+                definition = self._stored_stacks.definition(row, wanted)
                 found = self._previews.of_update(context, row, definition, definition, False, with_causes=False)
             except exception.DatabaseUnavailable:
                 raise

@@ -37,19 +37,20 @@ from heatlite.rpc import messages
 
 class StackUpdates:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored: StoredStacks, quotas: QuotaChecks, limits: Limits, previews: Previews,
-                 recorder: Recorder, unchanged: UnchangedUpdates, known: CheckedDefinitions, owners: Owners) -> None:
+                 stored_stacks: StoredStacks, quotas: QuotaChecks, limits: Limits, previews: Previews,
+                 recorder: Recorder, unchanged: UnchangedUpdates, checked_definitions: CheckedDefinitions,
+                 owners: Owners) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
         self._acceptance = acceptance
-        self._stored = stored
+        self._stored_stacks = stored_stacks
         self._quotas = quotas
         self._limits = limits
         self._previews = previews
         self._recorder = recorder
         self._unchanged = unchanged
-        self._known = known
+        self._checked_definitions = checked_definitions
         self._owners = owners
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
@@ -57,25 +58,25 @@ class StackUpdates:
         """Return the identity of the stack and the tag of its definition, once the request is stored. `plan`: the plan
         that it applies. Raises PreconditionFailed."""
         self._quotas.check_planned(plan)
-        row, stored, protections = self._present(context, message)
-        request = self._request(context, message, plan, row, stored)
+        row, template, protections = self._present(context, message)
+        request = self._request(context, message, plan, row, template)
         with self._owners.unless_refused(request.owner):
-            return identified(self._end_if_unchanged(request) or self._begin(request, stored, protections))
+            return identified(self._end_if_unchanged(request) or self._begin(request, template, protections))
 
     # --- the steps of an update -------------------------------------------------------------------------
 
-    def _begin(self, request: UpdateRequest, stored: templates.StoredTemplate,
+    def _begin(self, request: UpdateRequest, template: templates.StoredTemplate,
                protections: Sequence[Protection]) -> stacks.StoredStack:
-        """Accept an update that an engine carries out. `stored`: the present template."""
+        """Accept an update that an engine carries out. `template`: the present template."""
         context, row, definition = request.context, request.row, request.definition
-        stored = sources.sharing(stored, definition.template)
-        before = self._checked(context, row, stored, definition)
+        template = sources.sharing(template, definition.template)
+        before = self._checked(context, row, template, definition)
         # The check has made the environment hide what was hidden before.
         applied = replace(request.content, environment=definition.environment.document())
         definition.as_applied = self._unchanged.as_applied(row, before, definition)
         self._check_effects(request, before, protections if request.plan is None else ())
         accepted = self._accept(request, applied)
-        self._known.note(accepted.template_id)
+        self._checked_definitions.note(accepted.template_id)
         return accepted
 
     def _present(self, context: RequestContext, message: messages.UpdateStack,
@@ -84,17 +85,17 @@ class StackUpdates:
 
         The tag is checked before the new definition is judged, and again when that is accepted."""
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, message.stack_id, context)
+            row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
             protections = guard_checks.check_lock(tx, row).protections
         check_updatable(row)
         check_tag(row, message.if_match)
-        self._stored.check_rights(row.id, context)
-        return row, stored, protections
+        self._stored_stacks.check_rights(row.id, context)
+        return row, template, protections
 
     def _request(self, context: RequestContext, message: messages.UpdateStack, plan: Applying | None,
-                 row: stacks.StoredStack, stored: templates.StoredTemplate) -> UpdateRequest:
+                 row: stacks.StoredStack, template: templates.StoredTemplate) -> UpdateRequest:
         """Build the definition that the update brings, and the credentials that it needs. Checks neither."""
-        definition = self.redefine(row, stored, message, is_planned=plan is not None)
+        definition = self.redefine(row, template, message, is_planned=plan is not None)
         content = Content.of(definition)
         return UpdateRequest(context, message, plan, row, definition, content,
                              self._owners.of_request(context, row, definition))
@@ -129,7 +130,7 @@ class StackUpdates:
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             owner = self._acceptance.claim(tx, row.id, context)
-            current = self._stored.current(tx, row.id, context)
+            current = self._stored_stacks.current(tx, row.id, context)
             now = self._runtime.now()
             columns = request.store(tx, current, now)
             if current.generation != row.generation or (
@@ -152,8 +153,8 @@ class StackUpdates:
     def check(self, context: RequestContext, message: messages.CheckUpdate) -> None:
         """Raise what the definition of an update would be refused with."""
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, message.stack_id, context)
-        self._checked(context, row, stored, self.redefine(row, stored, message))
+            row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
+        self._checked(context, row, template, self.redefine(row, template, message))
 
     def preview(self, context: RequestContext,
                 message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
@@ -165,10 +166,10 @@ class StackUpdates:
         """Return the present row, and what an update would do, with the present definitions, also of nested stacks,
         from which the causes of changes follow. Raises what it would be refused with."""
         with self._database.reader() as tx:
-            row, stored = self._stored.with_template(tx, message.stack_id, context)
-        definition = self.redefine(row, stored, message)
-        stored = sources.sharing(stored, definition.template)
-        before = self._checked(context, row, stored, definition)
+            row, template = self._stored_stacks.with_template(tx, message.stack_id, context)
+        definition = self.redefine(row, template, message)
+        template = sources.sharing(template, definition.template)
+        before = self._checked(context, row, template, definition)
         return row, self._previews.of_update(context, row, definition, before, bool(message.converge),
                                              with_causes=True)
 
@@ -181,32 +182,32 @@ class StackUpdates:
             found = revisions.definition(tx, row.id, number)
         if found is None:
             raise exception.EntityNotFound(entity='Revision', name=str(number))
-        _revision, stored = found
-        return replace(message, template=stored.document, environment=stored.environment, files=stored.files,
+        _revision, template = found
+        return replace(message, template=template.document, environment=template.environment, files=template.files,
                        tags=tuple(row.tags or ()) if message.tags is None else message.tags)
 
     # --- parts ------------------------------------------------------------------------------------------
 
-    def _checked(self, context: RequestContext, row: stacks.StoredStack, stored: templates.StoredTemplate,
+    def _checked(self, context: RequestContext, row: stacks.StoredStack, template: templates.StoredTemplate,
                  definition: StackDefinition) -> StackDefinition:
         """Check a new definition of a stack, and return the present one."""
         self._quotas.check_size(definition)
-        before = self._stored.definition(row, stored)
+        before = self._stored_stacks.definition(row, template)
         validation.check_immutable(before, definition)
         definition.hide_too(before.mask)
         validation.check_request(definition, self._registry, context, updating=True,
-                                 same=self._known.same(definition, row.template_id, before))
+                                 same=self._checked_definitions.same(definition, row.template_id, before))
         self._quotas.check_sizes(definition, context)
         return before
 
-    def redefine(self, row: stacks.StoredStack, stored: templates.StoredTemplate,
+    def redefine(self, row: stacks.StoredStack, template: templates.StoredTemplate,
                  message: messages.UpdateStack, is_planned: bool = False) -> StackDefinition:
         """Build the definition that an update brings, without checks. `is_planned`: see `sources.define`."""
         if message.existing:
-            message = sources.over_existing(message, stored)
-        if message.files == stored.files:           # unchanged files need no second row
-            message = replace(message, files=stored.files)
+            message = sources.over_existing(message, template)
+        if message.files == template.files:         # unchanged files need no second row
+            message = replace(message, files=template.files)
         made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
-                              self._limits, is_planned, stored.environment if message.existing else None)
+                              self._limits, is_planned, template.environment if message.existing else None)
         made.outer = loading.facade(row)
         return made

@@ -35,7 +35,8 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 class Stacks:
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 quotas: QuotaChecks, limits: Limits, previews: Previews, known: CheckedDefinitions) -> None:
+                 quotas: QuotaChecks, limits: Limits, previews: Previews,
+                 checked_definitions: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -43,7 +44,7 @@ class Stacks:
         self._quotas = quotas
         self._limits = limits
         self._previews = previews
-        self._known = known
+        self._checked_definitions = checked_definitions
         self._authority = Authority(runtime, registry)
 
     def create(self, context: RequestContext, message: messages.CreateStack,
@@ -64,7 +65,7 @@ class Stacks:
         row = replace(row, next_resource=len(rows) + 1)
         with self._authority.unless_refused(context, [authority]):
             self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
-        self._known.note(row.template_id)
+        self._checked_definitions.note(row.template_id)
         return identified(row)
 
     def preview_create(self, context: RequestContext, message: messages.CreateStack) -> PreviewedStack:
