@@ -19,7 +19,7 @@ from heatlite.common.limits import Limits
 from heatlite.db import plans
 from heatlite.db.plans import StoredPlan
 from heatlite.planning import findings
-from heatlite.planning import plan as planning
+from heatlite.planning.plan import as_text
 from heatlite.rpc import messages
 
 View = dict[str, object]
@@ -64,7 +64,7 @@ def show(req: Request, plan_id: str) -> View:
     with req.db.reader() as tx:
         shown = _detail(req, _plan(req, tx, plan_id))
     if wanted == 'text':
-        shown['text'] = '\n'.join([*planning.as_text(shown), *findings.as_text(shown)])
+        shown['text'] = '\n'.join([*as_text(shown), *findings.as_text(shown)])
     return {'plan': shown}
 
 

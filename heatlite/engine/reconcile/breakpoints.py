@@ -7,8 +7,7 @@ from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_store import StepStore
-from heatlite.planning import commands as c
-from heatlite.planning import text
+from heatlite.planning import commands, text
 from heatlite.planning.states import ResourceState
 from heatlite.planning.steps import Step
 
@@ -31,7 +30,7 @@ class StoredBreakpoints:
             return                                  # cleared during the read
         if noted == self._cleared():                # cleared before the previous owner died
             if self._held.pop((row.name, hook), None) is not None:
-                self._inbox.post(c.Cleared(step))
+                self._inbox.post(commands.Cleared(step))
         elif noted != resources.HELD:                         # else it was held already before the takeover
             self._store.note_hook(row, hook, resources.HELD, text.paused(hook.partition('-')[2].upper(), hook))
 
@@ -41,7 +40,7 @@ class StoredBreakpoints:
         if held is not None:
             step, number = held
             row = self._leased.rows[number]
-            self._inbox.post(c.Cleared(step))
+            self._inbox.post(commands.Cleared(step))
         self._store.note_hook(row, hook, self._cleared(), text.cleared(hook))
 
     def release(self, row: ResourceState, hook: str, why: str) -> None:

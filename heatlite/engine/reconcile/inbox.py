@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable
 
 from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.steps import Step
 
-Work = Callable[[], Iterable[c.Command]]
+Work = Callable[[], Iterable[commands.Command]]
 
 
 class RunnerInbox:
@@ -31,13 +31,13 @@ class RunnerInbox:
         self._waiting.append(work)
         self._rung.set()
 
-    def post(self, event: c.Event) -> None:
+    def post(self, event: commands.Event) -> None:
         """Hand `event` to the traversal, in the runner's thread."""
         # None: such an event does not complete the step's own work.
-        step = None if isinstance(event, (c.Preempted, c.TimedOut)) else event.step
+        step = None if isinstance(event, (commands.Preempted, commands.TimedOut)) else event.step
         self._announced.add(step)
 
-        def handle() -> list[c.Command]:
+        def handle() -> list[commands.Command]:
             self._announced.discard(step)
             if step is not None:
                 self._handled.append(step)

@@ -18,8 +18,7 @@ from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.notifications import Notify
-from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, stack_events
-from heatlite.engine.reconcile import rollback as rollbacks
+from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, rollback, stack_events
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -31,8 +30,7 @@ from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
-from heatlite.planning import commands as c
-from heatlite.planning import text
+from heatlite.planning import commands, text
 from heatlite.planning.states import Action, Event, StackChange, Status
 
 LOG = logging.getLogger(__name__)
@@ -60,11 +58,11 @@ class StackLifecycle:
 
     # --- the begin of an action -------------------------------------------------------------------------
 
-    def begin(self, runner: Runner) -> list[c.Command]:
+    def begin(self, runner: Runner) -> list[commands.Command]:
         refusal = self._refusal(runner)
         if refusal is not None:
             runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
-            return [c.Finish(Status.FAILED, refusal)]
+            return [commands.Finish(Status.FAILED, refusal)]
         return _prepared(runner.leased, runner.leased.traversal.start(self._runtime.now(), _leave_unvisited(runner)))
 
     def _refusal(self, runner: Runner) -> str | None:
@@ -83,29 +81,29 @@ class StackLifecycle:
 
     # --- a newer request --------------------------------------------------------------------------------
 
-    def catch_up(self, runner: Runner) -> list[c.Command]:
+    def catch_up(self, runner: Runner) -> list[commands.Command]:
         leased = runner.leased
         row = self._database.retry_until_available(lambda tx: stacks.get(tx, leased.id), reading=True)
         if row is None:
             raise LeaseLost(leased.id)
         if row.generation == leased.row.generation:
             runner.signal_dispatcher.check_for_signals()
-            return [c.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
+            return [commands.Finish(None, '')] if runner.is_idle and not runner.signal_dispatcher.is_busy else []
         runner.is_idle = False
         if row.status != Status.IN_PROGRESS:        # cancelled: work in flight ends, nothing new starts
             started = leased.row.started_at or leased.row.created_at
             self._take_row(leased, row, self._database.retry_until_available(
                 lambda tx: loading.stored_context(tx, row), reading=True))
             self._timeouts.watch(runner, started)
-            commands = leased.traversal.stop()
+            next_commands = leased.traversal.stop()
         else:
-            commands = self._follow(runner, row)
+            next_commands = self._follow(runner, row)
         # After the credentials were read: they may be those of another user.
         runner.signal_dispatcher.check_for_signals()
-        return commands
+        return next_commands
 
     def _follow(self, runner: Runner, row: stacks.StoredStack,
-                definition: StackDefinition | None = None) -> list[c.Command]:
+                definition: StackDefinition | None = None) -> list[commands.Command]:
         """Retarget the traversal to the request in the stack's row."""
         leased = runner.leased
         if leased.row.action == Action.SNAPSHOT and leased.row.status == Status.IN_PROGRESS:
@@ -139,7 +137,7 @@ class StackLifecycle:
 
     # --- a failure --------------------------------------------------------------------------------------
 
-    def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
+    def unwind(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
         leased = runner.leased
         failed = self._event(leased, leased.row.action, Status.FAILED, reason)
         self._notify(leased.row, leased.row.action, Status.FAILED, reason)
@@ -147,7 +145,7 @@ class StackLifecycle:
         LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
         action_spans.ended(leased, Status.FAILED, reason)
         self._inform_plugins(runner, failed=True)
-        if rollback:
+        if rolls_back:
             return self._roll_back(runner, failed)
         leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
         self._journal.submit(leased.make_change(events=(failed,), stack=StackChange(
@@ -155,7 +153,7 @@ class StackLifecycle:
             lambda why_not: self._runners.poll_parent(leased.row))
         return []
 
-    def _roll_back(self, runner: Runner, failed: Event) -> list[c.Command]:
+    def _roll_back(self, runner: Runner, failed: Event) -> list[commands.Command]:
         """Store the begin of the rollback with the event of the failure, and retarget the traversal."""
         leased = runner.leased
         now = self._runtime.now()
@@ -180,7 +178,7 @@ class StackLifecycle:
 
     def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
         def find(tx: Connection) -> tuple[str, templates.StoredTemplate]:
-            target_id = rollbacks.target(tx, leased.row, self._runtime.uuid(), now)
+            target_id = rollback.target(tx, leased.row, self._runtime.uuid(), now)
             return target_id, templates.get(tx, target_id)
 
         target_id, stored = self._database.retry_until_available(find)
@@ -275,9 +273,10 @@ def _leave_unvisited(runner: Runner) -> frozenset[str]:
     return found.names
 
 
-def _prepared(leased: LeasedStack, commands: list[c.Command]) -> list[c.Command]:
-    """Return `commands`, with what their steps will ask of the whole definition computed, before many ask at once."""
-    if leased.row.action != Action.DELETE and not all(isinstance(command, c.Finish) for command in commands):
+def _prepared(leased: LeasedStack, next_commands: list[commands.Command]) -> list[commands.Command]:
+    """Return `next_commands`. Computes what their steps will ask of the whole definition before many ask at once."""
+    if leased.row.action != Action.DELETE and not all(
+            isinstance(command, commands.Finish) for command in next_commands):
         with suppress(exception.HeatException):     # the step that asks reports it
             leased.definition.find_referenced_attributes()
-    return commands
+    return next_commands

@@ -24,7 +24,7 @@ from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_inspector import UNCHANGED
 from heatlite.engine.reconcile.step_store import StepStore
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.states import ResourceState, Status
 from heatlite.planning.steps import Step
 
@@ -38,8 +38,8 @@ INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads m
 class RunnerCallbacks(Protocol):
     """Reads and writes the rows of stacks for their runners (`engine.reconcile.lifecycle.StackLifecycle`)."""
 
-    def unwind(self, runner: Runner, reason: str, rollback: bool) -> list[c.Command]:
-        """Report that the stack has failed. With `rollback`, retarget its traversal and return its commands."""
+    def unwind(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
+        """Report that the stack has failed. With `rolls_back`, retarget its traversal and return its commands."""
 
     def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
         """Store the final state of the action. Returns False if a newer request was accepted meanwhile.
@@ -54,10 +54,10 @@ class RunnerCallbacks(Protocol):
         sent.
         """
 
-    def catch_up(self, runner: Runner) -> list[c.Command]:
+    def catch_up(self, runner: Runner) -> list[commands.Command]:
         """On wake-up: re-read the stack's row, and retarget the traversal if its generation changed."""
 
-    def begin(self, runner: Runner) -> list[c.Command]:
+    def begin(self, runner: Runner) -> list[commands.Command]:
         """Begin an action: return the first commands."""
 
 
@@ -94,7 +94,7 @@ class Runner:
     def finish_if_idle(self) -> None:
         """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
         self._note_idle()
-        self.ask(lambda: [c.Finish(None, '')] if self.is_idle and not self._needs_lease(None) else [])
+        self.ask(lambda: [commands.Finish(None, '')] if self.is_idle and not self._needs_lease(None) else [])
 
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns."""
@@ -168,8 +168,8 @@ class Runner:
         if self._has_ended and not self._calls.is_busy and not self.signal_dispatcher.is_busy:
             self.calls_done.set()
 
-    def _perform(self, commands: Iterable[c.Command]) -> None:
-        waiting = deque(commands)
+    def _perform(self, next_commands: Iterable[commands.Command]) -> None:
+        waiting = deque(next_commands)
         calls, store, performed = self._calls, self._store, 0
         while waiting and not self._inbox.is_stopped:
             command = waiting.popleft()
@@ -177,44 +177,44 @@ class Runner:
             if not performed % COMMANDS_AT_ONCE:
                 self._runtime.turn(*self.leased.owners)
             match command:
-                case c.Persist():
+                case commands.Persist():
                     waiting.extend(store.persist(command))
-                case c.CallHandler():
+                case commands.CallHandler():
                     if calls.call(command):
                         waiting.extend(self.leased.traversal.note_waiting(command.step, self._runtime.now()))
-                case c.Poll():
+                case commands.Poll():
                     calls.poll(command)
-                case c.Inspect(step, row):
+                case commands.Inspect(step, row):
                     waiting.extend(self._inspect(step, row))
-                case c.Remove():
+                case commands.Remove():
                     store.remove(command)
-                case c.Recover(step, row):
+                case commands.Recover(step, row):
                     calls.recover(step, row)
-                case c.Abort(step, row, why):
+                case commands.Abort(step, row, why):
                     calls.abort(step, row, why)
-                case c.Preempt(step, row):
+                case commands.Preempt(step, row):
                     calls.preempt(step, row)
-                case c.Pause(step, row, hook):
+                case commands.Pause(step, row, hook):
                     self.breakpoints.pause(step, row, hook)
-                case c.ReleaseHook(step, row, hook, why):
+                case commands.ReleaseHook(step, row, hook, why):
                     self.breakpoints.release(row, hook, why)
-                case c.Note(step, row):
+                case commands.Note(step, row):
                     store.note(step, row)
-                case c.StartTimer(step, row, seconds):
+                case commands.StartTimer(step, row, seconds):
                     calls.start_timer(step, row, seconds)
-                case c.ReportFailure(reason, rollback):
+                case commands.ReportFailure(reason, rollback):
                     waiting.extend(self._callbacks.unwind(self, reason, rollback))
-                case c.Finish(status, reason):
+                case commands.Finish(status, reason):
                     self._finish(status, reason)
 
-    def _inspect(self, step: Step, row: ResourceState) -> list[c.Command]:
+    def _inspect(self, step: Step, row: ResourceState) -> list[commands.Command]:
         if not self.executor.is_plainly_unchanged(step, row):
             self._calls.inspect(step, row)
             return []
         self._inspected += 1
         if not self._inspected % INSPECTED_AT_ONCE:
             self._runtime.sleep(0)
-        return self.leased.traversal.handle(c.Inspected(step, UNCHANGED), self._runtime.now())
+        return self.leased.traversal.handle(commands.Inspected(step, UNCHANGED), self._runtime.now())
 
     def _finish(self, status: Status | None, reason: str) -> None:
         """Store the final state. While signals are being handled, or events sent, the lease is not released."""

@@ -19,8 +19,7 @@ from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_spans import StepSpans
-from heatlite.planning import commands as c
-from heatlite.planning import text
+from heatlite.planning import commands, text
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -41,7 +40,7 @@ class PoolCall:
 
     __slots__ = ('calls', 'has_waited', 'is_handler', 'perform', 'row', 'step')
 
-    def __init__(self, calls: StepCalls, step: Step, row: ResourceState, perform: Callable[[], c.Event],
+    def __init__(self, calls: StepCalls, step: Step, row: ResourceState, perform: Callable[[], commands.Event],
                  is_handler: bool) -> None:
         self.calls, self.step, self.row, self.perform, self.is_handler = calls, step, row, perform, is_handler
         self.has_waited = False                     # for room for a nested stack
@@ -90,7 +89,7 @@ class StepCalls:
         definition = self._leased.definition
         self._call(step, row, lambda: self._executor.inspect(step, row, definition))
 
-    def call(self, command: c.CallHandler) -> bool:
+    def call(self, command: commands.CallHandler) -> bool:
         """Return whether the call waits for room for a nested stack."""
         if tracing.tracer is not None:
             self._spans.begin(tracing.tracer, command.step, command.row, command.action)
@@ -101,7 +100,7 @@ class StepCalls:
             self._spans.begin(tracing.tracer, step, row, row.action, recovers=True)
         self._call(step, row, partial(self._executor.recover, step, row))
 
-    def _call(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], *,
+    def _call(self, step: Step, row: ResourceState, perform: Callable[[], commands.Event], *,
               is_handler: bool = False) -> bool:
         """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then. Return
         whether it waits for room."""
@@ -127,7 +126,7 @@ class StepCalls:
             why = why or text.NOT_BEGUN
         self._runtime.serve(self._leased.id)
         try:
-            event = c.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
+            event = commands.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
         except LeaseLost:
             self._inbox.ask(self._lost)
             return
@@ -139,7 +138,7 @@ class StepCalls:
             return
         except Exception as error:                  # made while that of a type became an event: the step must end
             LOG.exception('%s of %s in stack %s ended without a result', row.action, row.name, self._leased.id)
-            event = c.Failed(step, f'Internal error: {type(error).__name__}')
+            event = commands.Failed(step, f'Internal error: {type(error).__name__}')
         finally:
             self._runtime.serve(None)             # the thread goes back to the pool
             answers.note(None)
@@ -149,13 +148,13 @@ class StepCalls:
         if not given_up:
             self._post(event)
 
-    def _perform(self, call: PoolCall) -> c.Event:
+    def _perform(self, call: PoolCall) -> commands.Event:
         if tracing.tracer is None:
             return self.fenced(call.perform)
         with self._spans.within(call.step):
             return self.fenced(call.perform)
 
-    def _post(self, event: c.Event) -> None:
+    def _post(self, event: commands.Event) -> None:
         if tracing.tracer is not None:
             self._spans.note(tracing.tracer, event)
         self._inbox.post(event)
@@ -170,7 +169,8 @@ class StepCalls:
             if self._capacity.withdraw(call):
                 self._returned(step)
 
-    def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], c.Event], is_handler: bool) -> None:
+    def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], commands.Event],
+                   is_handler: bool) -> None:
         if step in self._aborted:
             self._end_aborted(step, row)
         elif self._inbox.is_stopped:
@@ -187,12 +187,12 @@ class StepCalls:
         if work is not None:
             work.resource = None
 
-    def _lost(self) -> list[c.Command]:
+    def _lost(self) -> list[commands.Command]:
         raise LeaseLost(self._leased.id)
 
     # --- checks and timers ------------------------------------------------------------------------------
 
-    def poll(self, poll: c.Poll) -> None:
+    def poll(self, poll: commands.Poll) -> None:
         step = poll.step
         if tracing.tracer is not None:              # open, unless another engine called the handler
             self._spans.begin(tracing.tracer, step, poll.row, poll.action, recovers=True)
@@ -242,7 +242,7 @@ class StepCalls:
 
     def _due(self, step: Step, action: Action) -> None:
         if not self.end_if_aborted(step, action):
-            self._inbox.post(c.TimerFired(step))
+            self._inbox.post(commands.TimerFired(step))
 
     # --- ending calls early -----------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class StepCalls:
         why = self._aborted.pop(step, None)
         if why is None:
             return False
-        self._post(c.Failed(step, text.aborted(action, why)))
+        self._post(commands.Failed(step, text.aborted(action, why)))
         return True
 
     def forget_abort(self, step: Step) -> None:
@@ -307,7 +307,7 @@ class StepCalls:
             return                                  # ended already; this is its timer
         self._ask_no_more(step)                     # its next check must not run any more
         cancel = self._executor.cancel(step, row)
-        failed = c.Failed(step, text.aborted(row.action, why))
+        failed = commands.Failed(step, text.aborted(row.action, why))
         if cancel is None:
             self._post(failed)
         else:
@@ -350,10 +350,10 @@ class StepCalls:
         self._preempting[key] = work
         self._pool.run(work, *self._leased.owners)
 
-    def _preempt_again(self, step: Step, row: ResourceState) -> list[c.Command]:
-        return [c.Preempt(step, row)] if self._leased.traversal.is_busy(step) else []
+    def _preempt_again(self, step: Step, row: ResourceState) -> list[commands.Command]:
+        return [commands.Preempt(step, row)] if self._leased.traversal.is_busy(step) else []
 
 
-def _after(work: Callable[[], None], event: c.Event) -> c.Event:
+def _after(work: Callable[[], None], event: commands.Event) -> commands.Event:
     work()
     return event

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from heatlite.common import tracing
 from heatlite.common.tracing import Span, SpanContext, SpanKind, Tracer
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.states import Action, ResourceState
 from heatlite.planning.steps import Step
 
@@ -52,15 +52,15 @@ class StepSpans:
         context: SpanContext | None = opened[0].context if opened is not None else self._leased.context.trace
         return tracing.within(context, self._leased.definition.mask.text)
 
-    def note(self, tracer: Tracer, event: c.Event) -> None:
+    def note(self, tracer: Tracer, event: commands.Event) -> None:
         """End the span of a step if `event` says that its action has ended."""
         match event:
-            case c.Failed(step, reason):
+            case commands.Failed(step, reason):
                 self._end(tracer, step, FAILED, reason)
-            case c.HandlerReturned(step, done=True) | c.CheckReturned(step, done=True):
+            case commands.HandlerReturned(step, done=True) | commands.CheckReturned(step, done=True):
                 self._end(tracer, step, COMPLETE)
-            case c.Recovered(step, c.Outcome.UNKNOWN):
-                self._end(tracer, step, FAILED, c.Outcome.UNKNOWN.value)
+            case commands.Recovered(step, commands.Outcome.UNKNOWN):
+                self._end(tracer, step, FAILED, commands.Outcome.UNKNOWN.value)
 
     def _end(self, tracer: Tracer, step: Step, outcome: str, reason: str | None = None) -> None:
         span, action = self._open.pop(step, (None, None))

@@ -19,7 +19,7 @@ from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_calls import StepCalls
 from heatlite.engine.reconcile.step_context import StepContext
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.replacement import MADE
 from heatlite.planning.states import Action, Datum, Event, ResourceState, Status
 from heatlite.planning.steps import Step
@@ -44,7 +44,7 @@ class StepStore:
         self._calls = calls
         self._stored_rows = 0
 
-    def persist(self, persist: c.Persist) -> list[c.Command]:
+    def persist(self, persist: commands.Persist) -> list[commands.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
         step, row = persist.step, persist.row
         self._stored_rows += 1
@@ -77,7 +77,7 @@ class StepStore:
             return []
         if self._executor.is_harmless(row):
             self._journal.submit(change)
-            return self._leased.traversal.handle(c.Persisted(step), self._runtime.now())
+            return self._leased.traversal.handle(commands.Persisted(step), self._runtime.now())
         work.storing = True
         self._journal.submit(change, lambda why_not: self._stored(step, row, why_not))
         return []
@@ -89,12 +89,12 @@ class StepStore:
         if why_not is not None:
             self._inbox.ask(self._lost)
         elif not self._calls.end_if_aborted(step, row.action):
-            self._inbox.post(c.Persisted(step))
+            self._inbox.post(commands.Persisted(step))
 
-    def _lost(self) -> list[c.Command]:
+    def _lost(self) -> list[commands.Command]:
         raise LeaseLost(self._leased.id)
 
-    def remove(self, remove: c.Remove) -> None:
+    def remove(self, remove: commands.Remove) -> None:
         row = remove.row
         self._calls.forget_abort(remove.step)
         self._leased.cached_values.pop(row.id, None)

@@ -10,7 +10,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.states import Status
 
 
@@ -37,7 +37,7 @@ class Timeouts:
 
         self._timers.after(max(left, 0), due)
 
-    def _time_is_up(self, runner: Runner, generation: int) -> Iterable[c.Command]:
+    def _time_is_up(self, runner: Runner, generation: int) -> Iterable[commands.Command]:
         leased = runner.leased
         busy = leased.traversal.busy_rows()
         if leased.row.generation != generation or (leased.row.status != Status.IN_PROGRESS and not busy):
@@ -47,4 +47,4 @@ class Timeouts:
             kind = runner.executor.objects.class_name(row)
             why[row.id] = (f'Task {row.action.lower()} from {kind} "{row.name}" Stack "{leased.row.name}" '
                            f'[{leased.id}] Timed out')
-        return leased.traversal.handle(c.TimedOut(why), self._runtime.now())
+        return leased.traversal.handle(commands.TimedOut(why), self._runtime.now())

@@ -22,7 +22,7 @@ from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.requests.dry_executor import DryExecutor
 from heatlite.engine.resource import Resource
 from heatlite.language.unknown import UNKNOWN
-from heatlite.planning import commands as c
+from heatlite.planning import commands
 from heatlite.planning.consumption import measured
 from heatlite.planning.plan import MeasuredResource
 from heatlite.planning.replacement import ReplacementCause
@@ -78,7 +78,7 @@ class DryRun:
         before = {row.name: row for row in leased.rows.values() if row.replaced_by is None}
         busy = {row.name: row for row in leased.rows.values() if row.in_progress}
         self.executor.preview_state.to_make |= {row.id for row in busy.values()}
-        waiting: deque[c.Command] = deque(leased.traversal.start(self._runtime.now()))
+        waiting: deque[commands.Command] = deque(leased.traversal.start(self._runtime.now()))
         while waiting:
             event = self._answer(waiting.popleft())
             if event is not None:
@@ -130,50 +130,50 @@ class DryRun:
             return _('The update ends before it')
         return _('The update does not get beyond %(name)s: %(why)s') % {'name': failed[0], 'why': failed[1]}
 
-    def _answer(self, command: c.Command) -> c.Event | None:
+    def _answer(self, command: commands.Command) -> commands.Event | None:
         turns.spend(STEPS_OF_COMMAND)
         match command:
-            case c.Persist(step, row, wait=True):
+            case commands.Persist(step, row, wait=True):
                 self.leased.cached_values.pop(row.id, None)
-                return c.Persisted(step)
-            case c.Inspect(step, row):
+                return commands.Persisted(step)
+            case commands.Inspect(step, row):
                 return self._inspected(step, row)
-            case c.CallHandler(step, row, verb):
+            case commands.CallHandler(step, row, verb):
                 return self._called(step, row, verb)
-            case c.Poll(step) | c.Recover(step):
-                return c.CheckReturned(step, True)
-            case c.Pause(step):                     # a breakpoint: assume that the user clears it
-                return c.Cleared(step)
-            case c.StartTimer(step):
-                return c.TimerFired(step)
+            case commands.Poll(step) | commands.Recover(step):
+                return commands.CheckReturned(step, True)
+            case commands.Pause(step):              # a breakpoint: assume that the user clears it
+                return commands.Cleared(step)
+            case commands.StartTimer(step):
+                return commands.TimerFired(step)
         return None
 
-    def _inspected(self, step: Step, row: ResourceState) -> c.Event:
+    def _inspected(self, step: Step, row: ResourceState) -> commands.Event:
         self.leased.context.check_in_time(self._runtime.now())      # it may ask services, each time
         found = self.executor.inspect(step, row, self.leased.definition)
         self._reached.add(row.name)
         self._measure(step, row)
         match found:
-            case c.Inspected(_, verdict) if verdict.refused is not None:
+            case commands.Inspected(_, verdict) if verdict.refused is not None:
                 self.failures[row.name] = verdict.refused
-            case c.Inspected(_, verdict) if verdict.replace is not None:
+            case commands.Inspected(_, verdict) if verdict.replace is not None:
                 self._change(row.name, 'replaced', row).why = verdict.replace
-            case c.Inspected(_, verdict) if verdict.changed:
+            case commands.Inspected(_, verdict) if verdict.changed:
                 self._change(row.name, 'updated', row)
-            case c.Failed(_, reason) if not found.replace:
+            case commands.Failed(_, reason) if not found.replace:
                 self.failures[row.name] = reason
         return found
 
-    def _called(self, step: Step, row: ResourceState, verb: Action) -> c.Event:
+    def _called(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         name = row.name
         self._reached.add(name)
         self.begun.setdefault(name, set()).add(verb)
         work = self.executor.contexts.begin(step)
         if work.error is not None:
             self.failures[name] = why = self.leased.definition.mask.text(str(work.error))
-            return c.Failed(step, why)
+            return commands.Failed(step, why)
         if verb is Action.ADOPT and self._imports(step, row, work):
-            return c.HandlerReturned(step, None, done=True)
+            return commands.HandlerReturned(step, None, done=True)
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.preview_state.to_make.add(row.id)
             self._measure_wanted(name, work)
@@ -186,14 +186,14 @@ class DryRun:
                 self.released.add(name)
         elif verb is Action.UPDATE:
             if self._is_replaced_after_all(work):
-                return c.Failed(step, '', replace=True)
+                return commands.Failed(step, '', replace=True)
             self._change(name, 'updated', row)
             self._mark_reference(work, row)
         failure = self._inside(self, step, row, verb)
         if failure is not None:
             self.failures[name] = failure
-            return c.Failed(step, failure)
-        return c.HandlerReturned(step, None, done=True)
+            return commands.Failed(step, failure)
+        return commands.HandlerReturned(step, None, done=True)
 
     def _imports(self, step: Step, row: ResourceState, work: StepContext) -> bool:
         """Import an object into the resource, as far as a preview does. Returns whether it is to be imported.

@@ -27,8 +27,8 @@ from heatlite.engine.requests.stack_actions import StackActions
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import check_idle
-from heatlite.planning import plan as planning
 from heatlite.planning.findings import FindingLevel
+from heatlite.planning.plan import blocked_changes, differences, to_document
 from heatlite.planning.protection import Protection
 from heatlite.planning.ruling import Ruling, denials
 from heatlite.planning.states import Action
@@ -71,7 +71,7 @@ class Plans:
         row, found = self._preview(context, message)
         project_id = context.owning_project()
         made = plan_builder.build(message.action, found, self._protections(row))
-        document = {**planning.to_document(made),
+        document = {**to_document(made),
                     **self._checks.of(context, made).to_json(plan_builder.whole_mask(found)),
                     'refreshed_at': isotime(began) if found.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
@@ -240,16 +240,16 @@ class Plans:
         if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None
         _row, found = self._preview(context, request)
-        after = planning.to_document(plan_builder.build(stored.action, found))
-        differences = planning.differences(stored.document, after)
-        if is_same_stack and not differences:
+        after = to_document(plan_builder.build(stored.action, found))
+        differing = differences(stored.document, after)
+        if is_same_stack and not differing:
             return found
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
-            '; '.join(differences[:MOST_DIFFERENCES]) + '.' if differences else _('A new plan would do the same.'),
-            *([_('There are %d more differences.') % (len(differences) - MOST_DIFFERENCES)]
-              if len(differences) > MOST_DIFFERENCES else [])]))
+            '; '.join(differing[:MOST_DIFFERENCES]) + '.' if differing else _('A new plan would do the same.'),
+            *([_('There are %d more differences.') % (len(differing) - MOST_DIFFERENCES)]
+              if len(differing) > MOST_DIFFERENCES else [])]))
 
     def _check_protections(self, stored: StoredPlan) -> None:
         """Raise StackProtected if the protections of now deny a change of the plan."""
@@ -259,7 +259,7 @@ class Plans:
             row = stacks.get(tx, stored.stack_id)
         protections = self._protections(row)
         if row is not None and protections:
-            guard_checks.refuse(row, planning.blocked_changes(protections, stored.document))
+            guard_checks.refuse(row, blocked_changes(protections, stored.document))
 
     def _check_policies(self, stored: StoredPlan) -> None:
         """Raise Conflict, with the reasons, if a policy denies the plan now."""
