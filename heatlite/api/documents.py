@@ -36,23 +36,23 @@ def template(body: Mapping[str, object], limits: Limits) -> tuple[Mapping[str, o
         raise templates.not_in_valid_format(error) from None
 
 
-def _checked(given: Mapping[str, object], limits: Limits, sent: bytes | None) -> Mapping[str, object]:
+def _checked(body: Mapping[str, object], limits: Limits, sent: bytes | None) -> Mapping[str, object]:
     """Checks a template sent as data: limits the length of its JSON, its depth and its expansion. `sent`: the text of
     the body that it is a part of."""
     if limits.max_size >= 0 and (sent is None or json_bounds.most_characters(sent) > limits.max_size):
-        size = len(json.dumps(given))
+        size = len(json.dumps(body))
         if limits.max_size < size:
             raise too_large(size, limits.max_size)
-    found = dict(given)
+    found = dict(body)
     if sent is None or not json_bounds.keeps_to(sent, limits):
         template_format.check_size(found, limits)
     return found
 
 
-def environment(given: object, limits: Limits) -> dict[str, object]:
+def environment(value: object, limits: Limits) -> dict[str, object]:
     """The sections of a map or a text; None is an empty environment."""
     try:
-        return environments.read(given, limits)
+        return environments.read(value, limits)
     except ValueError as error:
         raise exception.HTTPBadRequest(_('Environment not in valid format: %s') % error) from None
 
@@ -62,12 +62,12 @@ def section(environment: Mapping[str, object], name: str) -> Mapping[str, object
     return mapping(environment.get(name))
 
 
-def adopt_data(given: object, limits: Limits) -> Mapping[str, object]:
+def adopt_data(value: object, limits: Limits) -> Mapping[str, object]:
     """Parses an export document; it must have a `template` that is a map."""
-    if not isinstance(given, str):
+    if not isinstance(value, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('adopt_stack_data is not a text.'))
     try:
-        found = template_format.simple_parse(given, limits=limits)
+        found = template_format.simple_parse(value, limits=limits)
     except ValueError as error:
         raise exception.HTTPBadRequest(_('Invalid adopt data: %s') % error) from None
     if 'template' not in found:

@@ -201,16 +201,17 @@ class Hub:
                 each.wake()
         return False
 
-    def _hand_out(self, found: Streamed, floor: int) -> None:
-        keys = dict.fromkeys([('project', found.project_id), ('tree', found.root_id), ('tree', found.event.stack_id)])
+    def _hand_out(self, streamed: Streamed, floor: int) -> None:
+        keys = dict.fromkeys([('project', streamed.project_id), ('tree', streamed.root_id),
+                              ('tree', streamed.event.stack_id)])
         with self._lock:
             wanted = [listener for key in keys for listener in self._listeners.get(key, {}).values()]
         made: dict[Render, bytes] = {}              # listeners that reach this process by one URL share the text
         for number, listener in enumerate(wanted):
             text = made.get(listener.render)
             if text is None:
-                text = made[listener.render] = listener.render(found)
-            listener.add(found.event.id, floor, text)
+                text = made[listener.render] = listener.render(streamed)
+            listener.add(streamed.event.id, floor, text)
             if number % LISTENERS_BETWEEN_TURNS == LISTENERS_BETWEEN_TURNS - 1:
                 time.sleep(0)
 

@@ -24,19 +24,19 @@ Row = TypeVar('Row', stacks.Identity, stacks.StoredStack)
 _UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\Z', re.I)
 
 
-def visible(req: Request, found: Row | None, stack_name: str) -> Row:
-    """`found` itself. Raises EntityNotFound unless it has this name and the caller may see it.
+def visible(req: Request, row: Row | None, stack_name: str) -> Row:
+    """`row` itself. Raises EntityNotFound unless it has this name and the caller may see it.
 
     A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin.
     """
-    if found is None or found.name != stack_name or not _may_see(req, found) or not req.is_here(found.project_id):
+    if row is None or row.name != stack_name or not _may_see(req, row) or not req.is_here(row.project_id):
         raise unknown(stack_name)
-    note(stack_id=found.id, stack_name=found.name)
-    return found
+    note(stack_id=row.id, stack_name=row.name)
+    return row
 
 
-def _may_see(req: Request, found: stacks.Identity | stacks.StoredStack) -> bool:
-    return req.context.may_see(found.project_id, found.user_project_id)
+def _may_see(req: Request, stack: stacks.Identity | stacks.StoredStack) -> bool:
+    return req.context.may_see(stack.project_id, stack.user_project_id)
 
 
 def listed_project(req: Request, everywhere: bool = False, rule: str = '') -> str | None:
@@ -123,28 +123,28 @@ def stack_by_name_or_id(req: Request, tx: Connection, text: str) -> stacks.Ident
     return visible(req, found, found.name)
 
 
-def url(req: Request, found: stacks.Identity | stacks.StoredStack) -> str:
-    return links.stack_url(req.base, found.project_id, found.name, found.id)
+def url(req: Request, stack: stacks.Identity | stacks.StoredStack) -> str:
+    return links.stack_url(req.base, stack.project_id, stack.name, stack.id)
 
 
-def fresh_outputs(req: Request, found: stacks.StoredStack) -> list[Mapping[str, object]]:
+def fresh_outputs(req: Request, stack: stacks.StoredStack) -> list[Mapping[str, object]]:
     """The stored outputs; an engine resolves those marked `live`, and those that a running stack may have set
     meanwhile."""
-    stored = list(found.outputs or ())
-    running = found.status == Status.IN_PROGRESS and found.action != Action.DELETE
+    stored = list(stack.outputs or ())
+    running = stack.status == Status.IN_PROGRESS and stack.action != Action.DELETE
     wanted = tuple(str(output['output_key']) for output in stored
                    if output.get('live') or (running and output.get('output_value') is None))
-    answer = _read_now(req, messages.ResolveOutputs(found.id, wanted)) if wanted else None
+    answer = _read_now(req, messages.ResolveOutputs(stack.id, wanted)) if wanted else None
     anew = {output['output_key']: output for output in answer} if isinstance(answer, Sequence) else {}
     return [anew.get(output['output_key'], output) for output in stored]
 
 
-def live_attributes(req: Request, found: stacks.Identity, resource_name: str,
+def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
                     names: tuple[str, ...], without_access: bool) -> Mapping[str, object] | None:
     """All attributes of a resource, and those in `names`, read from the services; None when no engine answers.
 
     `without_access`: those that give access to something are null."""
-    values = _read_now(req, messages.ResourceAttributes(found.id, resource_name, names, without_access))
+    values = _read_now(req, messages.ResourceAttributes(stack.id, resource_name, names, without_access))
     return values if isinstance(values, Mapping) else None
 
 

@@ -77,7 +77,7 @@ class Router:
             answer: WSGIApplication = self._unmatched(path, environ['REQUEST_METHOD'])
             return answer(environ, start_response)
         environ[access.ROUTE], environ[access.VALUES] = found.route.path, found.values
-        request.found = found
+        request.route_match = found
         answer = wsgi.serve(request)
         return answer(environ, start_response)
 

@@ -110,10 +110,10 @@ def named(member: Mapping[str, object]) -> str:
     return str(member.get('name') or member.get('region_name') or '')
 
 
-def _document(wanted: Mapping[str, object]) -> dict[str, object]:
+def _document(document: Mapping[str, object]) -> dict[str, object]:
     """The template of the stack that a set with these settings is."""
-    is_hidden = hides(str(wanted['template']))
-    names = [name for name in KINDS if wanted[name] != '']
+    is_hidden = hides(str(document['template']))
+    names = [name for name in KINDS if document[name] != '']
     return {
         'heat_template_version': '2018-08-31', 'description': 'A stack set',
         'parameters': {name: {'type': kind, **({'default': DEFAULTS[name]} if name in DEFAULTS else {}),
@@ -161,17 +161,17 @@ def _given(body: Body, limits: Limits, places: RegionsAndProjects) -> dict[str, 
     return found
 
 
-def _members(given: object) -> list[Mapping[str, object]]:
-    if not isinstance(given, list) or not all(isinstance(each, Mapping) for each in given):
-        raise exception.InvalidField('members', _('a list of maps'), type(given).__name__)
-    if not 0 < len(given) <= MOST_SET_MEMBERS:
+def _members(value: object) -> list[Mapping[str, object]]:
+    if not isinstance(value, list) or not all(isinstance(each, Mapping) for each in value):
+        raise exception.InvalidField('members', _('a list of maps'), type(value).__name__)
+    if not 0 < len(value) <= MOST_SET_MEMBERS:
         raise exception.HTTPBadRequest(_('A stack set has 1 to %d members.') % MOST_SET_MEMBERS)
-    for member in given:
+    for member in value:
         unknown = sorted(set(member) - MEMBER)
         if unknown:
             raise exception.HTTPBadRequest(
                 _('A member of a stack set does not have: %s') % ', '.join(unknown)[:LONGEST_NAME])
-    return given
+    return value
 
 
 def _number(name: str, value: object) -> str:

@@ -31,16 +31,16 @@ class RegionsAndProjects:
     projects: Callable[[messages.ListProjects], Sequence[Mapping[str, str]]]
 
 
-def members(given: object, places: RegionsAndProjects) -> list[Member]:
+def members(value: object, places: RegionsAndProjects) -> list[Member]:
     """The members that a query finds: {regions: all, except: [names], projects: all or {domain_id, parent_id, tags,
     except: [ids]}}. Without `regions` that of this service, without `projects` the caller's. Raises HTTPBadRequest."""
     known = {REGIONS, EXCEPT, PROJECTS}
-    if not isinstance(given, Mapping) or not given or set(given) - known or (
-            given.get(REGIONS, ALL) != ALL) or (EXCEPT in given and REGIONS not in given):
+    if not isinstance(value, Mapping) or not value or set(value) - known or (
+            value.get(REGIONS, ALL) != ALL) or (EXCEPT in value and REGIONS not in value):
         raise exception.InvalidField('member_query', _(
-            '{"regions": "all"}, with "except" and a list of regions, "projects", or both'), given)
-    regions = _regions(given, places) if REGIONS in given else None
-    projects = _projects(given[PROJECTS], places) if PROJECTS in given else None
+            '{"regions": "all"}, with "except" and a list of regions, "projects", or both'), value)
+    regions = _regions(value, places) if REGIONS in value else None
+    projects = _projects(value[PROJECTS], places) if PROJECTS in value else None
     count = len(regions or [None]) * len(projects or [None])
     if count > MOST_SET_MEMBERS:
         raise exception.HTTPBadRequest(
@@ -55,8 +55,8 @@ def members(given: object, places: RegionsAndProjects) -> list[Member]:
             for region in regions for each in projects]
 
 
-def _regions(given: Mapping[str, object], places: RegionsAndProjects) -> list[str]:
-    excepted = _texts(EXCEPT, given.get(EXCEPT), _('a list of regions'))
+def _regions(query: Mapping[str, object], places: RegionsAndProjects) -> list[str]:
+    excepted = _texts(EXCEPT, query.get(EXCEPT), _('a list of regions'))
     found = places.regions()
     unknown = sorted(set(excepted) - set(found))
     if unknown:
@@ -67,10 +67,10 @@ def _regions(given: Mapping[str, object], places: RegionsAndProjects) -> list[st
     return left
 
 
-def _projects(given: object, places: RegionsAndProjects) -> list[Mapping[str, str]]:
-    wanted = {} if given == ALL else given
+def _projects(value: object, places: RegionsAndProjects) -> list[Mapping[str, str]]:
+    wanted = {} if value == ALL else value
     if not isinstance(wanted, Mapping) or set(wanted) - {*FILTERS, 'tags', EXCEPT}:
-        raise exception.InvalidField(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), given)
+        raise exception.InvalidField(PROJECTS, _('"all", or a map of domain_id, parent_id, tags and except'), value)
     for name in FILTERS:
         if name in wanted and not isinstance(wanted[name], str):
             raise exception.InvalidField(name, _('an id'), wanted[name])

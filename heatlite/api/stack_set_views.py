@@ -54,15 +54,15 @@ class Inside:
         return row.physical_id if row is not None and row.action is not Action.DELETE else None
 
 
-def whole(found: StoredStack, settings: StackSetSettings, inside: Inside, at: list[Link]) -> View:
+def whole(stack: StoredStack, settings: StackSetSettings, inside: Inside, at: list[Link]) -> View:
     """A set with its settings; parameters that may hold secrets are masked."""
     every = members(settings, inside)
     is_hidden = stack_set_bodies.hides(settings['template'])
     given: Mapping[str, object] = settings
     return {
-        'id': found.id, 'name': found.name, 'status': f'{found.action}_{found.status}', 'status_reason': found.reason,
-        'creation_time': views.when(found.created_at), 'updated_time': views.when(found.updated_at),
-        'tags': list(found.tags or ()), 'operation': found.revision, 'template': settings['template'],
+        'id': stack.id, 'name': stack.name, 'status': f'{stack.action}_{stack.status}', 'status_reason': stack.reason,
+        'creation_time': views.when(stack.created_at), 'updated_time': views.when(stack.updated_at),
+        'tags': list(stack.tags or ()), 'operation': stack.revision, 'template': settings['template'],
         **{name: given[name] for name in SHOWN},
         'member_timeout_mins': int(settings['timeout']) if settings['timeout'] else None,
         **{name: _masked(given[name]) if is_hidden else given[name] for name in stack_set_bodies.SECRET},

@@ -37,14 +37,14 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
     """`render`, as a member of a list. For an object that is kept, its JSON is made once for the same prefix of links
     and arguments that are equal, if it is small."""
 
-    def write(prefix: str, found: K, *given: *Given) -> JsonText:
-        return JsonText(json_text.write(render(prefix, found, *given)))
+    def write(prefix: str, item: K, *given: *Given) -> JsonText:
+        return JsonText(json_text.write(render(prefix, item, *given)))
 
     write_once = memoized(write, CACHED_TEXTS, lambda text, *_given: len(text) <= SMALL)
 
     @functools.wraps(render)
-    def member(prefix: str, found: K, *given: *Given) -> View | JsonText:
-        return (write_once if found.is_cached else render)(prefix, found, *given)
+    def member(prefix: str, item: K, *given: *Given) -> View | JsonText:
+        return (write_once if item.is_cached else render)(prefix, item, *given)
 
     return member
 
@@ -124,23 +124,23 @@ def output_name(stored: Mapping[str, object]) -> View:
 
 # --- resources -------------------------------------------------------------------------------------------
 
-def resource(stack_url: str, found: resources.ShownResource, required_by: tuple[str, ...], parent: str | None,
+def resource(stack_url: str, resource_row: resources.ShownResource, required_by: tuple[str, ...], parent: str | None,
              nested_url: str | None) -> View:
     """A resource without details. `parent`: resource of the outer stack that owns this one's stack; `nested_url`: of
     the stack that this one owns."""
-    created = isotime(found.created_at)
-    shown = [links.link(links.resource_url(stack_url, found.name)), links.link(stack_url, 'stack')]
+    created = isotime(resource_row.created_at)
+    shown = [links.link(links.resource_url(stack_url, resource_row.name)), links.link(stack_url, 'stack')]
     if nested_url is not None:
         shown.append(links.link(nested_url, 'nested'))
     view: View = {
-        'resource_name': found.name,
-        'logical_resource_id': found.name,
-        'physical_resource_id': found.physical_id or '',
-        'resource_type': found.type,
-        'resource_status': f'{found.action}_{found.status}',
-        'resource_status_reason': found.reason,
+        'resource_name': resource_row.name,
+        'logical_resource_id': resource_row.name,
+        'physical_resource_id': resource_row.physical_id or '',
+        'resource_type': resource_row.type,
+        'resource_status': f'{resource_row.action}_{resource_row.status}',
+        'resource_status_reason': resource_row.reason,
         'creation_time': created,
-        'updated_time': created if found.updated_at is None else isotime(found.updated_at),
+        'updated_time': created if resource_row.updated_at is None else isotime(resource_row.updated_at),
         'required_by': list(required_by),
         'links': shown,
     }
@@ -154,22 +154,22 @@ listed_resource = listed(resource)
 
 # --- events ----------------------------------------------------------------------------------------------
 
-def event(stack_url: str, found: events.ShownEvent, root_url: str | None = None) -> View:
+def event(stack_url: str, event: events.ShownEvent, root_url: str | None = None) -> View:
     """An event in a list. `root_url`: of the outermost stack, if nested ones were requested."""
-    resource_url = links.resource_url(stack_url, found.resource_name)
-    shown = [links.link(links.event_url(resource_url, found.uuid)), links.link(resource_url, 'resource'),
+    resource_url = links.resource_url(stack_url, event.resource_name)
+    shown = [links.link(links.event_url(resource_url, event.uuid)), links.link(resource_url, 'resource'),
              links.link(stack_url, 'stack')]
     if root_url is not None:
         shown.append(links.link(root_url, 'root_stack'))
     return {
-        'id': found.uuid,
+        'id': event.uuid,
         'links': shown,
-        'event_time': when(found.created_at),
-        'resource_name': found.resource_name,
-        'logical_resource_id': found.resource_name,
-        'physical_resource_id': found.physical_id,
-        'resource_status': f'{found.action}_{found.status}',
-        'resource_status_reason': found.reason,
+        'event_time': when(event.created_at),
+        'resource_name': event.resource_name,
+        'logical_resource_id': event.resource_name,
+        'physical_resource_id': event.physical_id,
+        'resource_status': f'{event.action}_{event.status}',
+        'resource_status_reason': event.reason,
     }
 
 
@@ -183,38 +183,38 @@ listed_event = listed(event)
 
 # --- the rest --------------------------------------------------------------------------------------------
 
-def snapshot(found: Snapshot) -> View:
+def snapshot(snapshot: Snapshot) -> View:
     """A snapshot. Hidden parameters are masked; an export still shows them, because adoption needs them."""
-    return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
-            'status_reason': found.reason, 'creation_time': when(found.created_at), 'data': found.data}
+    return {'id': snapshot.id, 'name': snapshot.name, 'action': snapshot.action, 'status': snapshot.status,
+            'status_reason': snapshot.reason, 'creation_time': when(snapshot.created_at), 'data': snapshot.data}
 
 
-def config_summary(found: Config, with_project: bool) -> View:
-    view: View = {'id': found.id, 'name': found.name, 'group': found.group, 'creation_time': when(found.created_at)}
+def config_summary(config: Config, with_project: bool) -> View:
+    view: View = {'id': config.id, 'name': config.name, 'group': config.group, 'creation_time': when(config.created_at)}
     if with_project:
-        view['project'] = found.project_id
+        view['project'] = config.project_id
     return view
 
 
-def service(found: Engine, is_up: bool) -> View:
+def service(engine: Engine, is_up: bool) -> View:
     """An engine. Times have microseconds here."""
     return {
-        'id': found.id, 'binary': found.binary, 'engine_id': found.id, 'host': found.host,
-        'hostname': found.hostname, 'topic': found.topic, 'report_interval': found.report_interval,
-        'created_at': _precise(found.created_at), 'updated_at': _precise(found.updated_at),
-        'deleted_at': _precise(found.deleted_at), 'status': 'up' if is_up else 'down',
+        'id': engine.id, 'binary': engine.binary, 'engine_id': engine.id, 'host': engine.host,
+        'hostname': engine.hostname, 'topic': engine.topic, 'report_interval': engine.report_interval,
+        'created_at': _precise(engine.created_at), 'updated_at': _precise(engine.updated_at),
+        'deleted_at': _precise(engine.deleted_at), 'status': 'up' if is_up else 'down',
     }
 
 
-def load(found: Load) -> View:
+def load(row: Load) -> View:
     return {
-        'engines': [{'engine_id': each, 'stacks': count} for each, count in sorted(found.driven.items())],
-        'queue': {'free': found.free, 'silent': found.silent, 'struck': found.struck, 'signals': found.signals,
-                  'oldest_signal': when(found.oldest_signal)},
+        'engines': [{'engine_id': each, 'stacks': count} for each, count in sorted(row.driven.items())],
+        'queue': {'free': row.free, 'silent': row.silent, 'struck': row.struck, 'signals': row.signals,
+                  'oldest_signal': when(row.oldest_signal)},
         'running': [{'action': each.action, 'stacks': each.stacks, 'since': when(each.since)}
-                    for each in found.running],
+                    for each in row.running],
         'services': [{'service': each.service, 'resources': each.resources, 'failing': each.failing,
-                      'since': when(each.since)} for each in found.waits],
+                      'since': when(each.since)} for each in row.waits],
     }
 
 

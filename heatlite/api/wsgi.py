@@ -143,7 +143,7 @@ class Request(BaseRequest):     # type: ignore[misc] # webob has no type hints
 
     services: HandlerServices
     context: RequestContext
-    found: RouteMatch
+    route_match: RouteMatch
     environ: WSGIEnvironment
     has_called: bool = False            # an engine may have got a message of the request
     is_change: bool = False
@@ -258,8 +258,8 @@ def _base(*values: str | None) -> str:
 
 def serve(request: Request) -> webob.Response:
     """Runs the handler of a matched route. Raises what the handler raises."""
-    route = request.found.route
-    values = dict(request.found.values)
+    route = request.route_match.route
+    values = dict(request.route_match.values)
     project_id = values.pop('tenant_id', None)
     check_project(request, project_id)
     rule = route.policy if isinstance(route.policy, str) else route.policy(request)
@@ -278,7 +278,7 @@ def check_project(request: Request, project_id: str | None) -> None:
     (An admin's create once landed in the admin's project although the URL named another.)
     """
     context = request.context
-    bound = request.found.route.own_project or not context.is_admin
+    bound = request.route_match.route.own_project or not context.is_admin
     if bound and (not project_id or project_id != context.project_id):
         raise exception.HTTPForbidden(faults.FORBIDDEN)
 

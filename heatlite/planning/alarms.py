@@ -328,11 +328,11 @@ def repeats(rule: AlarmRule, state: str, newest: Statistics | None) -> bool:
     return rule.every_time and stands_for_itself
 
 
-def _filled(rule: AlarmRule, found: Statistics | None) -> Statistics | None:
-    return ZERO if found is None and rule.no_data_is_zero and rule.statistic in (SUM, SAMPLES) else found
+def _filled(rule: AlarmRule, statistics: Statistics | None) -> Statistics | None:
+    return ZERO if statistics is None and rule.no_data_is_zero and rule.statistic in (SUM, SAMPLES) else statistics
 
 
-def _decide(rule: AlarmRule, state: str, found: Sequence[Statistics | None], count: int, lacking: int,
+def _decide(rule: AlarmRule, state: str, statistics: Sequence[Statistics | None], count: int, lacking: int,
             breaching: int) -> str:
     assumed = lacking if rule.missing == BREACHING else 0
     if breaching + assumed >= rule.needed:
@@ -341,7 +341,7 @@ def _decide(rule: AlarmRule, state: str, found: Sequence[Statistics | None], cou
         return NORMAL
     if not count:
         return NODATA if rule.missing == MISSING else state
-    oldest = len(found) - next(place for place, each in enumerate(found) if each is not None)
+    oldest = len(statistics) - next(place for place, each in enumerate(statistics) if each is not None)
     # All data breach, but they are few: an alarm that has just begun to get data must not go off at once.
     return ALARM if rule.missing == MISSING and oldest >= rule.needed else state
 

@@ -112,13 +112,13 @@ class DriftReport:
             replace(each, reason=reasons[each.path]) if each.path in reasons else each for each in self.resources))
 
 
-def report(looked_at: str, looked_by: str, found: Iterable[ResourceDrift],
+def report(looked_at: str, looked_by: str, drifts: Iterable[ResourceDrift],
            before: DriftReport | None = None) -> DriftReport:
     """Return the report of a look. What the report `before` has, too, was noticed then."""
     counts: Counter[str] = Counter()
     shown = []
     known = {each.path: each for each in before.resources} if before is not None else {}
-    for each in found:
+    for each in drifts:
         counts[each.finding] += 1
         if each.finding in SHOWN:
             shown.append(_noticed(each, known.get(each.path), looked_at, looked_by))
@@ -133,16 +133,16 @@ def news(now: DriftReport, before: DriftReport | None) -> tuple[ResourceDrift, .
         known[each.path].finding, {(value.path, value.noticed_at) for value in known[each.path].properties}))
 
 
-def _noticed(found: ResourceDrift, before: ResourceDrift | None, at: str, by: str) -> ResourceDrift:
-    """Return `found` with the times of what was found before."""
+def _noticed(resource_drift: ResourceDrift, before: ResourceDrift | None, at: str, by: str) -> ResourceDrift:
+    """Return `resource_drift` with the times of what was found before."""
     same = before if before is not None and (before.finding, before.physical_id) == (
-        found.finding, found.physical_id) else None
+        resource_drift.finding, resource_drift.physical_id) else None
     known = {(each.path, canonical(each.actual)): each for each in same.properties} if same is not None else {}
     properties = tuple(
         replace(each, noticed_at=old.noticed_at if old is not None else at,
                 noticed_by=old.noticed_by if old is not None else by)
-        for each in found.properties for old in [known.get((each.path, canonical(each.actual)))])
-    return replace(found, properties=properties, noticed_at=same.noticed_at if same is not None else at,
+        for each in resource_drift.properties for old in [known.get((each.path, canonical(each.actual)))])
+    return replace(resource_drift, properties=properties, noticed_at=same.noticed_at if same is not None else at,
                    noticed_by=same.noticed_by if same is not None else by)
 
 
@@ -253,11 +253,12 @@ class ReportDocument(TypedDict):
     resources: list[ResourceDocument]
 
 
-def to_json(found: DriftReport) -> ReportDocument:
+def to_json(drift_report: DriftReport) -> ReportDocument:
     """Return a report as it is stored and as clients see it."""
     return {
-        'looked_at': found.looked_at, 'looked_by': found.looked_by, 'is_drifted': bool(found.drifted),
-        'summary': dict(found.counts), 'resources': [_resource(each) for each in found.resources]}
+        'looked_at': drift_report.looked_at, 'looked_by': drift_report.looked_by,
+        'is_drifted': bool(drift_report.drifted), 'summary': dict(drift_report.counts),
+        'resources': [_resource(each) for each in drift_report.resources]}
 
 
 def _resource(each: ResourceDrift) -> ResourceDocument:

@@ -47,10 +47,10 @@ def of_change(level: FindingLevel, change: PlannedChange, name: str, text: str) 
     return PlanFinding(level, text, change.path, cause)
 
 
-def bounded(found: Iterable[PlanFinding]) -> list[PlanFinding]:
+def bounded(findings: Iterable[PlanFinding]) -> list[PlanFinding]:
     """Return at most MOST_FINDINGS, errors first, and how many there are beside."""
     order = list(FindingLevel)
-    ordered = sorted(found, key=lambda each: order.index(each.level))
+    ordered = sorted(findings, key=lambda each: order.index(each.level))
     if len(ordered) <= MOST_FINDINGS:
         return ordered
     return [*ordered[:MOST_FINDINGS],

@@ -93,10 +93,10 @@ class Selection:
     name: str = ''
     networks: Collection[str] = ()
 
-    def wants(self, found: FoundObject) -> bool:
-        return ((not self.types or found.type in self.types) and set(self.tags) <= set(found.tags)
-                and (not self.name or fnmatchcase(found.name, self.name))
-                and (not self.networks or not found.networks.isdisjoint(self.networks)))
+    def wants(self, found_object: FoundObject) -> bool:
+        return ((not self.types or found_object.type in self.types) and set(self.tags) <= set(found_object.tags)
+                and (not self.name or fnmatchcase(found_object.name, self.name))
+                and (not self.networks or not found_object.networks.isdisjoint(self.networks)))
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,13 @@ class _Names:
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
-    def of(self, kind: str, text: str) -> str:
+    def of(self, resource_type: str, text: str) -> str:
         words = NOT_IN_NAMES.sub('_', text.lower()).strip('_')[:LONGEST_NAME].strip('_')
-        plain = kind if not words else words if words == kind or words.startswith(f'{kind}_') else f'{kind}_{words}'
+        if not words:
+            plain = resource_type
+        else:
+            has_type = words == resource_type or words.startswith(f'{resource_type}_')
+            plain = words if has_type else f'{resource_type}_{words}'
         name, number = plain, 1
         while name in self._taken:
             number += 1
@@ -176,25 +180,25 @@ class _Writer:
         self._named: dict[ObjectReference, str] = {}
         self.parameters: dict[str, object] = {}
 
-    def written(self, found: FoundObject, place: int) -> dict[str, object]:
+    def written(self, found_object: FoundObject, place: int) -> dict[str, object]:
         """Return the properties as a template has them. `place`: of the object in the template."""
-        return {name: self._value(value, found.kind, place) for name, value in found.properties.items()}
+        return {name: self._value(value, found_object.kind, place) for name, value in found_object.properties.items()}
 
-    def _value(self, value: object, kind: str, place: int) -> object:
+    def _value(self, value: object, resource_type: str, place: int) -> object:
         match value:
             case ObjectReference():
-                return self._reference(value, kind, place)
+                return self._reference(value, resource_type, place)
             case Mapping():
-                return {name: self._value(each, kind, place) for name, each in value.items()}
+                return {name: self._value(each, resource_type, place) for name, each in value.items()}
             case list() | tuple():
-                return [self._value(each, kind, place) for each in value]
+                return [self._value(each, resource_type, place) for each in value]
         return value
 
-    def _reference(self, ref: ObjectReference, kind: str, place: int) -> object:
+    def _reference(self, ref: ObjectReference, resource_type: str, place: int) -> object:
         key = (ref.kind, ref.id)
         if key not in self._resources:
             return {'get_param': self._parameter(ref)}
-        if ref.kind == kind and self._places[key] >= place:
+        if ref.kind == resource_type and self._places[key] >= place:
             return ref.id                           # two groups that name each other would be a cycle
         return {'get_resource': self._resources[key]}
 

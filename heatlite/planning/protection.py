@@ -57,11 +57,12 @@ class Protection:
         return cls(parsed(stored['path']), frozenset(Denial(each) for each in stored['deny']), stored['reason'])
 
 
-def changed(present: Iterable[Protection], wanted: Sequence[Protection], removed: Iterable[Path]) -> list[Protection]:
-    """Return the protections with those of `wanted` instead of others with the same path, and without those at the
-    paths `removed`."""
-    gone = {*removed, *(each.path for each in wanted)}
-    return [*(each for each in present if each.path not in gone), *wanted]
+def changed(present: Iterable[Protection], new_protections: Sequence[Protection],
+            removed: Iterable[Path]) -> list[Protection]:
+    """Return the protections with those of `new_protections` instead of others with the same path, and without those at
+    the paths `removed`."""
+    gone = {*removed, *(each.path for each in new_protections)}
+    return [*(each for each in present if each.path not in gone), *new_protections]
 
 
 def parsed(path: str) -> Path:

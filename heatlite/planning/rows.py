@@ -84,10 +84,10 @@ class Rows:
     def is_current(self, row: ResourceState) -> bool:
         return self._number(row.name) == row.id
 
-    def requirements(self, wanted: Desired) -> Mapping[str, int]:
-        """Return the current rows of the resources that `wanted` requires: {name: row number}."""
+    def requirements(self, desired: Desired) -> Mapping[str, int]:
+        """Return the current rows of the resources that `desired` requires: {name: row number}."""
         found = {}
-        for other in wanted.requires:
+        for other in desired.requires:
             number = self._number(other)
             if number is not None:
                 found[other] = number
@@ -102,11 +102,11 @@ class Rows:
         self.read[row.id] = row
         return row
 
-    def add(self, name: str, kind: str, uuid: str, template_id: str, replaces: int | None,
+    def add(self, name: str, resource_type: str, uuid: str, template_id: str, replaces: int | None,
             now: datetime) -> ResourceState:
         """Add the row of a new object, and make it the current one of its name."""
-        row = ResourceState(id=self._next, name=name, uuid=uuid, type=kind, replaces=replaces, template_id=template_id,
-                            created_at=now)
+        row = ResourceState(id=self._next, name=name, uuid=uuid, type=resource_type, replaces=replaces,
+                            template_id=template_id, created_at=now)
         self._next += 1
         self._uuids.add(uuid)
         self.current_numbers[name] = row.id

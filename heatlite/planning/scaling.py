@@ -70,13 +70,13 @@ def growing(target: int, largest: int) -> Iterator[int]:
         yield size
 
 
-def adjusted(current: int, adjustment: float, kind: str, least_step: int | None, lower: int,
+def adjusted(current: int, adjustment: float, adjustment_type: str, least_step: int | None, lower: int,
              upper: int | None) -> int:
-    """Return the new size of a group of `current` members. `kind`: one of ADJUSTMENTS or a key of CFN_NAMES.
+    """Return the new size of a group of `current` members. `adjustment_type`: one of ADJUSTMENTS or a key of CFN_NAMES.
 
-    `least_step`: the smallest change by percentage. `upper` None: no limit. Raises ValueError for an unknown `kind`.
+    `least_step`: the smallest change by percentage. `upper` None: no limit. Raises ValueError for an unknown type.
     """
-    match CFN_NAMES.get(kind, kind):
+    match CFN_NAMES.get(adjustment_type, adjustment_type):
         case 'change_in_capacity':
             wanted = current + int(adjustment)
         case 'exact_capacity':
@@ -84,7 +84,7 @@ def adjusted(current: int, adjustment: float, kind: str, least_step: int | None,
         case 'percent_change_in_capacity':
             wanted = current + _by_percent(current * adjustment / 100, adjustment, least_step)
         case _:
-            raise ValueError(f'Unknown adjustment type {kind}')
+            raise ValueError(f'Unknown adjustment type {adjustment_type}')
     if upper is not None:
         wanted = min(wanted, upper)
     return max(wanted, lower)

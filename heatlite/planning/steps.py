@@ -150,24 +150,24 @@ def refuses(row: ResourceState, action: Action) -> str | None:
     return None if fits else text.invalid_state(row.state, action)
 
 
-def build(action: Action, wanted: Mapping[str, Desired], rows: Mapping[int, ResourceState],
+def build(action: Action, desired: Mapping[str, Desired], rows: Mapping[int, ResourceState],
           current: Mapping[str, int], target: int = 1, unvisited: Set[str] = frozenset(), *,
           is_restored: bool = False) -> dict[Step, list[Step]]:
-    """Return all steps of one target: step -> steps it waits for. Has no cycle if `wanted` has none.
+    """Return all steps of one target: step -> steps it waits for. Has no cycle if `desired` has none.
 
     `unvisited`: names without a step, see `planning.unvisited`. They require only each other, so that no deletion waits
     for one of their rows. `is_restored`: the rows come from a backup, so one that was not begun may be replaced.
     """
     if action in ON_EXISTING:
         return _action_steps(action, rows, current, target)
-    apply = {name: Step(target, StepKind.APPLY, name) for name in turns.paced(wanted) if name not in unvisited}
+    apply = {name: Step(target, StepKind.APPLY, name) for name in turns.paced(desired) if name not in unvisited}
     if unvisited:
         rows = {number: row for number, row in rows.items() if row.name not in unvisited}
     requires: dict[Step, list[Step]] = {
-        step: [apply[other] for other in wanted[name].requires if other in apply]
+        step: [apply[other] for other in desired[name].requires if other in apply]
         for name, step in turns.paced(apply.items())}
     delete = {number: Step(target, StepKind.DELETE, row.name, number) for number, row in turns.paced(rows.items())
-             if row.action is not Action.INIT or row.name not in wanted or is_restored}
+             if row.action is not Action.INIT or row.name not in desired or is_restored}
     if not delete:
         return requires
     exact, followed = _edges_between(rows, delete)

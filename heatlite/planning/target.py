@@ -15,7 +15,7 @@ NewUuid = Callable[[str, str | None, int], str]     # (name, replaces, attempt) 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """One request for a stack, with the definition that it asks for: `wanted` by name, stored as `template_id`.
+    """One request for a stack, with the definition that it asks for: `desired` by name, stored as `template_id`.
 
     `uuid`: the ids of the request's new rows; `rollback`: roll back after a failure; `avoid_template_id`: the template
     being rolled back from; `hooks(name)`: the breakpoints a user has set for a resource, such as `pre-create`;
@@ -24,7 +24,7 @@ class Target:
     """
 
     action: Action
-    wanted: Mapping[str, Desired]
+    desired: Mapping[str, Desired]
     template_id: str
     uuid: NewUuid
     rollback: bool = False

@@ -39,12 +39,12 @@ def bars(happened: Iterable[Happened], earlier: Iterable[Happened], now: datetim
     return sorted(found, key=lambda bar: (bar.began, bar.path))
 
 
-def longest(found: Sequence[Bar], most: int) -> list[Bar]:
+def longest(bars: Sequence[Bar], most: int) -> list[Bar]:
     """Return at most `most` of the bars, the longest ones, in the order that they have."""
-    if len(found) <= most:
-        return list(found)
-    kept = set(sorted(range(len(found)), key=lambda place: -found[place].seconds)[:most])
-    return [bar for place, bar in enumerate(found) if place in kept]
+    if len(bars) <= most:
+        return list(bars)
+    kept = set(sorted(range(len(bars)), key=lambda place: -bars[place].seconds)[:most])
+    return [bar for place, bar in enumerate(bars) if place in kept]
 
 
 def _by_path(events: Iterable[Happened]) -> dict[Path, list[Happened]]:

@@ -93,7 +93,7 @@ class Traversal:
 
     def requirements(self, name: str) -> Mapping[str, int]:
         """Return the current requirements of that resource: {name: row number}."""
-        return self._rows.requirements(self.wanted[name])
+        return self._rows.requirements(self.desired[name])
 
     def busy_rows(self) -> list[ResourceState]:
         """Return the rows that a step works on."""
@@ -115,7 +115,7 @@ class Traversal:
     def may_replace(self, name: str) -> bool:
         """Whether neither the applied plan nor a protection refuses to replace that resource. All threads may ask."""
         return not (self.permissions.guard.refusal(name, Denial.REPLACE)
-                    or self.permissions.refusal(name, Action.CREATE, self.wanted))
+                    or self.permissions.refusal(name, Action.CREATE, self.desired))
 
     def take(self, rows: Iterable[ResourceState], next_row: int, unread: Set[str]) -> None:
         """Take over stored rows before the start. `next_row`: the lowest number for new rows; `unread`: the names of
@@ -134,7 +134,7 @@ class Traversal:
     def _set_target(self, target: Target) -> None:
         self.permissions = target.permissions
         self.action = target.action
-        self.wanted = target.wanted
+        self.desired = target.desired
         self.template_id = target.template_id
         self._uuid = target.uuid
         self._breakpoints.use(target.hooks)
@@ -166,7 +166,7 @@ class Traversal:
         """Begin the steps. `unvisited`: resources that are as the target wants them (`planning.unvisited`)."""
         self.unvisited = unvisited
         rows = self._rows.read if unvisited else self._rows.by_number
-        self._walk = Walk(steps.build(self.action, self.wanted, rows, self._rows.current_numbers,
+        self._walk = Walk(steps.build(self.action, self.desired, rows, self._rows.current_numbers,
                                       self._target_number, unvisited, is_restored=self._is_restored))
         self._ready.extend(self._walk.ready())
         return self._advance(now)
@@ -275,7 +275,7 @@ class Traversal:
         is_making = row.in_progress and row.action in MAKING
         if is_making and row.template_id == self.template_id:
             return self._resume(step, row)
-        if self.wanted[step.name].external and row.state in UNCHECKED and row.template_id == self.template_id:
+        if self.desired[step.name].external and row.state in UNCHECKED and row.template_id == self.template_id:
             return self._begin(step, row, Action.CHECK, now)
         hook = self._hook_before(step, row)
         if hook:
@@ -306,7 +306,7 @@ class Traversal:
             return []
         if row.id in self._steps.busy:
             return self._block(step, row.id)
-        if row.name in self.wanted and self._rows.is_current(row):
+        if row.name in self.desired and self._rows.is_current(row):
             self._complete_step(step)          # current rows stay
             return []
         if row.action is Action.INIT and not self._is_restored:
@@ -339,7 +339,7 @@ class Traversal:
     def _first_action(self, step: Step, old: ResourceState | None) -> Action:
         """Return the action that a new row begins with. `old`: the row that it takes over from. Imported is only what
         the resource never had: its replacement is an object of its own."""
-        wanted = self.wanted[step.name]
+        wanted = self.desired[step.name]
         is_imported = wanted.imported and (old is None or (old.action is Action.ADOPT and old.physical_id is None))
         adopted = self.action is Action.ADOPT or wanted.external or is_imported
         return Action.ADOPT if adopted else Action.CREATE
@@ -372,7 +372,7 @@ class Traversal:
     def _begin(self, step: Step, row: ResourceState, action: Action, now: datetime, *,
                visits: bool = False) -> list[Command]:
         """`visits`: an update in which nothing of the resource itself changes, only its nested stack is looked at."""
-        why = self.permissions.refusal(step.name, action, self.wanted, visits=visits)
+        why = self.permissions.refusal(step.name, action, self.desired, visits=visits)
         if why:
             return self._refused(step, row, action, why)
         requires: Mapping[str, int] = row.requires
@@ -383,7 +383,7 @@ class Traversal:
         row = self._rows.set(row._replace(
             action=action, status=Status.IN_PROGRESS, reason=text.CHANGED, handle=NO_HANDLE, requires=requires,
             template_id=self.template_id if action in APPLYING else row.template_id,
-            type=self.wanted[step.name].type if brings else row.type,
+            type=self.desired[step.name].type if brings else row.type,
             fingerprint=DIRTY if action is Action.UPDATE else row.fingerprint,
             updated_at=row.updated_at if action is Action.CREATE else now))
         state = self._steps.occupy(step, row.id)
@@ -392,14 +392,14 @@ class Traversal:
 
     def _create_new(self, step: Step, old: ResourceState | None, now: datetime) -> list[Command]:
         action = self._first_action(step, old)
-        why = self.permissions.refusal(step.name, action, self.wanted) or (
+        why = self.permissions.refusal(step.name, action, self.desired) or (
             self.permissions.guard.refusal_to_grow(step.name) if self.action is Action.UPDATE and old is None else '')
         if why:
             commands = self._ending.refuse(step.name, action, why)
             self._end_step(step)
             return commands
         number, uuid = (old.id, old.uuid) if old is not None else (None, None)
-        row = self._rows.add(step.name, self.wanted[step.name].type, self._new_uuid(step.name, uuid),
+        row = self._rows.add(step.name, self.desired[step.name].type, self._new_uuid(step.name, uuid),
                              self.template_id, number, now)
         commands = []
         if old is not None:
@@ -435,7 +435,7 @@ class Traversal:
         if action in APPLYING and fingerprint:
             row = row._replace(fingerprint=fingerprint)
         commands: list[Command] = [Persist(step, self._rows.set(row), applied=action in APPLYING)]
-        if action is Action.ADOPT and step.name in self.wanted and self.wanted[step.name].external:
+        if action is Action.ADOPT and step.name in self.desired and self.desired[step.name].external:
             return commands + self._begin(step, row, Action.CHECK, now)
         hook = f'post-{action.lower()}'
         if is_wanted and self._wants(step, action, hook):

@@ -127,7 +127,7 @@ class Driver:
                         self.deleting[step] = row.id
                         self.torn += [(other, row.id) for other, needed in self.refers.items()
                                       if row.id in needed and other != row.id and other in self.physical]
-                    elif action in (Action.CREATE, Action.UPDATE) and row.name in self.traverse.wanted:
+                    elif action in (Action.CREATE, Action.UPDATE) and row.name in self.traverse.desired:
                         needed = self.traverse.requirements(row.name).values()
                         self.refers.setdefault(row.id, set()).update(needed)    # until it ends, to the old ones, too
                     if self.away:

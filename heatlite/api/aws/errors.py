@@ -89,9 +89,9 @@ def log(error: Exception, found: AwsError) -> None:
                   exc_info=error if defects.is_news(error) else None)
 
 
-def document(found: AwsError) -> dict[str, object]:
+def document(error: AwsError) -> dict[str, object]:
     """The content of the element ErrorResponse."""
-    return {'Error': {'Type': fault_of(found.status), 'Code': found.code, 'Message': found.message}}
+    return {'Error': {'Type': fault_of(error.status), 'Code': error.code, 'Message': error.message}}
 
 
 def fault_of(status: int) -> str:

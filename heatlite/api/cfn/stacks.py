@@ -137,8 +137,8 @@ def _previous(req: CfnRequest) -> set[str]:
     return {each['ParameterKey'] for each in kept if 'ParameterKey' in each}
 
 
-def _identified(made: Mapping[str, str]) -> View:
-    return {'StackId': HeatIdentifier(made['tenant'], made['stack_name'], made['stack_id']).arn()}
+def _identified(identity: Mapping[str, str]) -> View:
+    return {'StackId': HeatIdentifier(identity['tenant'], identity['stack_name'], identity['stack_id']).arn()}
 
 
 def _body(req: CfnRequest) -> View:

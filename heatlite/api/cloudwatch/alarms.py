@@ -32,15 +32,17 @@ WORDS: Final = {NORMAL: 'OK', ALARM: 'ALARM', NODATA: 'INSUFFICIENT_DATA', SUSPE
 STATES: Final = {'OK': NORMAL, 'ALARM': ALARM, 'INSUFFICIENT_DATA': NODATA}
 
 
-def put_metric_alarm(req: wsgi.Request, wanted: inputs.PutMetricAlarmInput) -> None:
+def put_metric_alarm(req: wsgi.Request, arguments: inputs.PutMetricAlarmInput) -> None:
     rule = AlarmRule(
-        metric=metric(wanted.namespace, wanted.metric_name, wanted.dimensions), statistic=wanted.statistic,
-        period=wanted.period, evaluation_periods=wanted.evaluation_periods, comparison=wanted.comparison_operator,
-        threshold=wanted.threshold, datapoints_to_alarm=wanted.datapoints_to_alarm or 0, unit=wanted.unit,
-        missing=wanted.treat_missing_data, description=wanted.alarm_description, alarm_actions=wanted.alarm_actions,
-        ok_actions=wanted.ok_actions, insufficient_data_actions=wanted.insufficient_data_actions)
+        metric=metric(arguments.namespace, arguments.metric_name, arguments.dimensions), statistic=arguments.statistic,
+        period=arguments.period, evaluation_periods=arguments.evaluation_periods,
+        comparison=arguments.comparison_operator, threshold=arguments.threshold,
+        datapoints_to_alarm=arguments.datapoints_to_alarm or 0, unit=arguments.unit,
+        missing=arguments.treat_missing_data, description=arguments.alarm_description,
+        alarm_actions=arguments.alarm_actions, ok_actions=arguments.ok_actions,
+        insufficient_data_actions=arguments.insufficient_data_actions)
     _check(rule)
-    req.call(messages.PutAlarm(wanted.alarm_name, rule.to_json(), wanted.actions_enabled))
+    req.call(messages.PutAlarm(arguments.alarm_name, rule.to_json(), arguments.actions_enabled))
 
 
 def _check(rule: AlarmRule) -> None:
@@ -54,98 +56,98 @@ def _check(rule: AlarmRule) -> None:
         raise Wrong(_('EvaluationPeriods * Period must be at most %d seconds.') % longest)
 
 
-def delete_alarms(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
-    req.call(messages.DeleteAlarms(_unique(wanted)))
+def delete_alarms(req: wsgi.Request, arguments: inputs.AlarmNamesInput) -> None:
+    req.call(messages.DeleteAlarms(_unique(arguments)))
 
 
-def enable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
-    req.call(messages.EnableAlarmActions(_unique(wanted), enabled=True))
+def enable_alarm_actions(req: wsgi.Request, arguments: inputs.AlarmNamesInput) -> None:
+    req.call(messages.EnableAlarmActions(_unique(arguments), enabled=True))
 
 
-def disable_alarm_actions(req: wsgi.Request, wanted: inputs.AlarmNamesInput) -> None:
-    req.call(messages.EnableAlarmActions(_unique(wanted), enabled=False))
+def disable_alarm_actions(req: wsgi.Request, arguments: inputs.AlarmNamesInput) -> None:
+    req.call(messages.EnableAlarmActions(_unique(arguments), enabled=False))
 
 
-def _unique(wanted: inputs.AlarmNamesInput) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(wanted.alarm_names))
+def _unique(arguments: inputs.AlarmNamesInput) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(arguments.alarm_names))
 
 
-def set_alarm_state(req: wsgi.Request, wanted: inputs.SetAlarmStateInput) -> None:
-    if wanted.state_reason_data is not None:
+def set_alarm_state(req: wsgi.Request, arguments: inputs.SetAlarmStateInput) -> None:
+    if arguments.state_reason_data is not None:
         try:
-            json.loads(wanted.state_reason_data)
+            json.loads(arguments.state_reason_data)
         except (ValueError, RecursionError):
             raise CloudWatchError('InvalidFormat', _('StateReasonData is not valid JSON.')) from None
-    req.call(messages.SetAlarmState(wanted.alarm_name, STATES[wanted.state_value], wanted.state_reason,
-                                    wanted.state_reason_data))
+    req.call(messages.SetAlarmState(arguments.alarm_name, STATES[arguments.state_value], arguments.state_reason,
+                                    arguments.state_reason_data))
 
 
 # --- reading -----------------------------------------------------------------------------------------------
 
-def describe_alarms(req: wsgi.Request, wanted: inputs.DescribeAlarmsInput) -> Result:
+def describe_alarms(req: wsgi.Request, arguments: inputs.DescribeAlarmsInput) -> Result:
     """Alarms in the order of their names. A page may have fewer than `max_records`, even none, and a token."""
-    names = wanted.alarm_names or ((wanted.alarm_name,) if wanted.alarm_name else ())
-    if names and wanted.alarm_name_prefix:
+    names = arguments.alarm_names or ((arguments.alarm_name,) if arguments.alarm_name else ())
+    if names and arguments.alarm_name_prefix:
         raise Combined(_('AlarmNames and AlarmNamePrefix are mutually exclusive.'))
-    marker = tokens.text('DescribeAlarms', wanted.next_token)
-    if wanted.alarm_types and METRIC_ALARM not in wanted.alarm_types:
+    marker = tokens.text('DescribeAlarms', arguments.next_token)
+    if arguments.alarm_types and METRIC_ALARM not in arguments.alarm_types:
         return {'MetricAlarms': [], 'CompositeAlarms': []}
     with req.db.reader() as tx:
         project_id = projects.of_caller(req, tx)
         if names:
             found = [each for each in alarms.named(tx, project_id, set(names))
-                     if _is_wanted(each, wanted) and each.name > (marker or '')]
-            shown, goes_on = found[:wanted.max_records], len(found) > wanted.max_records
+                     if _is_wanted(each, arguments) and each.name > (marker or '')]
+            shown, goes_on = found[:arguments.max_records], len(found) > arguments.max_records
             last = shown[-1].name if shown else ''
         else:
-            shown, last, goes_on = _page(tx, project_id, wanted, marker)
+            shown, last, goes_on = _page(tx, project_id, arguments, marker)
     return {'MetricAlarms': [_alarm(each) for each in shown], 'CompositeAlarms': [],
             'NextToken': tokens.make('DescribeAlarms', last) if goes_on else None}
 
 
-def _page(tx: Connection, project_id: str, wanted: inputs.DescribeAlarmsInput,
+def _page(tx: Connection, project_id: str, arguments: inputs.DescribeAlarmsInput,
           marker: str | None) -> tuple[list[Alarm], str, bool]:
     """(alarms, name of the last one that was read, whether there may be more)"""
     shown: list[Alarm] = []
     last = marker or ''
     for _block in range(MOST_READ // BLOCK):
-        found = alarms.page(tx, project_id, wanted.alarm_name_prefix, marker=last or None, limit=BLOCK)
+        found = alarms.page(tx, project_id, arguments.alarm_name_prefix, marker=last or None, limit=BLOCK)
         for number, each in enumerate(found, start=1):
             last = each.name
-            if _is_wanted(each, wanted):
+            if _is_wanted(each, arguments):
                 shown.append(each)
-            if len(shown) == wanted.max_records:
+            if len(shown) == arguments.max_records:
                 return shown, last, number < len(found) or len(found) == BLOCK
         if len(found) < BLOCK:
             return shown, last, False
     return shown, last, True
 
 
-def _is_wanted(found: Alarm, wanted: inputs.DescribeAlarmsInput) -> bool:
-    if wanted.state_value is not None and WORDS[found.state] != wanted.state_value:
+def _is_wanted(alarm: Alarm, arguments: inputs.DescribeAlarmsInput) -> bool:
+    if arguments.state_value is not None and WORDS[alarm.state] != arguments.state_value:
         return False
-    rule, prefix = found.rule, wanted.action_prefix
+    rule, prefix = alarm.rule, arguments.action_prefix
     return prefix is None or any(action.startswith(prefix) for action in (
         *rule.alarm_actions, *rule.ok_actions, *rule.insufficient_data_actions))
 
 
-def describe_alarms_for_metric(req: wsgi.Request, wanted: inputs.DescribeAlarmsForMetricInput) -> Result:
-    measured = metric(wanted.namespace, wanted.metric_name, wanted.dimensions)
+def describe_alarms_for_metric(req: wsgi.Request, arguments: inputs.DescribeAlarmsForMetricInput) -> Result:
+    measured = metric(arguments.namespace, arguments.metric_name, arguments.dimensions)
     with req.db.reader() as tx:
-        found = alarms.for_metric(tx, projects.of_caller(req, tx), measured, wanted.statistic, wanted.period,
-                                  wanted.unit)
+        found = alarms.for_metric(tx, projects.of_caller(req, tx), measured, arguments.statistic, arguments.period,
+                                  arguments.unit)
     return {'MetricAlarms': [_alarm(each) for each in found]}
 
 
-def describe_alarm_history(req: wsgi.Request, wanted: inputs.DescribeAlarmHistoryInput) -> Result:
-    marker = tokens.whole('DescribeAlarmHistory', wanted.next_token)
-    if wanted.alarm_types and METRIC_ALARM not in wanted.alarm_types:
+def describe_alarm_history(req: wsgi.Request, arguments: inputs.DescribeAlarmHistoryInput) -> Result:
+    marker = tokens.whole('DescribeAlarmHistory', arguments.next_token)
+    if arguments.alarm_types and METRIC_ALARM not in arguments.alarm_types:
         return {'AlarmHistoryItems': []}
-    begin, end = (None if each is None else clock.plain(each) for each in (wanted.start_date, wanted.end_date))
+    begin, end = (None if each is None else clock.plain(each) for each in (arguments.start_date, arguments.end_date))
     with req.db.reader() as tx:
-        found = alarms.history(tx, projects.of_caller(req, tx), wanted.alarm_name, wanted.history_item_type, begin, end,
-                               wanted.scan_by == inputs.ASCENDING, marker, wanted.max_records + 1)
-    shown, more = found[:wanted.max_records], found[wanted.max_records:]
+        found = alarms.history(tx, projects.of_caller(req, tx), arguments.alarm_name, arguments.history_item_type,
+                               begin, end, arguments.scan_by == inputs.ASCENDING, marker, arguments.max_records + 1)
+    shown, more = found[:arguments.max_records], found[arguments.max_records:]
     last = shown[-1].id if shown else None
     return {'AlarmHistoryItems': [_entry(each) for each in shown],
             'NextToken': tokens.make('DescribeAlarmHistory', last) if more and last is not None else None}
@@ -153,33 +155,33 @@ def describe_alarm_history(req: wsgi.Request, wanted: inputs.DescribeAlarmHistor
 
 # --- views -------------------------------------------------------------------------------------------------
 
-def _alarm(found: Alarm) -> Result:
-    rule = found.rule
+def _alarm(alarm: Alarm) -> Result:
+    rule = alarm.rule
     return {
-        'AlarmName': found.name, 'AlarmArn': f'arn:openstack:cloudwatch::{found.project_id}:alarm:{found.name}',
-        'AlarmDescription': rule.description or None, 'AlarmConfigurationUpdatedTimestamp': found.updated_at,
-        'ActionsEnabled': found.actions_enabled, 'OKActions': rule.ok_actions, 'AlarmActions': rule.alarm_actions,
-        'InsufficientDataActions': rule.insufficient_data_actions, 'StateValue': WORDS[found.state],
-        'StateReason': found.reason,
-        'StateReasonData': _reason_data(found),
-        'StateUpdatedTimestamp': found.state_at, 'MetricName': rule.metric.name, 'Namespace': rule.metric.namespace,
+        'AlarmName': alarm.name, 'AlarmArn': f'arn:openstack:cloudwatch::{alarm.project_id}:alarm:{alarm.name}',
+        'AlarmDescription': rule.description or None, 'AlarmConfigurationUpdatedTimestamp': alarm.updated_at,
+        'ActionsEnabled': alarm.actions_enabled, 'OKActions': rule.ok_actions, 'AlarmActions': rule.alarm_actions,
+        'InsufficientDataActions': rule.insufficient_data_actions, 'StateValue': WORDS[alarm.state],
+        'StateReason': alarm.reason,
+        'StateReasonData': _reason_data(alarm),
+        'StateUpdatedTimestamp': alarm.state_at, 'MetricName': rule.metric.name, 'Namespace': rule.metric.namespace,
         'Statistic': rule.statistic, 'Dimensions': dimensions(rule.metric), 'Period': rule.period, 'Unit': rule.unit,
         'EvaluationPeriods': rule.evaluation_periods, 'DatapointsToAlarm': rule.datapoints_to_alarm or None,
         'Threshold': rule.threshold, 'ComparisonOperator': rule.comparison, 'TreatMissingData': rule.missing,
-        'StateTransitionedTimestamp': found.state_at}
+        'StateTransitionedTimestamp': alarm.state_at}
 
 
-def _reason_data(found: Alarm) -> str | None:
+def _reason_data(alarm: Alarm) -> str | None:
     """The text that SetAlarmState was given, or the figures of the last evaluation that changed the state, as JSON."""
-    match found.reason_data:
+    match alarm.reason_data:
         case None:
             return None
         case {'given': str(text)}:
             return text
-    return json.dumps(found.reason_data)
+    return json.dumps(alarm.reason_data)
 
 
-def _entry(found: HistoryEntry) -> Result:
-    return {'AlarmName': found.name, 'AlarmType': METRIC_ALARM, 'Timestamp': found.created_at,
-            'HistoryItemType': found.kind, 'HistorySummary': found.summary[:MOST_SUMMARY],
-            'HistoryData': None if found.data is None else json.dumps(found.data)}
+def _entry(entry: HistoryEntry) -> Result:
+    return {'AlarmName': entry.name, 'AlarmType': METRIC_ALARM, 'Timestamp': entry.created_at,
+            'HistoryItemType': entry.kind, 'HistorySummary': entry.summary[:MOST_SUMMARY],
+            'HistoryData': None if entry.data is None else json.dumps(entry.data)}

@@ -36,15 +36,15 @@ class Point(TypedDict):
     high_resolution: bool
 
 
-def put_metric_data(req: wsgi.Request, wanted: PutMetricDataInput) -> None:
+def put_metric_data(req: wsgi.Request, arguments: PutMetricDataInput) -> None:
     """Stores all datapoints of the request, or none if one is wrong or a quota is reached.
 
     If dimensions AlarmName lead to several namespaces, this holds for each namespace.
     """
     now = clock.now()
     points = [_point(each, f'MetricData.member.{number}', now)
-              for number, each in enumerate(wanted.metric_data, start=1)]
-    for namespace, data in _of_alarms(req, wanted.namespace, points).items():
+              for number, each in enumerate(arguments.metric_data, start=1)]
+    for namespace, data in _of_alarms(req, arguments.namespace, points).items():
         req.call(messages.PutMetricData(namespace, tuple(data)))
 
 

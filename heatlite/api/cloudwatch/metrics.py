@@ -30,13 +30,13 @@ MOST_ROWS: Final = 500_000
 ROWS_A_STEP: Final = 4                  # of `turns`: rows that the database sums up
 
 
-def list_metrics(req: wsgi.Request, wanted: inputs.ListMetricsInput) -> Result:
-    marker = tokens.whole('ListMetrics', wanted.next_token)
+def list_metrics(req: wsgi.Request, arguments: inputs.ListMetricsInput) -> Result:
+    marker = tokens.whole('ListMetrics', arguments.next_token)
     with req.db.reader() as tx:
         found = metrics.page(
-            tx, projects.of_caller(req, tx), namespace=wanted.namespace, name=wanted.metric_name,
-            dimensions=[(each.name, each.value) for each in wanted.dimensions],
-            seen_since=clock.now() - RECENT if wanted.recently_active else 0.0, marker=marker or 0, limit=PAGE + 1)
+            tx, projects.of_caller(req, tx), namespace=arguments.namespace, name=arguments.metric_name,
+            dimensions=[(each.name, each.value) for each in arguments.dimensions],
+            seen_since=clock.now() - RECENT if arguments.recently_active else 0.0, marker=marker or 0, limit=PAGE + 1)
     shown, more = found[:PAGE], found[PAGE:]
     return {'Metrics': [{'Namespace': each.metric.namespace, 'MetricName': each.metric.name,
                          'Dimensions': dimensions(each.metric)} for each in shown],
@@ -63,21 +63,21 @@ def _window(begin: float, end: float, period: int) -> tuple[int, int]:
     return math.floor(begin / period) * period, math.ceil(end / period) * period
 
 
-def get_metric_statistics(req: wsgi.Request, wanted: inputs.GetMetricStatisticsInput) -> Result:
-    check_period(wanted.period, 'Period')
-    _check_times(wanted.start_time, wanted.end_time)
-    begin, end = _window(wanted.start_time, wanted.end_time, wanted.period)
-    if (asked := (end - begin) // wanted.period) > MOST_DATAPOINTS:
+def get_metric_statistics(req: wsgi.Request, arguments: inputs.GetMetricStatisticsInput) -> Result:
+    check_period(arguments.period, 'Period')
+    _check_times(arguments.start_time, arguments.end_time)
+    begin, end = _window(arguments.start_time, arguments.end_time, arguments.period)
+    if (asked := (end - begin) // arguments.period) > MOST_DATAPOINTS:
         raise Combined(_('You have requested up to %(asked)d datapoints, which exceeds the limit of %(most)d. You may '
                          'reduce the datapoints requested by increasing Period, or decreasing the time range.')
                        % {'asked': asked, 'most': MOST_DATAPOINTS})
-    measured = metric(wanted.namespace, wanted.metric_name, wanted.dimensions)
+    measured = metric(arguments.namespace, arguments.metric_name, arguments.dimensions)
     with req.db.reader() as tx:
         known = metrics.find(tx, projects.of_caller(req, tx), [measured])
-    found = _Reading(req).statistics(known.get(measured), begin, end, wanted.period, wanted.unit)
-    return {'Label': wanted.metric_name, 'Datapoints': [{
+    found = _Reading(req).statistics(known.get(measured), begin, end, arguments.period, arguments.unit)
+    return {'Label': arguments.metric_name, 'Datapoints': [{
         'Timestamp': clock.moment(each.start),
-        **{name: each.found.value(name) for name in dict.fromkeys(wanted.statistics)}, 'Unit': each.unit}
+        **{name: each.found.value(name) for name in dict.fromkeys(arguments.statistics)}, 'Unit': each.unit}
         for each in turns.paced(found)]}
 
 
@@ -124,38 +124,38 @@ class _Span:
     rest: int | None
 
 
-def get_metric_data(req: wsgi.Request, wanted: inputs.GetMetricDataInput) -> Result:
+def get_metric_data(req: wsgi.Request, arguments: inputs.GetMetricDataInput) -> Result:
     """A page has the queries in their order, each with at most what is left of `max_datapoints`. It ends after the
     query with which MOST_ROWS are read."""
-    _check_queries(wanted)
-    number, place = tokens.wholes('GetMetricData', wanted.next_token) or (0, None)
-    queries = [each for each in wanted.metric_data_queries if each.return_data]
-    left, results, token = wanted.max_datapoints, list[Result](), None
+    _check_queries(arguments)
+    number, place = tokens.wholes('GetMetricData', arguments.next_token) or (0, None)
+    queries = [each for each in arguments.metric_data_queries if each.return_data]
+    left, results, token = arguments.max_datapoints, list[Result](), None
     measured = {each.id: _metric(each) for each in queries}
     with req.db.reader() as tx:
         known = metrics.find(tx, projects.of_caller(req, tx), set(measured.values()))
     reading = _Reading(req)
     for index, query in enumerate(queries[number:], start=number):
-        span = _span(wanted, query, place, left)
+        span = _span(arguments, query, place, left)
         place = None
         found = reading.statistics(known.get(measured[query.id]), span.begin, span.end, query.metric_stat.period,
                                    query.metric_stat.unit)
-        results += _results(query, found, wanted.scan_by, span.rest is None)
+        results += _results(query, found, arguments.scan_by, span.rest is None)
         left -= (span.end - span.begin) // query.metric_stat.period
         if span.rest is not None:
             token = tokens.make('GetMetricData', index, span.rest)
             break
         if (left <= 0 or reading.rows >= MOST_ROWS) and index + 1 < len(queries):
-            token = tokens.make('GetMetricData', index + 1, _edge(wanted, queries[index + 1]))
+            token = tokens.make('GetMetricData', index + 1, _edge(arguments, queries[index + 1]))
             break
     return {'MetricDataResults': results, 'NextToken': token, 'Messages': []}
 
 
-def _check_queries(wanted: inputs.GetMetricDataInput) -> None:
-    _check_times(wanted.start_time, wanted.end_time)
-    for number, query in enumerate(wanted.metric_data_queries, start=1):
+def _check_queries(arguments: inputs.GetMetricDataInput) -> None:
+    _check_times(arguments.start_time, arguments.end_time)
+    for number, query in enumerate(arguments.metric_data_queries, start=1):
         check_period(query.metric_stat.period, f'MetricDataQueries.member.{number}.MetricStat.Period')
-    if len({each.id for each in wanted.metric_data_queries}) < len(wanted.metric_data_queries):
+    if len({each.id for each in arguments.metric_data_queries}) < len(arguments.metric_data_queries):
         raise Wrong(_('The values for parameter Id in MetricDataQueries are not unique.'))
 
 
@@ -164,32 +164,32 @@ def _metric(query: MetricDataQuery) -> Metric:
     return metric(of.namespace, of.metric_name, of.dimensions)
 
 
-def _bounds(wanted: inputs.GetMetricDataInput, query: MetricDataQuery) -> tuple[int, int]:
-    return _window(max(wanted.start_time, 0.0), max(wanted.end_time, 0.0), query.metric_stat.period)
+def _bounds(arguments: inputs.GetMetricDataInput, query: MetricDataQuery) -> tuple[int, int]:
+    return _window(max(arguments.start_time, 0.0), max(arguments.end_time, 0.0), query.metric_stat.period)
 
 
-def _edge(wanted: inputs.GetMetricDataInput, query: MetricDataQuery) -> int:
+def _edge(arguments: inputs.GetMetricDataInput, query: MetricDataQuery) -> int:
     """Where a query begins in the order that is asked for."""
-    begin, end = _bounds(wanted, query)
-    return begin if wanted.scan_by == inputs.ASCENDING else end
+    begin, end = _bounds(arguments, query)
+    return begin if arguments.scan_by == inputs.ASCENDING else end
 
 
-def _span(wanted: inputs.GetMetricDataInput, query: MetricDataQuery, place: int | None, left: int) -> _Span:
+def _span(arguments: inputs.GetMetricDataInput, query: MetricDataQuery, place: int | None, left: int) -> _Span:
     """`place`: where the last answer ended; `left`: periods that this one may have."""
-    begin, end = _bounds(wanted, query)
+    begin, end = _bounds(arguments, query)
     size = left * query.metric_stat.period
-    if wanted.scan_by == inputs.ASCENDING:
+    if arguments.scan_by == inputs.ASCENDING:
         begin = min(max(begin, place or begin), end)
         return _Span(begin, begin + size, begin + size) if end - begin > size else _Span(begin, end, None)
     end = max(min(end, end if place is None else place), begin)
     return _Span(end - size, end, end - size) if end - begin > size else _Span(begin, end, None)
 
 
-def _results(query: MetricDataQuery, found: list[Period], scan_by: str, is_complete: bool) -> Iterable[Result]:
+def _results(query: MetricDataQuery, periods: list[Period], scan_by: str, is_complete: bool) -> Iterable[Result]:
     """The results of a query: one, or, when there are data of several units, one for each."""
-    units = sorted({each.unit for each in found}) or ['']
+    units = sorted({each.unit for each in periods}) or ['']
     for unit in units:
-        rows = sorted((each for each in turns.paced(found) if each.unit == unit), key=lambda each: each.start,
+        rows = sorted((each for each in turns.paced(periods) if each.unit == unit), key=lambda each: each.start,
                       reverse=scan_by == inputs.DESCENDING)
         label = query.label or query.metric_stat.metric.metric_name
         yield {'Id': query.id, 'Label': label if len(units) == 1 else f'{label} {unit}',

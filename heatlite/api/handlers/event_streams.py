@@ -21,7 +21,7 @@ _POSITION = re.compile(r'[0-9]{1,18}\Z')
 
 
 def of_project(req: Request) -> webob.Response:
-    project_id = req.found.values['tenant_id']          # an admin may name another project than the own one
+    project_id = req.route_match.values['tenant_id']    # an admin may name another project than the own one
     return _stream(req, StreamScope(owner=req.context.project_id or project_id, project_id=project_id), project_id)
 
 
@@ -87,16 +87,16 @@ def _render(req: Request) -> Render:
     return made
 
 
-def text_of(base: str, found: Streamed) -> bytes:
+def text_of(base: str, streamed: Streamed) -> bytes:
     """One event without its id, which depends on the listener. `event` is resource, or stack for one of the stack
     itself."""
-    of_stack_itself = found.event.resource_id is None
+    of_stack_itself = streamed.event.resource_id is None
     return b'event: %s\ndata: %s\n\n' % (
-        b'stack' if of_stack_itself else b'resource', json.dumps(view(base, found)).encode('ascii'))
+        b'stack' if of_stack_itself else b'resource', json.dumps(view(base, streamed)).encode('ascii'))
 
 
-def view(base: str, found: Streamed) -> dict[str, object]:
+def view(base: str, streamed: Streamed) -> dict[str, object]:
     """An event as in lists, with the stack that it belongs to."""
-    url = links.stack_url(base, found.project_id, found.stack_name, found.event.stack_id)
-    return {**views.event(url, found.event), 'resource_type': found.event.resource_type,
-            'stack_id': found.event.stack_id, 'stack_name': found.stack_name, 'root_stack_id': found.root_id}
+    url = links.stack_url(base, streamed.project_id, streamed.stack_name, streamed.event.stack_id)
+    return {**views.event(url, streamed.event), 'resource_type': streamed.event.resource_type,
+            'stack_id': streamed.event.stack_id, 'stack_name': streamed.stack_name, 'root_stack_id': streamed.root_id}

@@ -40,18 +40,18 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
     return {'event': views.event_detail(finding.url(req, stack), found)}
 
 
-def _page(req: Request, stack_name: str, stack_id: str, wanted: schemas.ListEvents) -> StreamedList:
+def _page(req: Request, stack_name: str, stack_id: str, query: schemas.ListEvents) -> StreamedList:
     """One page of events. Two SELECTs; more for those of the stacks below a nested one."""
     with req.db.reader() as tx:
         root_url = None
-        if not wanted.nested_depth:
+        if not query.nested_depth:
             stack = finding.stack(req, tx, stack_name, stack_id)
             urls = {stack.id: finding.url(req, stack)}
         else:
-            stack, below = finding.tree(req, tx, stack_name, stack_id, wanted.nested_depth)
+            stack, below = finding.tree(req, tx, stack_name, stack_id, query.nested_depth)
             urls = {each.id: finding.url(req, each) for each in (stack, *below)}
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
-        found = events.page(tx, list(urls), wanted, yield_control)
+        found = events.page(tx, list(urls), query, yield_control)
     shown = (views.listed_event(urls[each.stack_id], each, root_url) for each in found)
     return StreamedList('events', shown, len(found))

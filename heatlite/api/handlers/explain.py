@@ -202,9 +202,9 @@ class ExplainedTree:
                 turns.spend(1 + len(row.requires) // graph.NEEDED_A_STEP)
                 yield row_at(above, row)
 
-    def happened(self, found: Iterable[events.ShownEvent]) -> list[Happened]:
+    def happened(self, history: Iterable[events.ShownEvent]) -> list[Happened]:
         return [Happened((*self.paths[each.stack_id], each.resource_name), each.resource_type, each.action, each.status,
-                         each.reason, each.physical_id, each.created_at) for each in found]
+                         each.reason, each.physical_id, each.created_at) for each in history]
 
 
 def _waiting(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, now: datetime,

@@ -110,26 +110,26 @@ def _removed(body: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(_path(f'remove.{number}', each) for number, each in enumerate(given))
 
 
-def _protection(at: str, given: object) -> ProtectionDocument:
-    if not isinstance(given, Mapping) or not given.keys() <= {'path', 'deny', 'reason'}:
-        raise exception.InvalidField(at, _('an object with path, deny and reason'), str(given)[:LONGEST_NAME])
-    path = _path(f'{at}.path', given.get('path'))
-    deny = given.get('deny')
+def _protection(at: str, value: object) -> ProtectionDocument:
+    if not isinstance(value, Mapping) or not value.keys() <= {'path', 'deny', 'reason'}:
+        raise exception.InvalidField(at, _('an object with path, deny and reason'), str(value)[:LONGEST_NAME])
+    path = _path(f'{at}.path', value.get('path'))
+    deny = value.get('deny')
     if not isinstance(deny, list) or not deny or not all(isinstance(each, str) and each in set(Denial)
                                                          for each in deny):
         raise exception.InvalidField(f'{at}.deny', _('a list of %s') % ', '.join(Denial), str(deny)[:LONGEST_NAME])
-    reason = _text(f'{at}.reason', given.get('reason'), LONGEST_NAME)
+    reason = _text(f'{at}.reason', value.get('reason'), LONGEST_NAME)
     return {'path': path, 'deny': sorted(set(deny)), 'reason': reason or ''}
 
 
-def _path(at: str, given: object) -> str:
-    path = _text(at, given, limits.PROTECTION_PATH)
+def _path(at: str, value: object) -> str:
+    path = _text(at, value, limits.PROTECTION_PATH)
     if path is None or (path and not all(path.split('/'))):
         raise exception.InvalidField(at, _('names of resources, separated by slashes, or an empty text'), path)
     return path
 
 
-def _text(at: str, given: object, most: int) -> str | None:
-    if given is not None and (not isinstance(given, str) or len(given) > most):
-        raise exception.InvalidField(at, _('a text of at most %d characters') % most, str(given)[:LONGEST_NAME])
-    return given
+def _text(at: str, value: object, most: int) -> str | None:
+    if value is not None and (not isinstance(value, str) or len(value) > most):
+        raise exception.InvalidField(at, _('a text of at most %d characters') % most, str(value)[:LONGEST_NAME])
+    return value

@@ -49,26 +49,26 @@ def _parsed(req: Request) -> tuple[tuple[Mapping[str, object], ...], tuple[Mappi
     return parsed, tuple({end: _place(move, end, known) for end in ENDS} for move in moves)
 
 
-def _stack(req: Request, given: Mapping[str, object], known: dict[str, str]) -> Mapping[str, object]:
+def _stack(req: Request, fields: Mapping[str, object], known: dict[str, str]) -> Mapping[str, object]:
     """The message of one stack, as arguments. Adds to `known` how moves may name it: name or id -> what the engine
     knows it by."""
-    name, limits = _text(given, 'stack'), Limits.of(req.conf)
-    is_new = 'new' in given and boolean('new', given['new'])
-    refused = sorted(given.keys() - (OF_NEW if is_new else OF_EXISTING))
+    name, limits = _text(fields, 'stack'), Limits.of(req.conf)
+    is_new = 'new' in fields and boolean('new', fields['new'])
+    refused = sorted(fields.keys() - (OF_NEW if is_new else OF_EXISTING))
     if refused:
         raise exception.HTTPBadRequest(_('The definition of stack %(name)s in a refactor must not have: %(keys)s') % {
             'name': name, 'keys': ', '.join(refused)[:LONGEST_NAME]})
     if is_new:
         known[name] = name
-        return bodies.create_stack({**given, 'stack_name': name}, limits).arguments()
+        return bodies.create_stack({**fields, 'stack_name': name}, limits).arguments()
     with req.db.reader() as tx:
         found = finding.stack_by_name_or_id(req, tx, name)
     if found.deleted_at is not None:
         raise finding.unknown(name)
     known |= {name: found.id, found.name: found.id, found.id: found.id}
-    existing = 'existing' in given and boolean('existing', given['existing'])
-    message = bodies.update_stack(given, found.id, limits, existing)
-    return {**message.arguments(), 'rename': _text(given, 'new_name') if given.get('new_name') is not None else None}
+    existing = 'existing' in fields and boolean('existing', fields['existing'])
+    message = bodies.update_stack(fields, found.id, limits, existing)
+    return {**message.arguments(), 'rename': _text(fields, 'new_name') if fields.get('new_name') is not None else None}
 
 
 def _place(move: Mapping[str, object], end: str, known: Mapping[str, str]) -> Mapping[str, str]:
@@ -86,8 +86,8 @@ def _listed(body: Mapping[str, object], key: str, most: int) -> list[Mapping[str
     return given
 
 
-def _text(given: Mapping[str, object], key: str) -> str:
-    found = given.get(key)
+def _text(fields: Mapping[str, object], key: str) -> str:
+    found = fields.get(key)
     if not isinstance(found, str) or not 0 < len(found) <= LONGEST_NAME:
         raise exception.InvalidField(key, _('a name of at most %d characters') % LONGEST_NAME, found)
     return found

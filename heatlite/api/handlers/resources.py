@@ -144,10 +144,10 @@ def required_by(rows: Iterable[resources.ShownResource]) -> dict[str, tuple[str,
     return {name: tuple(dict.fromkeys(needing)) for name, needing in found.items()}
 
 
-def _matches(row: resources.ShownResource, wanted: schemas.ListResources) -> bool:
-    if wanted.type_contains and not any(part in row.type for part in wanted.type_contains):
+def _matches(row: resources.ShownResource, query: schemas.ListResources) -> bool:
+    if query.type_contains and not any(part in row.type for part in query.type_contains):
         return False
-    return all(getattr(row, column) in values for column, values in wanted.filters.items())
+    return all(getattr(row, column) in values for column, values in query.filters.items())
 
 
 def _in_place(req: Request, tx: Connection, stack_name: str, stack_id: str,

@@ -64,8 +64,8 @@ def _source(tx: Connection, stack: Identity, number: int) -> ComparedDefinition:
     return ComparedDefinition(stored.document, stored.environment, stored.files, found.parameters or {})
 
 
-def _summary(req: Request, stack: Identity, found: StoredRevision) -> View:
-    return {'number': found.number, 'action': found.action, 'outcome': found.outcome, 'author': found.author,
-            'author_id': found.author_id, 'plan_id': found.plan_id, 'digest': found.digest,
-            'creation_time': views.when(found.created_at),
-            'links': [links.link(f'{finding.url(req, stack)}/revisions/{found.number}')]}
+def _summary(req: Request, stack: Identity, revision: StoredRevision) -> View:
+    return {'number': revision.number, 'action': revision.action, 'outcome': revision.outcome,
+            'author': revision.author, 'author_id': revision.author_id, 'plan_id': revision.plan_id,
+            'digest': revision.digest, 'creation_time': views.when(revision.created_at),
+            'links': [links.link(f'{finding.url(req, stack)}/revisions/{revision.number}')]}

@@ -66,17 +66,17 @@ def _items(body: View, key: str, known: tuple[str, ...]) -> list[View]:
     return [_item(key, each, known) for each in found]
 
 
-def _item(key: str, given: object, known: tuple[str, ...]) -> View:
-    if not isinstance(given, dict):
-        raise exception.InvalidField(key, _('a list of maps'), given)
-    unknown = [name for name in given if name not in known]
+def _item(key: str, value: object, known: tuple[str, ...]) -> View:
+    if not isinstance(value, dict):
+        raise exception.InvalidField(key, _('a list of maps'), value)
+    unknown = [name for name in value if name not in known]
     if unknown:
         raise exception.InvalidField(key, _('items with some of the keys %s') % ', '.join(known), unknown)
-    if not isinstance(given.get('name'), str):
-        raise exception.InvalidField(key, _('items with a name'), given)
-    completed = {'type': 'String', **given}
+    if not isinstance(value.get('name'), str):
+        raise exception.InvalidField(key, _('items with a name'), value)
+    completed = {'type': 'String', **value}
     if completed['type'] not in TYPES:
         raise exception.InvalidField(key, _('a type of %s') % ', '.join(TYPES), completed['type'])
     if key == 'outputs':
-        completed['error_output'] = boolean('error_output', given.get('error_output', False))
+        completed['error_output'] = boolean('error_output', value.get('error_output', False))
     return completed

@@ -32,12 +32,12 @@ def index(req: Request) -> StreamedList:
         with database.reader() as tx:
             return software_deployments.page(tx, project_id, server_id, last, BLOCK)
 
-    def shown(found: list[Deployment]) -> Iterator[JsonText]:
-        while found:
-            for each in found:
+    def shown(deployments: list[Deployment]) -> Iterator[JsonText]:
+        while deployments:
+            for each in deployments:
                 yield JsonText(write(shown_deployment(each)))
-            last, is_whole = found[-1], len(found) < BLOCK
-            found = [] if is_whole else req.handled(partial(block, last))
+            last, is_whole = deployments[-1], len(deployments) < BLOCK
+            deployments = [] if is_whole else req.handled(partial(block, last))
 
     first = block(None)
     return StreamedList('software_deployments', shown(first), len(first), is_large=len(first) == BLOCK)

@@ -86,9 +86,10 @@ def operation(req: Request, stack_set: str, number: str) -> View:
     return {'operation': {**_operation(shown), 'members': outcomes}}
 
 
-def _operation(found: StoredRevision) -> View:
-    return {'number': found.number, 'action': found.action, 'outcome': found.outcome, 'author': found.author,
-            'author_id': found.author_id, 'creation_time': views.when(found.created_at)}
+def _operation(revision: StoredRevision) -> View:
+    return {'number': revision.number, 'action': revision.action, 'outcome': revision.outcome,
+            'author': revision.author, 'author_id': revision.author_id,
+            'creation_time': views.when(revision.created_at)}
 
 
 # --- changes ---------------------------------------------------------------------------------------------
@@ -194,13 +195,13 @@ def _unknown(text: str) -> exception.EntityNotFound:
     return exception.EntityNotFound(entity='Stack set', name=text)
 
 
-def _stored(tx: Connection, found: StoredStack) -> templates.StoredTemplate:
+def _stored(tx: Connection, stack: StoredStack) -> templates.StoredTemplate:
     """The definition of the set. Raises EntityNotFound if it is that of a stack that is no set."""
-    stored = templates.get(tx, found.template_id)
+    stored = templates.get(tx, stack.template_id)
     try:
         _settings(stored)
     except ValueError:
-        raise _unknown(found.name) from None
+        raise _unknown(stack.name) from None
     return stored
 
 
@@ -212,9 +213,9 @@ def _settings(stored: templates.StoredTemplate) -> StackSetSettings:
     return stack_set_bodies.settings(_parameters(stored))
 
 
-def _inside(tx: Connection, found: StoredStack) -> Inside:
+def _inside(tx: Connection, stack: StoredStack) -> Inside:
     """The rows of the members."""
-    nested = stack_trees.child(tx, found.id, stack_sets.RESOURCE)
+    nested = stack_trees.child(tx, stack.id, stack_sets.RESOURCE)
     if nested is None:
         return Inside.empty()
     rows = resources.light(tx, nested.id)
@@ -245,5 +246,5 @@ def _places(req: Request) -> RegionsAndProjects:
     return RegionsAndProjects(lambda: req.call(messages.ListRegions()), req.call)
 
 
-def _url(req: Request, found: StoredStack | stacks.Identity) -> str:
-    return f'{req.base}/{found.project_id}/stack_sets/{found.id}'
+def _url(req: Request, stack: StoredStack | stacks.Identity) -> str:
+    return f'{req.base}/{stack.project_id}/stack_sets/{stack.id}'

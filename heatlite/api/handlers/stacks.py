@@ -40,20 +40,20 @@ def detail(req: Request) -> StreamedList:
     return _list(req, found, {})
 
 
-def _page(req: Request, wanted: schemas.ListStacks) -> tuple[list[stack_lists.Summary], int | None]:
+def _page(req: Request, query: schemas.ListStacks) -> tuple[list[stack_lists.Summary], int | None]:
     """Stacks of the caller's project; of all projects for an admin, or if the policy allows the caller's request for
     it."""
-    project_id = finding.listed_project(req, wanted.global_tenant, 'stacks:global_index')
-    hidden = () if wanted.show_hidden else tuple(req.conf.hidden_stack_tags)
+    project_id = finding.listed_project(req, query.global_tenant, 'stacks:global_index')
+    hidden = () if query.show_hidden else tuple(req.conf.hidden_stack_tags)
     with req.db.reader() as tx:
-        found = stack_lists.page(tx, project_id, wanted, hidden, yield_control)
-        count = stack_lists.count(tx, project_id, wanted, hidden) if wanted.with_count else None
+        found = stack_lists.page(tx, project_id, query, hidden, yield_control)
+        count = stack_lists.count(tx, project_id, query, hidden) if query.with_count else None
     return found, count
 
 
-def _list(req: Request, found: list[stack_lists.Summary], rest: View) -> StreamedList:
-    shown = (views.listed_stack(req.base, stack, bool(req.context.is_admin)) for stack in found)
-    return StreamedList('stacks', shown, len(found), rest)
+def _list(req: Request, summaries: list[stack_lists.Summary], rest: View) -> StreamedList:
+    shown = (views.listed_stack(req.base, stack, bool(req.context.is_admin)) for stack in summaries)
+    return StreamedList('stacks', shown, len(summaries), rest)
 
 
 def lookup(req: Request, stack_name: str, path: str = '') -> Redirect:

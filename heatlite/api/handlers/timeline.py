@@ -52,9 +52,9 @@ def seen(tx: Connection, row: stacks.StoredStack) -> View:
                  for bar in shown]}
 
 
-def _happened(found: list[events.ShownEvent]) -> list[Happened]:
+def _happened(history: list[events.ShownEvent]) -> list[Happened]:
     return [Happened((each.resource_name,), each.resource_type, each.action, each.status, each.reason,
-                     each.physical_id, each.created_at) for each in found]
+                     each.physical_id, each.created_at) for each in history]
 
 
 def _seconds(seconds: float) -> float:

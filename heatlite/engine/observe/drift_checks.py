@@ -93,10 +93,10 @@ def _compared(resource: Resource, mask: Mask) -> tuple[bool, list[PropertyDrift]
         name, change.old, change.live) for each in [_masked(found, mask)]]
 
 
-def _masked(found: PropertyDrift, mask: Mask) -> PropertyDrift:
-    expected = mask(found.expected)
-    is_hidden = expected != found.expected          # then what it was changed into is a secret, too
-    return PropertyDrift(found.path, expected, HIDDEN_TEXT if is_hidden else mask(found.actual))
+def _masked(property_drift: PropertyDrift, mask: Mask) -> PropertyDrift:
+    expected = mask(property_drift.expected)
+    is_hidden = expected != property_drift.expected  # then what it was changed into is a secret, too
+    return PropertyDrift(property_drift.path, expected, HIDDEN_TEXT if is_hidden else mask(property_drift.actual))
 
 
 def _why_not(resource: Resource, properties: list[PropertyDrift], policy: DriftPolicy, restricted: list[str]) -> str:

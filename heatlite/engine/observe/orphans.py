@@ -76,6 +76,6 @@ def free(objects: Iterable[FoundObject], listing: Listing, owners: Owners) -> It
             yield each
 
 
-def _is_owned(found: FoundObject, types: Collection[str]) -> bool:
+def _is_owned(found_object: FoundObject, types: Collection[str]) -> bool:
     """Whether a resource of one of these types, with the object's id, is the object's."""
-    return found.type in types or (found.type not in BORROWERS and bool(set(types) - BORROWERS))
+    return found_object.type in types or (found_object.type not in BORROWERS and bool(set(types) - BORROWERS))

@@ -118,19 +118,19 @@ class Authority:
         return True
 
     @contextmanager
-    def unless_refused(self, context: RequestContext, made: Iterable[Credentials | None]) -> Iterator[None]:
-        """Delete the trusts of `made`, which the block stores, if it raises: nothing would know them. After an outage
-        of the database they may be stored. `context`: of the request."""
+    def unless_refused(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> Iterator[None]:
+        """Delete the trusts of `new_credentials`, which the block stores, if it raises: nothing would know them. After
+        an outage of the database they may be stored. `context`: of the request."""
         try:
             yield
         except (exception.HeatException, services.ClientException) as error:
             if isinstance(error, Busy | Contention) or not isinstance(error, exception.DatabaseUnavailable):
-                self.give_up_unstored(context, made)
+                self.give_up_unstored(context, new_credentials)
             raise
 
-    def give_up_unstored(self, context: RequestContext, made: Iterable[Credentials | None]) -> None:
+    def give_up_unstored(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> None:
         """Delete the trusts of credentials that a request has made and not stored. Failures are only logged."""
-        for each in made:
+        for each in new_credentials:
             if each is not None and each.trust_id is not None and not _is_of_token(each, context):
                 self.give_up(each, context)
 
@@ -154,7 +154,7 @@ class Authority:
                     return True
         return False
 
-    def _with_trust(self, context: RequestContext, found: Credentials) -> Credentials:
+    def _with_trust(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         try:
             trusted = clients.of(context).client('keystone').create_trust_context()
         except (services.Forbidden, services.Unauthorized) as error:
@@ -163,13 +163,13 @@ class Authority:
                                         '(tokens of EC2 keys, trusts and restricted application credentials cannot)')
                                       ) from error
         method, secret = crypt.encrypt(trusted.trust_id)
-        return replace(found, trust_id=secret, trustor_user_id=trusted.trustor_user_id, method=method)
+        return replace(stored_credentials, trust_id=secret, trustor_user_id=trusted.trustor_user_id, method=method)
 
-    def _with_password(self, context: RequestContext, found: Credentials) -> Credentials:
+    def _with_password(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         if not context.password:
             raise exception.MissingCredentialError(required='X-Auth-Key')
         method, secret = crypt.encrypt(context.password)
-        return replace(found, password=secret, method=method)
+        return replace(stored_credentials, password=secret, method=method)
 
 
 def _is_of_token(stored: Credentials, context: RequestContext) -> bool:

@@ -35,15 +35,15 @@ class UpdateArguments:
     observed: Observed | None = None
 
 
-def inspect(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
+def inspect(resource: Resource, resource_class: type[Resource], definition: ResourceDefinition, leased: LeasedStack,
             row: ResourceState, observe: bool = False) -> tuple[Verdict, UpdateArguments | None]:
     """Return the verdict, and for an update the arguments of its handler.
 
-    `resource`: an object of the stored state; `kind`: the current class of the wanted type; `observe`: compare with
-    the state that the service reports. Errors of the type pass through: the resource then fails.
+    `resource`: an object of the stored state; `resource_class`: the current class of the wanted type; `observe`:
+    compare with the state that the service reports. Errors of the type pass through: the resource then fails.
     """
     restricted = leased.definition.environment.restricted_actions(resource.name)
-    verdict, difference = _ask(resource, kind, wanted, leased, row, observe)
+    verdict, difference = _ask(resource, resource_class, definition, leased, row, observe)
     if verdict.refused is None:
         if verdict.replace is not None and REPLACE in restricted:
             return _restricted(REPLACE, row), None
@@ -57,19 +57,19 @@ def _restricted(action: str, row: ResourceState) -> Verdict:
     return Verdict(changed=True, refused=exception.ResourceFailure(error, row).message, why_refused=str(error))
 
 
-def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, leased: LeasedStack,
+def _ask(resource: Resource, resource_class: type[Resource], definition: ResourceDefinition, leased: LeasedStack,
          row: ResourceState, observe: bool) -> tuple[Verdict, UpdateArguments | None]:
     plain = text.requires_replacement(resource.name)
-    if type(resource) is not kind and not resource.support_status.is_substituted(kind):
-        return Verdict(changed=True, replace=plain, cause=_of_type(row, wanted)), None
+    if type(resource) is not resource_class and not resource.support_status.is_substituted(resource_class):
+        return Verdict(changed=True, replace=plain, cause=_of_type(row, definition)), None
     if leased.row.action == Action.ROLLBACK and row.replaced_by is not None:
         resource.restore_prev_rsrc(convergence=True)
-    if wanted.external_id() is not None or resource.external_id is not None:
-        resource.check_external_id_kept(wanted)
+    if definition.external_id() is not None or resource.external_id is not None:
+        resource.check_external_id_kept(definition)
         return Verdict(changed=False), None
     if _was_never_made(row):
         return Verdict(changed=True, replace=plain, cause=ReplacementCause(Reason.FAILED, row.reason)), None
-    comparison = resource.compare(wanted)
+    comparison = resource.compare(definition)
     is_unsure = row.fingerprint == DIRTY and resource.resource_id is not None
     converges = (observe or leased.row.converge) and leased.definition.environment.drift_policy(
         resource.name, resource.type()) != IGNORE
@@ -88,7 +88,7 @@ def _ask(resource: Resource, kind: type[Resource], wanted: ResourceDefinition, l
         template_diff, property_diff = resource.changes(comparison)
     except exception.UpdateReplace as replaced:
         return Verdict(changed=True, replace=str(replaced), announced=True), None
-    return Verdict(changed=True), UpdateArguments(wanted, template_diff, property_diff, resource.observed)
+    return Verdict(changed=True), UpdateArguments(definition, template_diff, property_diff, resource.observed)
 
 
 def _was_never_made(row: ResourceState) -> bool:
@@ -98,9 +98,9 @@ def _was_never_made(row: ResourceState) -> bool:
             and row.physical_id is None)
 
 
-def _of_type(row: ResourceState, wanted: ResourceDefinition) -> ReplacementCause:
+def _of_type(row: ResourceState, definition: ResourceDefinition) -> ReplacementCause:
     """Return the cause of a replacement by another type: the template names it, or the environment maps the name."""
-    kind = wanted.resource_type
+    kind = definition.resource_type
     return ReplacementCause(Reason.TYPE, kind if row.type == kind else f'{row.type} -> {kind}')
 
 
@@ -142,14 +142,14 @@ class PropertyChange:
     live: object = NOT_READ
 
 
-def property_changes(resource: Resource, wanted: ResourceDefinition, observed: Observed | None = None,
+def property_changes(resource: Resource, definition: ResourceDefinition, observed: Observed | None = None,
                      compared: Comparison | None = None) -> dict[str, PropertyChange]:
     """Return every property that differs, whether or not the type ignores the change. For a preview.
 
     `observed`: what the service says, if it was asked; then the properties of which it says something else than what
     is stored differ, too. `compared`: `resource.compare(wanted)`, if it was done.
     """
-    comparison = compared if compared is not None else resource.compare(wanted)
+    comparison = compared if compared is not None else resource.compare(definition)
     live = observed.values if observed is not None else {}
     compared_live = resource.with_live(comparison, live) if live else comparison
     seen = compared_live.before_props

@@ -32,23 +32,23 @@ PROJECT_PROPERTIES = ('project', 'project_id', 'tenant_id')
 MOST_NAMED = 5                      # ids that an error names
 
 
-def find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> str:
+def find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> str:
     """Return the physical id of the object, which `resource` refers to afterwards; nothing is stored.
 
     Raises ImportFailed if there is no such object, or several, or it belongs to another project or stack; errors of
     services that do not answer pass through.
     """
-    return _find(resource, wanted, leased, holders)[0]
+    return _find(resource, wanted_import, leased, holders)[0]
 
 
-def _find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> tuple[str, object]:
+def _find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> tuple[str, object]:
     """Return the physical id, and what the service says of the object."""
     try:
-        found = wanted[ID] if ID in wanted else _only_one(resource, wanted)
+        found = wanted_import[ID] if ID in wanted_import else _only_one(resource, wanted_import)
         resource.resource_id = found
         data = resource.read_imported()
     except exception.EntityNotFound:
-        raise _failed(resource, _('there is no object with the id %s') % wanted[ID]) from None
+        raise _failed(resource, _('there is no object with the id %s') % wanted_import[ID]) from None
     except exception.NotSupported as error:
         raise _failed(resource, str(error).rstrip('.')) from None
     _check_project(resource, data)
@@ -56,9 +56,9 @@ def _find(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Hold
     return found, data
 
 
-def take(resource: Resource, wanted: Wanted, leased: LeasedStack, holders: Holders) -> None:
+def take(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> None:
     """Make the object that of the resource. Raises as `find`; then nothing is stored."""
-    found, said = _find(resource, wanted, leased, holders)
+    found, said = _find(resource, wanted_import, leased, holders)
     stored = {**resource.data_when_imported(said), IMPORTED: 'True'}
     for key, value in stored.items():
         resource.data_set(key, value)
@@ -96,11 +96,11 @@ def _is_undoing(row: StoredStack) -> bool:
     return row.action == Action.ROLLBACK or UNDOING.items() <= (row.request or {}).items()
 
 
-def _only_one(resource: Resource, wanted: Wanted) -> str:
-    name, tag = wanted.get(NAME), wanted.get(TAG)
+def _only_one(resource: Resource, wanted_import: Wanted) -> str:
+    name, tag = wanted_import.get(NAME), wanted_import.get(TAG)
     found = {resource.id_of_listed(entry) for entry in resource.list_named(name)
              if (name is None or entry.get('name') == name) and (tag is None or tag in (entry.get('tags') or ()))}
-    asked = ', '.join(f'{key} {value}' for key, value in wanted.items())
+    asked = ', '.join(f'{key} {value}' for key, value in wanted_import.items())
     if not found:
         raise _failed(resource, _('there is no object with %s') % asked)
     if len(found) > 1:
@@ -121,20 +121,20 @@ def _check_project(resource: Resource, data: object) -> None:
         raise _failed(resource, _('the object %s belongs to another project') % resource.resource_id)
 
 
-def _check_free(resource: Resource, found: str, leased: LeasedStack, holders: Holders) -> None:
+def _check_free(resource: Resource, object_id: str, leased: LeasedStack, holders: Holders) -> None:
     """Raise ImportFailed if another resource of the same type has the object."""
     kind = resource.type()
     twin = next((row for row in leased.rows.values()
-                 if row.physical_id == found and row.type == kind and row.id != resource.id), None)
+                 if row.physical_id == object_id and row.type == kind and row.id != resource.id), None)
     if twin is not None:
         raise _failed(resource, _('the object %(id)s is that of resource %(other)s') % {
-            'id': found, 'other': twin.name})
-    for holder in holders(found):
+            'id': object_id, 'other': twin.name})
+    for holder in holders(object_id):
         if holder.type != kind or (holder.stack_id, holder.id) == (leased.id, resource.id):
             continue
         stack = (f'{holder.stack_name} ({holder.stack_id})' if holder.project_id == leased.row.project_id
                  else _('of another project'))
-        raise _failed(resource, _('the object %(id)s is in the stack %(stack)s') % {'id': found, 'stack': stack})
+        raise _failed(resource, _('the object %(id)s is in the stack %(stack)s') % {'id': object_id, 'stack': stack})
 
 
 def _failed(resource: Resource, why: str) -> exception.ImportFailed:

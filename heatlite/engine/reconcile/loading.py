@@ -111,8 +111,8 @@ def load(runtime: Runtime, database: Database, lease: Lease, operator: Registry,
     return leased
 
 
-def _held(database: Database, row: stacks.StoredStack, wanted: StackDefinition) -> dict[int, str]:
-    if not wanted.environment.has_hooks():
+def _held(database: Database, row: stacks.StoredStack, definition: StackDefinition) -> dict[int, str]:
+    if not definition.environment.has_hooks():
         return {}
     with database.reader() as tx:
         return resources.held(tx, row.id, HOOK_TYPES)

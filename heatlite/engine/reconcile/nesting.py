@@ -248,12 +248,12 @@ class Nesting:
         stack_id = resource.resource_id
         return self._read(stack_id) if stack_id is not None and self._is_own(stack_id) else None
 
-    def _own(self, found: Found | None) -> Found | None:
-        """Return `found` if it belongs to the parent's project, else None: `external_id` may name any stack."""
-        if found is None or found.project_id != self._parent.row.project_id:
+    def _own(self, child: Found | None) -> Found | None:
+        """Return `child` if it belongs to the parent's project, else None: `external_id` may name any stack."""
+        if child is None or child.project_id != self._parent.row.project_id:
             return None
-        self._ours.add(found.id)
-        return found
+        self._ours.add(child.id)
+        return child
 
     def _is_own(self, stack_id: str) -> bool:
         """Whether the stack belongs to the parent's project. Reads each such stack once."""

@@ -42,20 +42,20 @@ class Projects:
         leased.row = replace(leased.row, user_project_id=project)
         return project
 
-    def _keep(self, root_id: str, made: str, unmake: Callable[[str], None]) -> str:
+    def _keep(self, root_id: str, project_id: str, unmake: Callable[[str], None]) -> str:
         def store(tx: Connection) -> str:
             root = stacks.get(tx, root_id, for_update=True)
             if root is None:
                 raise exception.EntityNotFound(entity='Stack', name=root_id)
             if root.user_project_id is None:
-                stacks.set_user_project_of_tree(tx, root_id, made)
-            return root.user_project_id or made
+                stacks.set_user_project_of_tree(tx, root_id, project_id)
+            return root.user_project_id or project_id
 
         try:
             known = self._database.retry(store)
         except exception.EntityNotFound:
-            unmake(made)                            # the tree is gone, so no later request deletes it
+            unmake(project_id)                      # the tree is gone, so no later request deletes it
             raise
-        if known != made:                           # another engine was faster; `known` is in use by the stacks
-            unmake(made)
+        if known != project_id:                     # another engine was faster; `known` is in use by the stacks
+            unmake(project_id)
         return known

@@ -127,10 +127,10 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     return None if digest is None else settled_stacks.settling(row.generation, nested, digest)
 
 
-def has_known_inputs(kind: type[Resource]) -> bool:
+def has_known_inputs(resource_class: type[Resource]) -> bool:
     """Whether the nested stack of a type follows from its properties, environment and files alone. That is not known of
     types of plug-ins."""
-    return issubclass(kind, StackResource) and kind.__module__.startswith(OWN_TYPES)
+    return issubclass(resource_class, StackResource) and resource_class.__module__.startswith(OWN_TYPES)
 
 
 def _is_stable(need: Reference, leased: LeasedStack, kind_of: KindOf, is_live: IsLive) -> bool:

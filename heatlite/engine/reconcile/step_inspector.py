@@ -101,8 +101,10 @@ class StepInspector:
         except Exception as error:
             return self._failure(step, row, error, Action.UPDATE)
 
-    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
-        verdict, work.difference = diff.inspect(resource, kind, work.wanted(), self._leased, row, observe=self._observe)
+    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
+                 resource_class: type[Resource]) -> Verdict:
+        verdict, work.difference = diff.inspect(resource, resource_class, work.wanted(), self._leased, row,
+                                                observe=self._observe)
         work.cause = verdict.cause
         if verdict.replace is not None and verdict.refused is None and self._leased.traversal.may_replace(row.name):
             resource.prepare_for_replace()
@@ -129,10 +131,10 @@ class StepInspector:
                 and row.physical_id is not None and self._is_as_applied(row, wanted.resource_type)
                 and (is_waiting(self._leased.row, row.name) or self._has_settled_stack(row, wanted)))
 
-    def _has_settled_stack(self, row: ResourceState, wanted: ResourceDefinition) -> bool:
-        """Whether nothing can have changed in the nested stack of a resource whose definition is still `wanted`."""
+    def _has_settled_stack(self, row: ResourceState, definition: ResourceDefinition) -> bool:
+        """Whether nothing can have changed in the nested stack of a resource whose definition is still `definition`."""
         return (row.physical_id is not None and has_known_inputs(self.objects.kind_of(row))
-                and self.facade.nesting.is_settled(row.physical_id, wanted))
+                and self.facade.nesting.is_settled(row.physical_id, definition))
 
     def _import_of(self, row: ResourceState) -> Mapping[str, str] | None:
         """Return what is imported into the resource of a row, as the environment says that its action began with."""

@@ -29,16 +29,16 @@ class Doubt:
     may_replace: bool
 
 
-def find(kind: type[Resource], wanted: ResourceDefinition, stored: ResourceDefinition, verdict: Verdict,
+def find(resource_class: type[Resource], definition: ResourceDefinition, stored: ResourceDefinition, verdict: Verdict,
          ask: Callable[[ResourceDefinition], Verdict]) -> Doubt | None:
     """Return why `verdict` is uncertain; None if it holds for all values. `ask(definition)`: the verdict on another
     definition."""
-    after, before = wanted.freeze(), stored.freeze()
+    after, before = definition.freeze(), stored.freeze()
     unknown = unknown_properties(after)
     if not unknown and is_known(after.metadata()):
         return None
     reason = why(unknown)
-    if _decides_by_values(kind):
+    if _decides_by_values(resource_class):
         return Doubt(reason, True)
     given, kept = after['Properties'], before['Properties']
     assumed = {name: value for name, value in given.items() if name not in unknown or not may_equal(
@@ -46,7 +46,7 @@ def find(kind: type[Resource], wanted: ResourceDefinition, stored: ResourceDefin
     assumed |= {name: kept[name] for name in unknown if name not in assumed and name in kept}
     metadata = after.metadata() if not may_equal(before.metadata(), after.metadata()) else before.metadata()
     try:
-        other = ask(wanted.freeze(properties=assumed, metadata=metadata))
+        other = ask(definition.freeze(properties=assumed, metadata=metadata))
     except Exception:                               # raised by the type for the assumed values
         return Doubt(reason, True)
     kinds = {_kind(verdict), _kind(other)}
@@ -74,10 +74,10 @@ def may_equal(old: object, new: object) -> bool:
     return bool(old == new) or not is_known(new)    # an unknown key may have any value
 
 
-def _decides_by_values(kind: type[Resource]) -> bool:
-    if issubclass(kind, StackResource):     # updated, unless its nested stack is not visited
+def _decides_by_values(resource_class: type[Resource]) -> bool:
+    if issubclass(resource_class, StackResource):  # updated, unless its nested stack is not visited
         return False
-    return any(getattr(kind, name) is not getattr(Resource, name) for name in BY_VALUES)
+    return any(getattr(resource_class, name) is not getattr(Resource, name) for name in BY_VALUES)
 
 
 def _kind(verdict: Verdict) -> str:

@@ -26,10 +26,10 @@ class Causes:
         self._changing = changing
 
     @classmethod
-    def within(cls, found: PreviewedStack) -> Causes:
+    def within(cls, preview: PreviewedStack) -> Causes:
         """Make the causes of a stack that was previewed."""
-        return cls(found.before, found.definition, {
-            name for name, change in found.changes.items() if change.kind != 'unchanged'})
+        return cls(preview.before, preview.definition, {
+            name for name, change in preview.changes.items() if change.kind != 'unchanged'})
 
     def of(self, resource: str, name: str) -> Cause | None:
         """Return the cause of the change of property `name`; None if the definitions do not tell one."""
@@ -71,9 +71,9 @@ class Causes:
                 if isinstance(need.resource, str) and need.resource in self._changing:
                     yield self._at('resource', need.resource, (*path, *spelled(trail)))
 
-    def _at(self, kind: str, what: str, path: tuple[object, ...]) -> Cause:
+    def _at(self, cause_kind: str, what: str, path: tuple[object, ...]) -> Cause:
         line, column = self._after.template.position(path) or (None, None)
-        return Cause(kind, what, line, column)
+        return Cause(cause_kind, what, line, column)
 
     @staticmethod
     def _written(definition: StackDefinition | None, resource: str, name: str) -> object:
@@ -87,19 +87,19 @@ class Causes:
         return definition.parameters.get(name) if definition is not None else None
 
 
-def of_replacement(change: PreviewedChange, found: PreviewedStack, causes: Causes) -> Cause | None:
+def of_replacement(change: PreviewedChange, preview: PreviewedStack, causes: Causes) -> Cause | None:
     """Return why a resource is replaced though no property requires it: the line that gives it another type, or what
     was noted of it."""
     noted = change.cause
     if noted is None:
         return None
     at_type = causes.of_type(change.name) if noted.reason is Reason.TYPE else None
-    return at_type or Cause(str(noted.reason), found.mask.text(noted.what), by=noted.by, at=noted.at)
+    return at_type or Cause(str(noted.reason), preview.mask.text(noted.what), by=noted.by, at=noted.at)
 
 
-def replacement_in_words(change: PreviewedChange, found: PreviewedStack, causes: Causes) -> str:
+def replacement_in_words(change: PreviewedChange, preview: PreviewedStack, causes: Causes) -> str:
     """Return the reason of a replacement with its cause, or with the properties that force it and their causes."""
-    cause = of_replacement(change, found, causes)
+    cause = of_replacement(change, preview, causes)
     if cause is not None:
         return f'{change.why} ({cause})'
     forcing = {name: causes.of(change.name, name)

@@ -159,7 +159,7 @@ class Drift:
             if whole or denied is not None:
                 yield each.path, whole or str(denied)
 
-    def _mark(self, tx: Connection, stack_id: str, found: Sequence[ResourceDrift]) -> list[Callable[[], None]]:
+    def _mark(self, tx: Connection, stack_id: str, drifts: Sequence[ResourceDrift]) -> list[Callable[[], None]]:
         """Make the next update of the tree bring these resources of one stack back."""
         leases.lock(tx, stack_id)
         row = stacks.get(tx, stack_id, for_update=True)
@@ -170,7 +170,7 @@ class Drift:
         leases.start_over(tx, stack_id)
         settled_stacks.unsettle(tx, stack_id)
         notices = []
-        for each in found:
+        for each in drifts:
             state = rows.get(_row_of(each))
             if state is None or state.id not in current or state.in_progress:
                 continue
@@ -178,26 +178,27 @@ class Drift:
             notices.append(self._event(tx, each, _('Drift is repaired: %s') % each))
         return notices
 
-    def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, found: ResourceDrift) -> None:
-        is_gone = found.finding is drift.DriftFinding.GONE
-        at = found.noticed_at or isotime(self._runtime.now())
-        mark = (ReplacementCause(Reason.GONE, found.physical_id or '', at=at) if is_gone
-                else ReplacementCause(Reason.DRIFT, str(found), at=at))
-        if found.policy is DriftPolicy.REPLACE:
+    def _mark_one(self, tx: Connection, stack_id: str, state: ResourceState, resource_drift: ResourceDrift) -> None:
+        is_gone = resource_drift.finding is drift.DriftFinding.GONE
+        at = resource_drift.noticed_at or isotime(self._runtime.now())
+        mark = (ReplacementCause(Reason.GONE, resource_drift.physical_id or '', at=at) if is_gone
+                else ReplacementCause(Reason.DRIFT, str(resource_drift), at=at))
+        if resource_drift.policy is DriftPolicy.REPLACE:
             resources.set_state(tx, stack_id, state._replace(
                 action=Action.CHECK, status=Status.FAILED, reason=REPLACED, updated_at=self._runtime.now()), mark)
         else:
             resources.set_fingerprint(tx, stack_id, state.id, DIRTY, mark)
 
-    def _event(self, tx: Connection, found: ResourceDrift, reason: str) -> Callable[[], None]:
+    def _event(self, tx: Connection, resource_drift: ResourceDrift, reason: str) -> Callable[[], None]:
         """Add an event of a resource to its stack; its state is not changed."""
-        row = stacks.get(tx, _stack_of(found))
+        row = stacks.get(tx, _stack_of(resource_drift))
         if row is None:
             return lambda: None
-        failed = found.finding in drift.DRIFT and found.repair is Denial.REPLACE
+        failed = resource_drift.finding in drift.DRIFT and resource_drift.repair is Denial.REPLACE
         return self._sinks.add(tx, row, Event(
-            self._runtime.uuid(), self._runtime.now(), found.path[-1], found.type, found.physical_id, Action.CHECK,
-            Status.FAILED if failed else Status.COMPLETE, reason, resource_id=_row_of(found)))
+            self._runtime.uuid(), self._runtime.now(), resource_drift.path[-1], resource_drift.type,
+            resource_drift.physical_id, Action.CHECK, Status.FAILED if failed else Status.COMPLETE, reason,
+            resource_id=_row_of(resource_drift)))
 
     def _row(self, tx: Connection, context: RequestContext, stack_id: str,
              for_update: bool = False) -> stacks.StoredStack:
@@ -206,11 +207,11 @@ class Drift:
         return row
 
 
-def _stack_of(found: ResourceDrift) -> str:
-    assert found.place is not None, 'it was read from a stored report'
-    return found.place[0]
+def _stack_of(resource_drift: ResourceDrift) -> str:
+    assert resource_drift.place is not None, 'it was read from a stored report'
+    return resource_drift.place[0]
 
 
-def _row_of(found: ResourceDrift) -> int:
-    assert found.place is not None, 'it was read from a stored report'
-    return found.place[1]
+def _row_of(resource_drift: ResourceDrift) -> int:
+    assert resource_drift.place is not None, 'it was read from a stored report'
+    return resource_drift.place[1]

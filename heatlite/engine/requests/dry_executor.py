@@ -55,12 +55,13 @@ class DryExecutor(StepInspector):
             self.settled.add(row.name)
         return False
 
-    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource, kind: type[Resource]) -> Verdict:
+    def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
+                 resource_class: type[Resource]) -> Verdict:
         stored, definition = stored_definition(self.records.get(row)), work.wanted()
 
-        def ask(wanted: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
-            return diff.inspect(self.contexts.resource_as_stored(row, work), kind, wanted, self._leased, row,
-                                observe=self._observe)
+        def ask(definition: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
+            return diff.inspect(self.contexts.resource_as_stored(row, work), resource_class, definition, self._leased,
+                                row, observe=self._observe)
 
         try:
             verdict, work.difference = ask(definition)
@@ -75,17 +76,17 @@ class DryExecutor(StepInspector):
             self.gone.add(row.name)
         if verdict.cause is not None:
             self.causes[row.name], self.stored[row.name] = verdict.cause, stored['Properties']
-        doubt = unknowns.find(kind, definition, stored, verdict, lambda wanted: (
-            UNCHANGED if self._may_stay(row, kind, wanted, stored) else ask(wanted)[0]))
+        doubt = unknowns.find(resource_class, definition, stored, verdict, lambda wanted: (
+            UNCHANGED if self._may_stay(row, resource_class, wanted, stored) else ask(wanted)[0]))
         if doubt is not None:
             self.doubts[row.name] = doubt
         self.property_changes[row.name] = diff.property_changes(
             self.contexts.resource_as_stored(row, work), definition, observed)
         return verdict
 
-    def _may_stay(self, row: ResourceState, kind: type[Resource], wanted: rsrc_defn.ResourceDefinition,
+    def _may_stay(self, row: ResourceState, resource_class: type[Resource], definition: rsrc_defn.ResourceDefinition,
                   stored: rsrc_defn.ResourceDefinition) -> bool:
-        """Whether the nested stack of a resource with the definition `wanted` need not be visited."""
-        return (issubclass(kind, StackResource) and wanted['Properties'] == stored['Properties']
-                and wanted.metadata() == stored.metadata() and self._is_as_applied(row, wanted.resource_type)
-                and self._has_settled_stack(row, wanted))
+        """Whether the nested stack of a resource with the definition `definition` need not be visited."""
+        return (issubclass(resource_class, StackResource) and definition['Properties'] == stored['Properties']
+                and definition.metadata() == stored.metadata() and self._is_as_applied(row, definition.resource_type)
+                and self._has_settled_stack(row, definition))

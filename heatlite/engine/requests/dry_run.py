@@ -91,7 +91,7 @@ class DryRun:
                 self.changes[name].cause, self.changes[name].stored = cause, self.executor.stored[name]
         for name in self.executor.settled & self.changes.keys():
             self.changes[name].kind = 'unchanged'
-        for name in leased.traversal.wanted:
+        for name in leased.traversal.desired:
             if name in self._reached:
                 self.changes.setdefault(name, PreviewedChange(name, 'unchanged', before.get(name)))
             else:                                   # the update ends before this resource, or takes another course
@@ -179,7 +179,7 @@ class DryRun:
             self._measure_wanted(name, work)
             self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
                 work.wanted()['Properties'])
-        elif verb is Action.DELETE and name not in self.leased.traversal.wanted:
+        elif verb is Action.DELETE and name not in self.leased.traversal.desired:
             self._change(name, 'deleted', row)
             self.measured[name] = self._measured_row(row, self.stored(row).t), None
             if self.stored(row).t.deletion_policy() == rsrc_defn.RETAIN:
@@ -263,18 +263,18 @@ class DryRun:
         except Exception:                           # raised by the type: then nothing is known
             return False
 
-    def _change(self, name: str, kind: str, row: ResourceState | None) -> PreviewedChange:
+    def _change(self, name: str, change_kind: str, row: ResourceState | None) -> PreviewedChange:
         known = self.changes.get(name)
         if known is None:
-            known = self.changes[name] = PreviewedChange(name, kind, row)
-        elif known.kind == 'updated' and kind == 'replaced':
-            known.kind = kind
+            known = self.changes[name] = PreviewedChange(name, change_kind, row)
+        elif known.kind == 'updated' and change_kind == 'replaced':
+            known.kind = change_kind
         return known
 
 
-def _measured(kind: Callable[[], str], definition: rsrc_defn.ResourceDefinition) -> MeasuredResource | None:
+def _measured(type_of: Callable[[], str], definition: rsrc_defn.ResourceDefinition) -> MeasuredResource | None:
     """Return what counts of a resource of this definition; None if its type is gone or does not count."""
     try:
-        return measured(kind(), definition['Properties'])
+        return measured(type_of(), definition['Properties'])
     except exception.StackValidationFailed:
         return None

@@ -49,17 +49,17 @@ class ProtectedStack:
         """Raise StackProtected if the stack, or a resource in it or below it, must not be deleted."""
         refuse(self.row, self._blocked(Denial.DELETE, ()))
 
-    def check_members(self, wanted: Collection[str]) -> None:
-        """Raise StackProtected if the stack must not be updated, or a resource deleted that is not `wanted`."""
-        refuse(self.row, self._blocked(Denial.UPDATE, wanted))
+    def check_members(self, names: Collection[str]) -> None:
+        """Raise StackProtected if the stack must not be updated, or a resource deleted that is not `names`."""
+        refuse(self.row, self._blocked(Denial.UPDATE, names))
 
-    def _blocked(self, of_stack: Denial, wanted: Collection[str]) -> Iterator[DeniedAction]:
+    def _blocked(self, of_stack: Denial, names: Collection[str]) -> Iterator[DeniedAction]:
         whole = denying(self.guard.protections, self.guard.path, of_stack)
         if whole is not None:
             yield DeniedAction(self.guard.path, of_stack, whole)
             return
         for name in self.names:
-            found = self.guard.blocks(name, Denial.DELETE) if name not in wanted else None
+            found = self.guard.blocks(name, Denial.DELETE) if name not in names else None
             if found is not None:
                 yield found
 

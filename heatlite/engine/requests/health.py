@@ -97,30 +97,30 @@ class Health:
         value = self._reader.reset_metadata(row.id, context, found.name, found.id)
         return _Reset(found.id, value, version) if value is not None else None
 
-    def _marked(self, found: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
+    def _marked(self, row: ResourceState, message: messages.MarkUnhealthy) -> ResourceState | None:
         if message.unhealthy:
-            if found.action is Action.DELETE:
+            if row.action is Action.DELETE:
                 return None
             status = Status.FAILED
         else:
-            if found.state != (Action.CHECK, Status.FAILED):
+            if row.state != (Action.CHECK, Status.FAILED):
                 return None
             status = Status.COMPLETE
-        return found._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
-                              updated_at=self._runtime.now())
+        return row._replace(action=Action.CHECK, status=status, reason=message.reason or REASON,
+                            updated_at=self._runtime.now())
 
     def _find(self, tx: Connection, row: stacks.StoredStack, rows: Mapping[int, ResourceState],
-              wanted: str) -> ResourceState:
+              name_or_id: str) -> ResourceState:
         """Find a resource by name, else by physical id, else by its reference (`get_resource`). Raises
         ResourceNotFound."""
         current = current_rows_of(row, rows.values())
-        if wanted in current:
-            return rows[current[wanted]]
+        if name_or_id in current:
+            return rows[current[name_or_id]]
         for number in current.values():
-            if rows[number].physical_id == wanted:
+            if rows[number].physical_id == name_or_id:
                 return rows[number]
         kept = resources.columns(tx, row.id, current.values(), ('attributes',))
         for number, columns in kept.items():
-            if (columns['attributes'] or {}).get(attribute_cache.REFERENCE) == wanted:
+            if (columns['attributes'] or {}).get(attribute_cache.REFERENCE) == name_or_id:
                 return rows[number]
-        raise exception.ResourceNotFound(resource_name=wanted, stack_name=row.name)
+        raise exception.ResourceNotFound(resource_name=name_or_id, stack_name=row.name)

@@ -19,41 +19,41 @@ MOST_SHOWN = 50                     # resources that a refusal names
 INSIDE_IS_SEEN = ('added', 'replaced', 'updated')      # kinds of changes with which a nested stack is previewed
 
 
-def check(found: PreviewedStack, context: RequestContext, registry: TypeRegistry) -> None:
+def check(preview: PreviewedStack, context: RequestContext, registry: TypeRegistry) -> None:
     """Raise StackValidationFailed, with all imports of a previewed tree that are not possible; Forbidden if the caller
     may not import at all.
 
     Each line of the error is `resources.<path>: <text>`. The path is a part of the text: Heat has no such error, and
     after a path of its own the wire format has two colons."""
-    wanted = found.definition.imports
-    if not wanted and not _has_imports(found):
+    imports = preview.definition.imports
+    if not imports and not _has_imports(preview):
         return
     registry.enforce(context, RULE)
-    errors = [*_absent(found), *((path, str(error)) for path, error in _errors(found, ()))][:MOST_SHOWN]
+    errors = [*_absent(preview), *((path, str(error)) for path, error in _errors(preview, ()))][:MOST_SHOWN]
     if errors:
-        first, *others = [found.mask.text(f"resources.{'/'.join(path)}: {text}") for path, text in errors]
+        first, *others = [preview.mask.text(f"resources.{'/'.join(path)}: {text}") for path, text in errors]
         raise exception.StackValidationFailed(message=first, details=others, elsewhere=True)
 
 
-def _has_imports(found: PreviewedStack) -> bool:
-    return bool(found.not_imported) or any(change.imported for change in found.changes.values()) or any(
-        map(_has_imports, found.inside))
+def _has_imports(preview: PreviewedStack) -> bool:
+    return bool(preview.not_imported) or any(change.imported for change in preview.changes.values()) or any(
+        map(_has_imports, preview.inside))
 
 
-def _absent(found: PreviewedStack) -> Iterator[tuple[Path, str]]:
+def _absent(preview: PreviewedStack) -> Iterator[tuple[Path, str]]:
     """Yield the imports of the request into resources that the tree will not have. Entries of an environment may name
     such resources: one environment may serve many templates."""
-    for path in found.definition.imports:
+    for path in preview.definition.imports:
         names = tuple(path.split('/'))
-        why = _why_absent(found, names)
+        why = _why_absent(preview, names)
         if why:
             yield names, why
 
 
-def _why_absent(found: PreviewedStack, names: Path) -> str:
+def _why_absent(preview: PreviewedStack, names: Path) -> str:
     """Return why there will be no resource at a path below a stack; empty if there will be, or if that is unknown."""
     name, *rest = names
-    definition = found.definition
+    definition = preview.definition
     if is_pattern(name):
         return ''
     if name not in definition.snippets:
@@ -64,10 +64,10 @@ def _why_absent(found: PreviewedStack, names: Path) -> str:
         return '' if definition.has_unknown_parameters else _('The condition of the resource "%s" is false') % name
     if not rest:
         return ''
-    change = found.changes.get(name)
+    change = preview.changes.get(name)
     if change is not None and (change.kind not in INSIDE_IS_SEEN or change.inside):
         return ''                                   # what is stored of it may not be what there will be
-    inside = [each for each in found.inside if each.row.parent_resource == name and each.row.action != Action.DELETE]
+    inside = [each for each in preview.inside if each.row.parent_resource == name and each.row.action != Action.DELETE]
     if inside:
         return _why_absent(inside[0], tuple(rest))
     if change is not None:
@@ -75,8 +75,8 @@ def _why_absent(found: PreviewedStack, names: Path) -> str:
     return ''
 
 
-def _errors(found: PreviewedStack, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:
-    for name, error in found.not_imported.items():
+def _errors(preview: PreviewedStack, path: Path) -> Iterator[tuple[Path, exception.HeatException]]:
+    for name, error in preview.not_imported.items():
         yield (*path, name), error
-    for each in found.inside:
+    for each in preview.inside:
         yield from _errors(each, (*path, str(each.row.parent_resource)))

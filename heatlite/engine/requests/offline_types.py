@@ -92,17 +92,17 @@ class OfflineTypes(packed_types.PackedTypes):
             return [exception.StackValidationFailed(message=f'{name}: {CLOUD}')] if self.ask else []
         return errors
 
-    def _alone(self, kind: type[Resource]) -> type[Resource]:
+    def _alone(self, resource_class: type[Resource]) -> type[Resource]:
         """Return a subclass of the type that assumes that its service exists, and never resolves names by it."""
         def translation_rules(resource: Resource, given: Properties) -> list[TranslationRule]:
-            return [rule for rule in kind.translation_rules(resource, given) if rule.rule != RESOLVE]
+            return [rule for rule in resource_class.translation_rules(resource, given) if rule.rule != RESOLVE]
 
-        if kind not in self._kinds:
-            self._kinds[kind] = type(kind.__name__, (kind,), {
-                '__doc__': kind.__doc__, 'translation_rules': translation_rules,
+        if resource_class not in self._kinds:
+            self._kinds[resource_class] = type(resource_class.__name__, (resource_class,), {
+                '__doc__': resource_class.__doc__, 'translation_rules': translation_rules,
                 'check_service_available': classmethod(lambda cls, context, type_name: None),
                 '_constraint_lookup': lambda resource: self.lookup})
-        return self._kinds[kind]
+        return self._kinds[resource_class]
 
     def _draft(self, definition: StackDefinition) -> Any:
         from heatlite.engine.types import registry

@@ -39,12 +39,12 @@ OF_KIND: Mapping[str, PlanAction] = {
 CONTAINERS = frozenset({PlanAction.UPDATE, PlanAction.NONE})    # of a nested stack: what counts is inside
 
 
-def build(action: str, found: PreviewedStack, protections: Sequence[Protection] = ()) -> Plan:
-    """Return the plan of an action on the tree whose root was previewed as `found`. `protections`: of the tree."""
+def build(action: str, preview: PreviewedStack, protections: Sequence[Protection] = ()) -> Plan:
+    """Return the plan of an action on the tree whose root was previewed as `preview`. `protections`: of the tree."""
     permissions: dict[Path, Permissions] = {}
-    changes = tuple(_changes(found, (), permissions))
-    return Plan(action, changes, tuple(_outputs(found)), permissions, found.fails, blockers(protections, changes),
-                tuple(_ignored(found.definition)))
+    changes = tuple(_changes(preview, (), permissions))
+    return Plan(action, changes, tuple(_outputs(preview)), permissions, preview.fails, blockers(protections, changes),
+                tuple(_ignored(preview.definition)))
 
 
 def _ignored(definition: StackDefinition) -> Iterator[str]:
@@ -54,55 +54,55 @@ def _ignored(definition: StackDefinition) -> Iterator[str]:
         yield f'{text} ({hint}).' if hint else f'{text}.'
 
 
-def whole_mask(found: PreviewedStack) -> Mask:
+def whole_mask(preview: PreviewedStack) -> Mask:
     """Return the mask of all stacks of a tree together."""
-    mask = found.mask
-    for each in found.inside:
+    mask = preview.mask
+    for each in preview.inside:
         mask |= whole_mask(each)
     return mask
 
 
-def _changes(found: PreviewedStack, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
+def _changes(preview: PreviewedStack, path: Path, permissions: dict[Path, Permissions]) -> Iterator[PlannedChange]:
     """Yield the changes of one stack and of those inside, in order of execution."""
-    permissions[path] = permissions.get(path, NOTHING) | _permissions(found)
+    permissions[path] = permissions.get(path, NOTHING) | _permissions(preview)
     inside: dict[str, list[PreviewedStack]] = {}
-    for each in found.inside:
+    for each in preview.inside:
         inside.setdefault(str(each.row.parent_resource), []).append(each)
-    causes = Causes.within(found)
-    shown = {name: f'*{number}' for number, name in enumerate(sorted(_generated(found)), 1)}
-    for name in _in_order(found):
+    causes = Causes.within(preview)
+    shown = {name: f'*{number}' for number, name in enumerate(sorted(_generated(preview)), 1)}
+    for name in _in_order(preview):
         place = (*path, shown.get(name, name))
         below = [change for each in inside.get(name, ()) for change in _changes(each, place, permissions)]
-        yield _change(found, found.changes[name], place, causes, below)
+        yield _change(preview, preview.changes[name], place, causes, below)
         yield from below
 
 
-def _in_order(found: PreviewedStack) -> list[str]:
+def _in_order(preview: PreviewedStack) -> list[str]:
     """Return the names of the resources: those on which an action begins in their order, then the others."""
-    begun = [name for name in found.begun if name in found.changes]
-    return [*begun, *(name for name in found.changes if name not in found.begun)]
+    begun = [name for name in preview.begun if name in preview.changes]
+    return [*begun, *(name for name in preview.changes if name not in preview.begun)]
 
 
-def _generated(found: PreviewedStack) -> set[str]:
+def _generated(preview: PreviewedStack) -> set[str]:
     """Return the new members whose names will be others."""
-    if not found.generates_names:
+    if not preview.generates_names:
         return set()
-    return {name for name, change in found.changes.items() if change.kind == 'added'}
+    return {name for name, change in preview.changes.items() if change.kind == 'added'}
 
 
-def _permissions(found: PreviewedStack) -> Permissions:
+def _permissions(preview: PreviewedStack) -> Permissions:
     """Return what the plan allows in one stack.
 
     A create may delete what its failed attempts left. While a group changes in batches, nested stacks of members that
     wait are updated with their old definition and the new files: what is inside passes through other states.
     """
     actions: dict[str, frozenset[Action]] = {}
-    generated = _generated(found)
-    unnamed = len(generated) + found.most_spare
-    containers = {str(each.row.parent_resource) for each in found.inside} if found.most_spare else ()
+    generated = _generated(preview)
+    unnamed = len(generated) + preview.most_spare
+    containers = {str(each.row.parent_resource) for each in preview.inside} if preview.most_spare else ()
     opened = []
-    for name, change in found.changes.items():
-        begun = frozenset(found.begun.get(name, ()))
+    for name, change in preview.changes.items():
+        begun = frozenset(preview.begun.get(name, ()))
         if change.kind == 'unknown':
             begun = ANY_ACTION
         elif Action.CREATE in begun:
@@ -116,23 +116,23 @@ def _permissions(found: PreviewedStack) -> Permissions:
     return Permissions(actions, frozenset(opened), unnamed=unnamed)
 
 
-def _change(found: PreviewedStack, change: PreviewedChange, path: Path, causes: Causes,
+def _change(preview: PreviewedStack, change: PreviewedChange, path: Path, causes: Causes,
             below: Iterable[PlannedChange]) -> PlannedChange:
-    action = _action(found, change)
-    values = tuple(_values(change, path[-1], found.mask, causes))
+    action = _action(preview, change)
+    values = tuple(_values(change, path[-1], preview.mask, causes))
     if action in CONTAINERS and not values and not change.inside:
         changed = [each for each in below if each.action is not PlanAction.NONE]
-        is_container = change.name in {str(each.row.parent_resource) for each in found.inside}
+        is_container = change.name in {str(each.row.parent_resource) for each in preview.inside}
         action = PlanAction.UPDATE if changed else PlanAction.NONE if is_container else action
     may: tuple[PlanAction, ...] = ()
     if action is PlanAction.UNKNOWN:
-        may = _may(found, change)
-    row, wanted = change.row, found.definition.resources.get(change.name)
-    kind = wanted.type if wanted is not None else row.type if row is not None else ''
+        may = _may(preview, change)
+    row, definition = change.row, preview.definition.resources.get(change.name)
+    kind = definition.type if definition is not None else row.type if row is not None else ''
     reason = change.why or change.inside
-    return PlannedChange(path, kind, action, values, found.mask.text(reason) if reason else '', may,
-                         _object(change), *found.measured.get(change.name, (None, None)),
-                         is_gone=change.name in found.gone, cause=of_replacement(change, found, causes))
+    return PlannedChange(path, kind, action, values, preview.mask.text(reason) if reason else '', may,
+                         _object(change), *preview.measured.get(change.name, (None, None)),
+                         is_gone=change.name in preview.gone, cause=of_replacement(change, preview, causes))
 
 
 def _object(change: PreviewedChange) -> str | None:
@@ -140,18 +140,18 @@ def _object(change: PreviewedChange) -> str | None:
     return change.imported or (change.row.physical_id if change.row is not None else None)
 
 
-def _action(found: PreviewedStack, change: PreviewedChange) -> PlanAction:
+def _action(preview: PreviewedStack, change: PreviewedChange) -> PlanAction:
     action = OF_KIND[change.kind]
-    if action is PlanAction.DELETE and change.name in found.released:
+    if action is PlanAction.DELETE and change.name in preview.released:
         return PlanAction.RELEASE
-    if action is PlanAction.CREATE and Action.ADOPT in found.begun.get(change.name, ()):
+    if action is PlanAction.CREATE and Action.ADOPT in preview.begun.get(change.name, ()):
         return PlanAction.IMPORT
     return action
 
 
-def _may(found: PreviewedStack, change: PreviewedChange) -> tuple[PlanAction, ...]:
+def _may(preview: PreviewedStack, change: PreviewedChange) -> tuple[PlanAction, ...]:
     """Return the actions that may come of an unknown one."""
-    if change.name not in found.definition.resources or found.row.action == Action.DELETE:
+    if change.name not in preview.definition.resources or preview.row.action == Action.DELETE:
         return (PlanAction.NONE, PlanAction.DELETE)
     if change.row is None:
         return (PlanAction.NONE, PlanAction.CREATE)
@@ -184,15 +184,15 @@ def _values(change: PreviewedChange, shown: str, mask: Mask, causes: Causes) -> 
                               changed_there or cause, HIDDEN_TEXT if is_hidden else mask(live))
 
 
-def _outputs(found: PreviewedStack) -> Iterator[ValueChange]:
+def _outputs(preview: PreviewedStack) -> Iterator[ValueChange]:
     """Yield the outputs that differ."""
-    before = {str(each['output_key']): each.get('output_value') for each in found.outputs_before}
-    after: dict[str, object] = {str(each['output_key']): each.get('output_value') for each in found.row.outputs or ()}
-    if found.row.action == Action.DELETE:
+    before = {str(each['output_key']): each.get('output_value') for each in preview.outputs_before}
+    after: dict[str, object] = {str(each['output_key']): each.get('output_value') for each in preview.row.outputs or ()}
+    if preview.row.action == Action.DELETE:
         after = {}
     for name in dict.fromkeys((*before, *after)):
         old, new = before.get(name), after.get(name)
         if new is UNKNOWN or not is_known(new):
-            yield ValueChange((name,), found.mask(old), None, True)
+            yield ValueChange((name,), preview.mask(old), None, True)
         elif old != new:
-            yield ValueChange((name,), found.mask(old), found.mask(new))
+            yield ValueChange((name,), preview.mask(old), preview.mask(new))

@@ -68,22 +68,22 @@ class Plans:
         began = self._runtime.now()
         if message.revision is not None:
             message = self._updates.at_revision(context, message, message.revision)
-        row, found = self._preview(context, message)
+        row, preview = self._preview(context, message)
         project_id = context.owning_project()
-        made = plan_builder.build(message.action, found, self._protections(row))
-        document = {**to_document(made),
-                    **self._checks.of(context, made).to_json(plan_builder.whole_mask(found)),
-                    'refreshed_at': isotime(began) if found.is_observed else None,
+        plan = plan_builder.build(message.action, preview, self._protections(row))
+        document = {**to_document(plan),
+                    **self._checks.of(context, plan).to_json(plan_builder.whole_mask(preview)),
+                    'refreshed_at': isotime(began) if preview.is_observed else None,
                     **({} if message.revision is None else {'revision': message.revision})}
         now = self._runtime.now()
-        whose = _Whose(project_id, row.id if row is not None else None, found.row.name, context.username)
+        whose = _Whose(project_id, row.id if row is not None else None, preview.row.name, context.username)
         document['policies'] = [each.to_json() for each in self._rulings(whose, document)]
-        request = _as_json(message, found.is_observed)
+        request = _as_json(message, preview.is_observed)
         stored = StoredPlan(
             id=self._runtime.uuid(), project_id=project_id, stack_id=whose.stack_id, stack_name=whose.stack_name,
             action=message.action, state=plans.READY, generation=row.generation if row is not None else None,
             digest=plans.digest(codec.encode(document), codec.encode(request)), author_id=context.user_id,
-            author=whose.author, approver_id=None, approver=None, summary=made.summary, document=document,
+            author=whose.author, approver_id=None, approver=None, summary=plan.summary, document=document,
             request=request, created_at=now,
             expires_at=now + timedelta(seconds=self._bounds.lifetime), approved_at=None, applied_at=None)
 
@@ -96,7 +96,7 @@ class Plans:
             if not limits.has_room(self._bounds.per_project, lambda: plans.count_applicable(tx, project_id, now)):
                 raise exception.RequestLimitExceeded(
                     _('The project has %d plans that were not applied; delete some.') % self._bounds.per_project)
-            plans.insert(tx, stored, made.permissions)
+            plans.insert(tx, stored, plan.permissions)
 
         self._database.retry(store)
         metrics.plans.labels(MADE).inc()
@@ -108,13 +108,13 @@ class Plans:
         now = self._runtime.now()
 
         def store(tx: Connection) -> None:
-            found = self._found(tx, context, message.plan_id)
-            presence.enter(tx, found.project_id)
-            self._check_applicable(found)
-            if self._bounds.needs_approval and found.author_id == context.user_id:
+            stored = self._found(tx, context, message.plan_id)
+            presence.enter(tx, stored.project_id)
+            self._check_applicable(stored)
+            if self._bounds.needs_approval and stored.author_id == context.user_id:
                 raise exception.Conflict(_('A plan is approved by somebody else than its author.'))
-            if not plans.approve(tx, found.id, context.user_id, context.username, now):
-                raise exception.Conflict(_('Plan %s has been approved already.') % found.id)
+            if not plans.approve(tx, stored.id, context.user_id, context.username, now):
+                raise exception.Conflict(_('Plan %s has been approved already.') % stored.id)
 
         self._database.retry(store)
         metrics.plans.labels(APPROVED).inc()
@@ -133,10 +133,10 @@ class Plans:
                 raise exception.Conflict(_('Plan %s has to be approved first.') % stored.id)
         with _refused_as('changed'):
             request = messages.CreatePlan.from_arguments(stored.request)
-            found = self._check_start(context, stored, request)
+            preview = self._check_start(context, stored, request)
         with _refused_as('findings'):
             if self._bounds.refuse_errors:
-                self._check_findings(context, stored, found or self._preview(context, request)[1])
+                self._check_findings(context, stored, preview or self._preview(context, request)[1])
         with _refused_as('policy'):
             self._check_policies(stored)
         with _refused_as('protected'):
@@ -149,10 +149,10 @@ class Plans:
     def delete(self, context: RequestContext, message: messages.DeletePlan) -> None:
         """Delete a plan. Raises Conflict for an applied one: it belongs to the history of its stack."""
         def store(tx: Connection) -> None:
-            found = self._found(tx, context, message.plan_id)
-            presence.enter(tx, found.project_id)
-            if not plans.delete(tx, found.id):
-                raise exception.Conflict(_('Plan %s has been applied.') % found.id)
+            stored = self._found(tx, context, message.plan_id)
+            presence.enter(tx, stored.project_id)
+            if not plans.delete(tx, stored.id):
+                raise exception.Conflict(_('Plan %s has been applied.') % stored.id)
 
         self._database.retry(store)
         metrics.plans.labels(DELETED).inc()
@@ -166,15 +166,15 @@ class Plans:
             case messages.CREATE:
                 return None, self._stacks.preview_create(context, message.as_create())
             case messages.UPDATE:
-                row, found = self._updates.preview_update(context, message.as_update())
+                row, preview = self._updates.preview_update(context, message.as_update())
             case messages.DELETE:
-                row, found = self._actions.preview_delete(context, message.stack_id)
+                row, preview = self._actions.preview_delete(context, message.stack_id)
             case _:
                 raise exception.InvalidField('action', ', '.join(messages.PLANNED), message.action)
         check_idle(row)
         if row.action == Action.SUSPEND and message.action == messages.UPDATE:
             raise exception.NotSupported(feature=_('Updating a stack when it is suspended'))
-        return row, found
+        return row, preview
 
     def _protections(self, row: stacks.StoredStack | None) -> Sequence[Protection]:
         if row is None:
@@ -183,18 +183,18 @@ class Plans:
             return guards.of(tx, row.root_id).protections
 
     def _found(self, tx: Connection, context: RequestContext, plan_id: str) -> StoredPlan:
-        found = plans.listed(tx, plan_id, context.project_id) if context.project_id is not None else None
-        if found is None:
+        stored = plans.listed(tx, plan_id, context.project_id) if context.project_id is not None else None
+        if stored is None:
             raise exception.EntityNotFound(entity='Plan', name=plan_id)
-        return found
+        return stored
 
     def _with_digest(self, context: RequestContext, plan_id: str) -> tuple[StoredPlan, str]:
         """Return a plan to be applied, and the digest of what is stored of it now. Raises EntityNotFound."""
         with self._database.reader() as tx:
-            found = plans.with_digest(tx, plan_id, context.project_id) if context.project_id else None
-        if found is None:
+            stored = plans.with_digest(tx, plan_id, context.project_id) if context.project_id else None
+        if stored is None:
             raise exception.EntityNotFound(entity='Plan', name=plan_id)
-        return found
+        return stored
 
     def _request(self, context: RequestContext, stored: StoredPlan, request: messages.CreatePlan) -> dict[str, str]:
         """Make the request that was planned, and return the identity of its stack."""
@@ -215,12 +215,12 @@ class Plans:
             raise exception.Conflict(_('Plan %(id)s expired at %(at)s; make a new one.')
                                      % {'id': stored.id, 'at': isotime(stored.expires_at)})
 
-    def _check_findings(self, context: RequestContext, stored: StoredPlan, found: PreviewedStack) -> None:
+    def _check_findings(self, context: RequestContext, stored: StoredPlan, preview: PreviewedStack) -> None:
         """Check the plan again. Raise Conflict for findings of level error."""
-        checked = self._checks.of(context, plan_builder.build(stored.action, found))
+        checked = self._checks.of(context, plan_builder.build(stored.action, preview))
         errors = [each.text for each in checked.findings if each.level is FindingLevel.ERROR]
         if errors:
-            raise exception.Conflict(plan_builder.whole_mask(found).text(' '.join([
+            raise exception.Conflict(plan_builder.whole_mask(preview).text(' '.join([
                 _('The checks of plan %s find errors.') % stored.id, *errors[:MOST_DIFFERENCES]])))
 
     def _check_start(self, context: RequestContext, stored: StoredPlan,
@@ -239,11 +239,11 @@ class Plans:
         is_same_stack = row.generation == stored.generation
         if is_same_stack and not (request.converge and stored.action == messages.UPDATE):
             return None
-        _row, found = self._preview(context, request)
-        after = to_document(plan_builder.build(stored.action, found))
+        _row, preview = self._preview(context, request)
+        after = to_document(plan_builder.build(stored.action, preview))
         differing = differences(stored.document, after)
         if is_same_stack and not differing:
-            return found
+            return preview
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
@@ -317,13 +317,14 @@ def _refused_as(reason: str) -> Iterator[None]:
         raise
 
 
-def _check_digest(stored: StoredPlan, found: str, given: str | None) -> None:
-    """Raise Conflict unless the plan is as it was made. `found`: the digest of what is stored of it now; `given`: the
-    digest that the caller expects, if any."""
-    if found != stored.digest:
+def _check_digest(stored: StoredPlan, present_digest: str, digest: str | None) -> None:
+    """Raise Conflict unless the plan is as it was made.
+
+    `present_digest`: of what is stored of it; `digest`: the one that the caller expects, if any."""
+    if present_digest != stored.digest:
         raise exception.Conflict(_('Plan %s is not what was planned: it was changed, or another release of the '
                                    'service has made it. Make a new one.') % stored.id)
-    if given is not None and given != stored.digest:
+    if digest is not None and digest != stored.digest:
         raise exception.Conflict(_('The digest of plan %(id)s is %(digest)s, not the one given.')
                                  % {'id': stored.id, 'digest': stored.digest})
 

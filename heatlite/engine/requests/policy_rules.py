@@ -144,25 +144,25 @@ def _ruling(rule: PlanRule, hits: Sequence[str], broken: str | None, when_broken
     return Ruling(rule.name, Effect.ALLOW)
 
 
-def _rule(at: str, given: object, environment: Library, types: Sequence[object]) -> PlanRule:
-    if not isinstance(given, dict) or not given.keys() <= FIELDS or not all(
-            isinstance(each, str) and each for each in given.values()):
+def _rule(at: str, rule: object, environment: Library, types: Sequence[object]) -> PlanRule:
+    if not isinstance(rule, dict) or not rule.keys() <= FIELDS or not all(
+            isinstance(each, str) and each for each in rule.values()):
         raise _wrong(at, _('texts are required, of %s') % ', '.join(sorted(FIELDS)))
-    missing = sorted({'name', 'when', 'effect', 'reason'} - given.keys())
+    missing = sorted({'name', 'when', 'effect', 'reason'} - rule.keys())
     if missing:
         raise _wrong(at, _('%s is missing') % ', '.join(missing))
-    subject = given.get('for', CHANGE)
+    subject = rule.get('for', CHANGE)
     if subject not in SUBJECTS:
         raise _wrong(at, _('"for" is change or plan'))
-    if given['effect'] not in (Effect.WARN, Effect.DENY):
+    if rule['effect'] not in (Effect.WARN, Effect.DENY):
         raise _wrong(at, _('"effect" is warn or deny'))
     try:
-        when = environment.compile(given['when'])
+        when = environment.compile(rule['when'])
     except RuntimeError as error:
         raise _wrong(at, str(error)) from None
     if when.return_type() not in types:
         raise _wrong(at, _('"when" is neither true nor false'))
-    return PlanRule(given['name'], subject, when, Effect(given['effect']), given['reason'])
+    return PlanRule(rule['name'], subject, when, Effect(rule['effect']), rule['reason'])
 
 
 def _first_line(error: object) -> str:

@@ -27,7 +27,7 @@ VALUES = ('properties', 'property_changes', 'replace_reason', 'reason', 'nested_
 KINDS = ('unchanged', 'updated', 'replaced', 'added', 'deleted', 'unknown')
 
 
-def changes(found: PreviewedStack, show_nested: bool) -> dict[str, list[dict[str, object]]]:
+def changes(preview: PreviewedStack, show_nested: bool) -> dict[str, list[dict[str, object]]]:
     """Return the lists of a preview of an update: kind -> entries; with `show_nested` those of nested stacks, too.
 
     The list `unknown` (Heat has none) has the resources without a certain verdict, each with `reason`. In addition to
@@ -35,7 +35,7 @@ def changes(found: PreviewedStack, show_nested: bool) -> dict[str, list[dict[str
     forces_replacement}}), for a replacement `replace_reason`, and `nested_unknown`, why the nested changes are unknown.
     """
     lists: dict[str, list[dict[str, object]]] = {kind: [] for kind in KINDS}
-    waiting = deque([found])
+    waiting = deque([preview])
     while waiting:
         stack = waiting.popleft()
         needed_by, causes = required_by(stack.definition), Causes.within(stack)
@@ -117,9 +117,10 @@ def _time(at: datetime | None) -> str | None:
     return None if at is None else isotime(at)
 
 
-def _raw(name: str, kind: str, definition: StackDefinition, needed_by: Mapping[str, list[str]]) -> dict[str, object]:
+def _raw(name: str, resource_type: str, definition: StackDefinition,
+         needed_by: Mapping[str, list[str]]) -> dict[str, object]:
     stack = identity(definition)
-    return {'resource_name': name, 'resource_type': kind, 'required_by': needed_by.get(name, []),
+    return {'resource_name': name, 'resource_type': resource_type, 'required_by': needed_by.get(name, []),
             'resource_identity': dict(HeatIdentifier(stack.tenant, stack.stack_name, stack.stack_id,
                                                      f'/resources/{name}')),
             'stack_identity': dict(stack), 'stack_name': stack.stack_name, 'attributes': {}}

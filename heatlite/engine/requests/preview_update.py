@@ -148,22 +148,22 @@ class Preview:
         self._alarms = alarms
         self._left = most if quota == UNLIMITED else quota
 
-    def of_create(self, row: StoredStack, wanted: StackDefinition) -> PreviewedStack:
+    def of_create(self, row: StoredStack, definition: StackDefinition) -> PreviewedStack:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
-        with self._batching_reads(wanted):
-            return self._of(replace(row, id=NEW), wanted, wanted.mask)
+        with self._batching_reads(definition):
+            return self._of(replace(row, id=NEW), definition, definition.mask)
 
-    def of_update(self, row: StoredStack, wanted: StackDefinition, mask: Mask, converge: bool,
+    def of_update(self, row: StoredStack, definition: StackDefinition, mask: Mask, converge: bool,
                   before: StackDefinition | None = None) -> PreviewedStack:
         """Preview an update. Raises the errors for which it would be refused, also of nested stacks, and
         RequestLimitExceeded. `before`: the present definition, to tell the causes of changes."""
-        with self._batching_reads(wanted, self._observe or converge):
-            return self._of(replace(loading.as_updated(row), converge=converge), wanted, mask, before,
+        with self._batching_reads(definition, self._observe or converge):
+            return self._of(replace(loading.as_updated(row), converge=converge), definition, mask, before,
                             row.outputs or ())
 
-    def _batching_reads(self, wanted: StackDefinition, is_observed: bool = False) -> AbstractContextManager[object]:
+    def _batching_reads(self, definition: StackDefinition, is_observed: bool = False) -> AbstractContextManager[object]:
         """What is read from services is read from lists if much of it is read."""
-        reads = is_observed or wanted.environment.has_imports()
+        reads = is_observed or definition.environment.has_imports()
         return batched_reads.within(BatchedReads(self._runtime)) if reads else nullcontext()
 
     def of_delete(self, row: StoredStack, present: StackDefinition) -> PreviewedStack:
@@ -171,36 +171,36 @@ class Preview:
         return self._of(replace(loading.as_updated(row), action=Action.DELETE), present, present.mask, present,
                         row.outputs or ())
 
-    def _of(self, row: StoredStack, wanted: StackDefinition, mask: Mask, before: StackDefinition | None = None,
+    def _of(self, row: StoredStack, definition: StackDefinition, mask: Mask, before: StackDefinition | None = None,
             outputs: Sequence[Mapping[str, object]] = ()) -> PreviewedStack:
         """Preview one stack. `row`: its row with the previewed action."""
-        self._take(len(wanted.snippets))
+        self._take(len(definition.snippets))
         with self._database.reader() as tx:         # as the update itself would read them
-            self._rows.begin(tx, row.id, wanted)
+            self._rows.begin(tx, row.id, definition)
             rows = self._rows.light(tx, row.id) if row.id != NEW else []
             cached_values = self._rows.cached_values(tx, row.id) if rows else {}
             mask |= Mask(self._rows.secrets(tx, row.id)) if rows else masking.NOTHING
-        leased = LeasedStack(row, Lease(row.id, '', 0), wanted, self._context,
-                             loading.traversal(self._runtime, row, loading.target(row, wanted), list(rows), 0))
+        leased = LeasedStack(row, Lease(row.id, '', 0), definition, self._context,
+                             loading.traversal(self._runtime, row, loading.target(row, definition), list(rows), 0))
         leased.cached_values.update(cached_values)
         is_update = row.id != NEW and row.action != Action.DELETE
-        found = PreviewedStack(row, wanted, mask, before=before, outputs_before=outputs,
+        preview = PreviewedStack(row, definition, mask, before=before, outputs_before=outputs,
                                is_observed=is_update and (self._observe or row.converge))
         nesting = PreviewedNesting(self._nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, nesting),
-                     lambda *what: self._inside(found, nesting, *what))
-        self._renamed(found, leased, run.executor)
+                     lambda *what: self._inside(preview, nesting, *what))
+        self._renamed(preview, leased, run.executor)
         changes = run.run()
-        found.not_imported = run.not_imported
-        found.begun, found.released = run.begun, frozenset(run.released)
-        found.gone, found.measured = frozenset(run.executor.gone), run.measured
-        order = [*leased.traversal.wanted, *(name for name in changes if name not in leased.traversal.wanted)]
-        found.changes = {name: changes[name] for name in order}
-        self._open(found)
-        found.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
+        preview.not_imported = run.not_imported
+        preview.begun, preview.released = run.begun, frozenset(run.released)
+        preview.gone, preview.measured = frozenset(run.executor.gone), run.measured
+        order = [*leased.traversal.desired, *(name for name in changes if name not in leased.traversal.desired)]
+        preview.changes = {name: changes[name] for name in order}
+        self._open(preview)
+        preview.fails = next((f'{name}: {why}' for name, why in run.failures.items()), '')
         if row.action != Action.DELETE:
-            found.row = replace(row, outputs=_outputs(wanted, run))
-        return found
+            preview.row = replace(row, outputs=_outputs(definition, run))
+        return preview
 
     def _executor(self, leased: LeasedStack, nesting: PreviewedNesting) -> DryExecutor:
         def facade(objects: ResourceObjects) -> Stack:
@@ -211,7 +211,7 @@ class Preview:
                            StoredResourceCache(self._runtime, self._database, None, leased.id,
                                                self._rows.reader(leased.id)), self._observe)
 
-    def _renamed(self, found: PreviewedStack, leased: LeasedStack, executor: DryExecutor) -> None:
+    def _renamed(self, preview: PreviewedStack, leased: LeasedStack, executor: DryExecutor) -> None:
         """Note the references of the rows that have another name, or a stack with another name, than when their values
         were cached, which what refers to them gets; and which of the rows cannot be where they are."""
         references, fixed = {}, {}
@@ -233,7 +233,7 @@ class Preview:
             row = leased.rows[number]
             if executor.objects.kind_of(row).looks_up_others:
                 fixed.setdefault(row.name, _('it needs what it refers to in its own stack'))
-        found.references, found.fixed = references, fixed
+        preview.references, preview.fixed = references, fixed
 
     def _take(self, count: int) -> None:
         tree_size.check(count, self._left)
@@ -241,8 +241,8 @@ class Preview:
 
     # --- nested stacks ------------------------------------------------------------------------------------
 
-    def _inside(self, above: PreviewedStack, nesting: PreviewedNesting, run: DryRun, step: Step, row: ResourceState,
-                verb: Action) -> str | None:
+    def _inside(self, parent_preview: PreviewedStack, nesting: PreviewedNesting, run: DryRun, step: Step,
+                row: ResourceState, verb: Action) -> str | None:
         """Preview the nested stack of a resource. Returns the reason if its action would fail, else None."""
         if not issubclass(run.executor.objects.kind_of(row), StackResource):    # most have none: no object is made
             return None
@@ -252,7 +252,7 @@ class Preview:
         stored = nesting.row(resource)
         if verb is Action.DELETE:
             if stored is not None:
-                self._gone(above, run, row, stored)
+                self._gone(parent_preview, run, row, stored)
             return None
         change = run.changes[row.name]
         if verb is Action.UPDATE:
@@ -266,21 +266,22 @@ class Preview:
             if is_known_here:
                 raise
             change.inside = _('What is inside is not known before: %s') % error
-            self._undecided(above, stored, change.inside)
+            self._undecided(parent_preview, stored, change.inside)
             return None
-        wanted = self._wanted_row(run.leased.row, resource, stored)
-        before = self._stored(stored)[0] if stored is not None and above.before is not None else None
-        found = self._of(wanted, definition, mask | above.mask, before,
+        child_row = self._wanted_row(run.leased.row, resource, stored)
+        before = self._stored(stored)[0] if stored is not None and parent_preview.before is not None else None
+        preview = self._of(child_row, definition, mask | parent_preview.mask, before,
                          stored.outputs or () if stored is not None else ())
-        found.generates_names = isinstance(resource, ScaledGroup)
-        found.most_spare = resource.most_spare() if isinstance(resource, MemberGroup) else 0
+        preview.generates_names = isinstance(resource, ScaledGroup)
+        preview.most_spare = resource.most_spare() if isinstance(resource, MemberGroup) else 0
         work = run.executor.contexts.begin(step)
-        found.applied, found.fingerprint, found.facade = work.columns, work.fingerprint, facade_parts(work.wanted())
-        above.inside.append(found)
-        if found.fails:
-            return found.fails
+        preview.applied, preview.fingerprint = work.columns, work.fingerprint
+        preview.facade = facade_parts(work.wanted())
+        parent_preview.inside.append(preview)
+        if preview.fails:
+            return preview.fails
         if stored is not None and verb is Action.UPDATE:
-            self._read_future_state(nesting, run, resource, row, found.row)
+            self._read_future_state(nesting, run, resource, row, preview.row)
         return None
 
     def _defined(self, nesting: PreviewedNesting, run: DryRun, step: Step, resource: StackResource, row: ResourceState,
@@ -334,15 +335,15 @@ class Preview:
         definition = loading.definition(template, stored, self._registry.operator)
         return definition, definition.mask
 
-    def _gone(self, above: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
+    def _gone(self, parent_preview: PreviewedStack, run: DryRun, row: ResourceState, stored: StoredStack) -> None:
         change = run.changes.get(row.name)
         if change is not None and change.kind == 'deleted':
             change.nested = stored
         definition, mask = self._stored(stored)
-        above.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
-                                     mask | above.mask))
+        parent_preview.inside.append(self._of(replace(loading.as_updated(stored), action=Action.DELETE), definition,
+                                     mask | parent_preview.mask))
 
-    def _undecided(self, above: PreviewedStack, stored: StoredStack | None, why: str) -> None:
+    def _undecided(self, parent_preview: PreviewedStack, stored: StoredStack | None, why: str) -> None:
         """Add the nested stack with all its resources as `unknown`."""
         if stored is None:
             return
@@ -350,36 +351,37 @@ class Preview:
         with self._database.reader() as tx:
             rows = [row for row in self._rows.light(tx, stored.id) if row.replaced_by is None]
         self._take(len(rows))
-        found = PreviewedStack(stored, definition, mask | above.mask, {
+        preview = PreviewedStack(stored, definition, mask | parent_preview.mask, {
             row.name: PreviewedChange(row.name, 'unknown', row, why=why, inside=why) for row in rows})
-        above.inside.append(found)
-        self._open(found)
+        parent_preview.inside.append(preview)
+        self._open(preview)
 
-    def _open(self, found: PreviewedStack) -> None:
+    def _open(self, preview: PreviewedStack) -> None:
         """Make everything inside resources of kind `unknown` unknown, too."""
-        unknown = {name: change.why for name, change in found.changes.items() if change.kind == 'unknown'}
+        unknown = {name: change.why for name, change in preview.changes.items() if change.kind == 'unknown'}
         if not unknown:
             return
-        found.inside = [each for each in found.inside if each.row.parent_resource not in unknown]
-        if found.row.id == NEW:
+        preview.inside = [each for each in preview.inside if each.row.parent_resource not in unknown]
+        if preview.row.id == NEW:
             return
         with self._database.reader() as tx:
-            below = [stacks.get(tx, each.id) for each in stack_trees.descendants(tx, found.row.root_id, found.row.id, 1)
+            below = [stacks.get(tx, each.id) for each in stack_trees.descendants(tx, preview.row.root_id,
+                                                                                 preview.row.id, 1)
                      if each.parent_resource in unknown]
         for stored in below:
             if stored is not None:
-                self._undecided(found, stored, unknown[str(stored.parent_resource)])
+                self._undecided(preview, stored, unknown[str(stored.parent_resource)])
 
 
 def _is_known(work: StepContext) -> bool:
     """Whether all values of the resource's definition are known before the update."""
-    wanted = work.wanted()
-    return is_known(wanted['Properties']) and is_known(wanted.metadata())
+    definition = work.wanted()
+    return is_known(definition['Properties']) and is_known(definition.metadata())
 
 
 def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]]:
     """As `engine.reconcile.outputs.resolve`, but values that are not known yet are UNKNOWN."""
-    found = []
+    outputs = []
     for name, output in definition.outputs.items():
         shown: dict[str, object] = {'output_key': name, 'description': output.description, 'output_value': UNKNOWN}
         try:
@@ -388,5 +390,5 @@ def _outputs(definition: StackDefinition, run: DryRun) -> list[dict[str, object]
             raise
         except Exception as error:
             shown['output_value'], shown['output_error'] = None, definition.mask.text(str(error))
-        found.append(shown)
-    return found
+        outputs.append(shown)
+    return outputs

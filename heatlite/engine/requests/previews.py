@@ -29,18 +29,18 @@ class Previews:
     def of_create(self, context: RequestContext, row: stacks.StoredStack,
                   definition: StackDefinition) -> PreviewedStack:
         """Raises what `import_checks.check` raises, as does `of_update`."""
-        found = self._preview(context).of_create(row, definition)
-        import_checks.check(found, context, self._registry)
-        return found
+        preview = self._preview(context).of_create(row, definition)
+        import_checks.check(preview, context, self._registry)
+        return preview
 
     def of_update(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                   before: StackDefinition, converge: bool, with_causes: bool) -> PreviewedStack:
         """`with_causes`: with the present definitions, also of nested stacks, from which the causes of changes
         follow."""
-        found = self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
-                                                 before=before if with_causes else None)
-        import_checks.check(found, context, self._registry)
-        return found
+        preview = self._preview(context).of_update(row, definition, definition.mask | before.mask, converge=converge,
+                                                   before=before if with_causes else None)
+        import_checks.check(preview, context, self._registry)
+        return preview
 
     def of_moves(self, context: RequestContext, row: stacks.StoredStack, definition: StackDefinition,
                  before: StackDefinition | None, stored: StoredRows) -> PreviewedStack:

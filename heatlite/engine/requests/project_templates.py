@@ -83,7 +83,7 @@ class ProjectTemplates:
         return (Listing(lists, members.answer([]), records.answer([]), holding.answer([])),
                 [{'what': each.what, 'reason': each.failure} for each in every if each.failure])
 
-    def _without_owned(self, found: Iterable[FoundObject], listing: Listing) -> list[FoundObject]:
+    def _without_owned(self, found_objects: Iterable[FoundObject], listing: Listing) -> list[FoundObject]:
         """Return the objects that no stack has."""
         with self._database.reader() as tx:
-            return list(orphans.free(found, listing, partial(resources.owners, tx)))
+            return list(orphans.free(found_objects, listing, partial(resources.owners, tx)))

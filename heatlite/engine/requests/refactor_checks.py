@@ -51,21 +51,21 @@ def _text(value: object) -> str:
     return json.dumps(value)[:LONGEST_NAMED]
 
 
-def unmatched(stack_name: str, found: Iterable[tuple[str, str]]) -> list[Difference]:
+def unmatched(stack_name: str, moves: Iterable[tuple[str, str]]) -> list[Difference]:
     """Return the resources that a definition would create or delete, as `planning.refactoring.mismatches` has them."""
     why = {'create': _('the new definition has it, and no resource is moved to it'),
            'delete': _('the new definition does not have it, and it is not moved')}
-    return [Difference((stack_name, name), action, why[action]) for name, action in found]
+    return [Difference((stack_name, name), action, why[action]) for name, action in moves]
 
 
-def of_stack(row: StoredStack, found: PreviewedStack, inner: Collection[str]) -> Iterator[Difference]:
+def of_stack(row: StoredStack, preview: PreviewedStack, inner: Collection[str]) -> Iterator[Difference]:
     """Yield what an update of a tree would do after the moves, and which outputs would have other values.
 
     `inner`: the nested stacks that are redefined with the refactor: what changes in their own resources is no more than
     that, and what follows inside them is compared."""
-    plan = plan_builder.build(messages.UPDATE, found)
+    plan = plan_builder.build(messages.UPDATE, preview)
     redefined, fixed = set(), []
-    for path, each in _tree(found, ()):
+    for path, each in _tree(preview, ()):
         if each.row.id in inner:
             redefined.add(path)
         fixed += [Difference((row.name, *path, name), MOVE, why) for name, why in each.fixed.items()]
@@ -84,32 +84,32 @@ def of_stack(row: StoredStack, found: PreviewedStack, inner: Collection[str]) ->
                              _('unknown') if value.is_unknown else value.after)
     yield from fixed
     before = {each['output_key']: each for each in row.outputs or ()}
-    for output in found.row.outputs or ():
+    for output in preview.row.outputs or ():
         old = before.get(output['output_key'])
         if old is None or old.get('live'):
             continue
         new = output.get('output_value')
         if not is_known(new) or new != old.get('output_value'):
-            yield Difference((row.name,), OUTPUT, '', (output['output_key'],), found.mask(old.get('output_value')),
-                             found.mask(new) if is_known(new) else _('unknown'))
+            yield Difference((row.name,), OUTPUT, '', (output['output_key'],), preview.mask(old.get('output_value')),
+                             preview.mask(new) if is_known(new) else _('unknown'))
 
 
-def _tree(found: PreviewedStack, path: Path) -> Iterator[tuple[Path, PreviewedStack]]:
+def _tree(preview: PreviewedStack, path: Path) -> Iterator[tuple[Path, PreviewedStack]]:
     """Yield a previewed stack and all inside it, with the paths of their resources."""
-    yield path, found
-    for each in found.inside:
+    yield path, preview
+    for each in preview.inside:
         yield from _tree(each, (*path, str(each.row.parent_resource)))
 
 
-def inside(found: PreviewedStack, wanted: Collection[str]) -> dict[str, PreviewedStack]:
+def inside(preview: PreviewedStack, stack_ids: Collection[str]) -> dict[str, PreviewedStack]:
     """Return those of the wanted stacks that are inside a previewed one, by id."""
-    return {each.row.id: each for _path, each in _tree(found, ()) if each.row.id in wanted}
+    return {each.row.id: each for _path, each in _tree(preview, ()) if each.row.id in stack_ids}
 
 
-def not_previewed(places: RefactorPlaces, found: Collection[str]) -> list[Difference]:
+def not_previewed(places: RefactorPlaces, previewed_ids: Collection[str]) -> list[Difference]:
     """Return the nested stacks of which it is not known what would become of them."""
     return [Difference((row.name,), 'unknown', _('what is inside is not known before'))
-            for stack_id, row in places.inner.items() if stack_id not in found]
+            for stack_id, row in places.inner.items() if stack_id not in previewed_ids]
 
 
 def of_protections(places: RefactorPlaces, roots: Mapping[str, StoredStack],
@@ -138,13 +138,13 @@ def of_nested(places: RefactorPlaces, roots: Mapping[str, StoredStack], most: in
             yield Difference(place, MOVE, _('Recursion depth exceeds %d.') % most)
 
 
-def outputs_of(found: PreviewedStack | None) -> list[dict[str, object]]:
+def outputs_of(preview: PreviewedStack | None) -> list[dict[str, object]]:
     """Return the outputs to store. What only a service can say is read when it is looked at."""
-    if found is None:
+    if preview is None:
         return []
     shown = []
-    for output in found.row.outputs or ():
-        live = any(each['output_key'] == output['output_key'] and each.get('live') for each in found.outputs_before)
+    for output in preview.row.outputs or ():
+        live = any(each['output_key'] == output['output_key'] and each.get('live') for each in preview.outputs_before)
         known = is_known(output.get('output_value'))
         shown.append({**output, **({} if known else {'output_value': None}),
                       **({'live': True} if live or not known or 'output_error' in output else {})})

@@ -83,9 +83,9 @@ class _Finder:
         self._found.nested = [nested for move in self._found.moves if (nested := self._nested(move)) is not None]
         return self._found
 
-    def _place(self, given: Mapping[str, str], is_target: bool) -> ResourcePlace | None:
-        root_id = self._roots[given['stack']]
-        *around, name = given['resource'].split(SEPARATOR)
+    def _place(self, ends: Mapping[str, str], is_target: bool) -> ResourcePlace | None:
+        root_id = self._roots[ends['stack']]
+        *around, name = ends['resource'].split(SEPARATOR)
         at, path = root_id, list[str]()
         for each in around:
             path.append(each)

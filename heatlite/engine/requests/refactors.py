@@ -78,7 +78,7 @@ class ConcernedStack:
     before: StackDefinition | None
     content: Content
     protections: tuple[Protection, ...] = ()
-    found: PreviewedStack | None = None
+    preview: PreviewedStack | None = None
 
     @property
     def is_renamed(self) -> bool:
@@ -96,25 +96,25 @@ class StoredRefactor:
 @dataclass
 class Refactoring:
     """A checked refactor. `stored`: the rows of all stacks concerned, as they were read; `view`: as they will be;
-    `inside`: the previews of the nested stacks among them, by id."""
+    `nested_previews`: of the nested stacks among them, by id."""
 
     concerned: dict[str, ConcernedStack]
     places: RefactorPlaces
     stored: dict[str, list[ResourceState]]
     next_resource: Mapping[str, int]
     view: MovedRows
-    inside: dict[str, PreviewedStack] = field(default_factory=dict)
+    nested_previews: dict[str, PreviewedStack] = field(default_factory=dict)
     differences: list[refactor_checks.Difference] = field(default_factory=list)
 
     def name_of(self, stack_id: str) -> str:
         """Return the present name of a stack."""
-        known = self.concerned.get(stack_id)
-        return self.places.inner[stack_id].name if known is None else known.former_name
+        concerned_stack = self.concerned.get(stack_id)
+        return self.places.inner[stack_id].name if concerned_stack is None else concerned_stack.former_name
 
     def references(self, stack_id: str) -> Mapping[int, object]:
-        known = self.concerned.get(stack_id)
-        found = self.inside.get(stack_id) if known is None else known.found
-        return {} if found is None else found.references
+        concerned_stack = self.concerned.get(stack_id)
+        preview = self.nested_previews.get(stack_id) if concerned_stack is None else concerned_stack.preview
+        return {} if preview is None else preview.references
 
 
 class Refactors:
@@ -149,18 +149,18 @@ class Refactors:
         """Carry out a refactor. Raises NotARefactor, with the differences, if it would change anything in the cloud,
         and for wrong requests HTTPBadRequest with all that is wrong."""
         self._quotas.check_planned(None)
-        wanted = self._prepared(context, message)
-        if wanted.differences:
-            named = [str(each) for each in wanted.differences[:MOST_NAMED]]
-            more = len(wanted.differences) - len(named)
+        checked = self._prepared(context, message)
+        if checked.differences:
+            named = [str(each) for each in checked.differences[:MOST_NAMED]]
+            more = len(checked.differences) - len(named)
             raise exception.NotARefactor(differences='; '.join(
                 [*named, *([_('and %d more') % more] if more else [])]) + '.')
         now = self._runtime.now()
         authorities: dict[str, credentials.Credentials | None] = {}
         with self._authority.unless_refused(context, authorities.values()):
-            for stack_id, each in wanted.concerned.items():
+            for stack_id, each in checked.concerned.items():
                 authorities[stack_id] = self._authority_of(context, each, now)
-            ended = self._committed(context, wanted, authorities)
+            ended = self._committed(context, checked, authorities)
         for announce in ended.announcements:
             announce()
         for begun, row in ended.rows:
@@ -171,7 +171,7 @@ class Refactors:
         for _begun, row in ended.rows:
             if authorities.get(row.id) is not None:
                 self._end_former_owners(row)
-        return _shown(wanted)
+        return _shown(checked)
 
     def _end_former_owners(self, row: stacks.StoredStack) -> None:
         """Delete the trusts that a refactor has replaced, as an engine does at the end of an action."""
@@ -182,13 +182,13 @@ class Refactors:
         except exception.DatabaseUnavailable as error:
             LOG.info('Credentials that a refactor of stack %s has replaced were not deleted: %s', row.id, error)
 
-    def _committed(self, context: RequestContext, wanted: Refactoring,
+    def _committed(self, context: RequestContext, checked: Refactoring,
                    authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor:
         """Store the refactor, once no engine has one of the stacks. Raises Conflict."""
         for attempt in range(IDLE_CHECKS):
             if attempt:
                 self._runtime.sleep(IDLE_PAUSE_SECONDS)
-            ended = self._database.retry(lambda tx: self._store(tx, context, wanted, authorities))
+            ended = self._database.retry(lambda tx: self._store(tx, context, checked, authorities))
             if ended is not None:
                 return ended
         raise exception.Conflict(_('An engine still works on one of the stacks; repeat the request.'))
@@ -279,29 +279,29 @@ class Refactors:
     def _compared(self, context: RequestContext, concerned: dict[str, ConcernedStack], places: RefactorPlaces,
                   stored: dict[str, list[ResourceState]]) -> Refactoring:
         """Compare the definitions with the resources in their new places."""
-        found = arranged(stored, places.moves, {
+        arrangement = arranged(stored, places.moves, {
             **{stack_id: each.row.next_resource for stack_id, each in concerned.items()},
             **{stack_id: row.next_resource for stack_id, row in places.inner.items()}})
-        wanted = Refactoring(concerned, places, stored, found.next_resource, MovedRows(
-            found.rows, {**{stack_id: each.former_name for stack_id, each in concerned.items()},
-                         **{stack_id: row.name for stack_id, row in places.inner.items()}},
+        checked = Refactoring(concerned, places, stored, arrangement.next_resource, MovedRows(
+            arrangement.rows, {**{stack_id: each.former_name for stack_id, each in concerned.items()},
+                               **{stack_id: row.name for stack_id, row in places.inner.items()}},
             {stack_id for stack_id, each in concerned.items() if each.is_renamed}))
         for stack_id, each in concerned.items():
-            wanted.differences += refactor_checks.unmatched(each.row.name, mismatches(found.rows[stack_id], {
+            checked.differences += refactor_checks.unmatched(each.row.name, mismatches(arrangement.rows[stack_id], {
                 name: one.type for name, one in desired(each.definition, Action.UPDATE).items()}))
-        if not wanted.differences:
+        if not checked.differences:
             for each in concerned.values():
-                each.found = self._previews.of_moves(context, each.row, each.definition, each.before, wanted.view)
-                wanted.inside |= refactor_checks.inside(each.found, places.inner)
-                wanted.differences += refactor_checks.of_stack(each.row, each.found, places.inner)
-        if not wanted.differences:
-            wanted.differences += refactor_checks.not_previewed(places, wanted.inside)
+                each.preview = self._previews.of_moves(context, each.row, each.definition, each.before, checked.view)
+                checked.nested_previews |= refactor_checks.inside(each.preview, places.inner)
+                checked.differences += refactor_checks.of_stack(each.row, each.preview, places.inner)
+        if not checked.differences:
+            checked.differences += refactor_checks.not_previewed(places, checked.nested_previews)
         roots = {stack_id: each.row for stack_id, each in concerned.items()}
-        wanted.differences += [
+        checked.differences += [
             *refactor_checks.of_protections(places, roots, {
                 stack_id: each.protections for stack_id, each in concerned.items()}),
             *refactor_checks.of_nested(places, roots, self._max_depth)]
-        return wanted
+        return checked
 
     def _authority_of(self, context: RequestContext, each: ConcernedStack,
                       now: datetime) -> credentials.Credentials | None:
@@ -313,27 +313,27 @@ class Refactors:
 
     # --- the transaction ------------------------------------------------------------------------------------
 
-    def _store(self, tx: Connection, context: RequestContext, wanted: Refactoring,
+    def _store(self, tx: Connection, context: RequestContext, checked: Refactoring,
                authorities: Mapping[str, credentials.Credentials | None]) -> StoredRefactor | None:
         """Store the refactor. Returns None while an engine has one of the stacks."""
         now = self._runtime.now()
         context.check_in_time(now)
-        existing = {stack_id for stack_id, each in wanted.concerned.items() if not each.is_new}
-        inside = {each.id for nested in wanted.places.nested for each in (nested.stack, *nested.below)}
-        ids = sorted({*existing, *inside, *wanted.places.inner})
+        existing = {stack_id for stack_id, each in checked.concerned.items() if not each.is_new}
+        inside = {each.id for nested in checked.places.nested for each in (nested.stack, *nested.below)}
+        ids = sorted({*existing, *inside, *checked.places.inner})
         for stack_id in ids:
             if not leases.is_idle(tx, stack_id):
                 _check_ready(visible(tx, stack_id, context))
                 return None
         held = [leases.claim(tx, stack_id, self._engine_id) for stack_id in ids]
-        current = {stack_id: self._unchanged(tx, context, wanted, stack_id)
-                   for stack_id in sorted({*existing, *wanted.places.inner})}
+        current = {stack_id: self._unchanged(tx, context, checked, stack_id)
+                   for stack_id in sorted({*existing, *checked.places.inner})}
         ended = {stack_id: self._accepted(tx, context, each, current.get(stack_id), authorities[stack_id], now)
-                 for stack_id, each in sorted(wanted.concerned.items())}
-        ended |= {stack_id: self._accepted_inside(tx, context, wanted.inside[stack_id], now)
-                  for stack_id in sorted(wanted.places.inner)}
-        self._move_rows(tx, wanted, {stack_id: row.template_id for stack_id, row in ended.items()})
-        self._move_nested(tx, wanted, ended)
+                 for stack_id, each in sorted(checked.concerned.items())}
+        ended |= {stack_id: self._accepted_inside(tx, context, checked.nested_previews[stack_id], now)
+                  for stack_id in sorted(checked.places.inner)}
+        self._move_rows(tx, checked, {stack_id: row.template_id for stack_id, row in ended.items()})
+        self._move_nested(tx, checked, ended)
         for lease in held:
             if lease is not None:
                 leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
@@ -341,7 +341,7 @@ class Refactors:
         begun = {stack_id: replace(row, status=Status.IN_PROGRESS, reason=text.started(row.action))
                  for stack_id, row in ended.items()}
         for stack_id, row in ended.items():
-            stacks.set_next_resource(tx, stack_id, wanted.next_resource[stack_id])
+            stacks.set_next_resource(tx, stack_id, checked.next_resource[stack_id])
             first, second = (stack_events.of_stack(self._runtime, each)
                              for each in (begun[stack_id], row))
             announcements.append(self._sinks.add(tx, row, first))    # it sends what follows, too
@@ -349,17 +349,17 @@ class Refactors:
             events.purge_over(tx, stack_id, self._most_events)
         return StoredRefactor([(begun[stack_id], row) for stack_id, row in ended.items()], announcements)
 
-    def _unchanged(self, tx: Connection, context: RequestContext, wanted: Refactoring,
+    def _unchanged(self, tx: Connection, context: RequestContext, checked: Refactoring,
                    stack_id: str) -> stacks.StoredStack:
         """Return the row of a stack, locked. Raises Conflict if it is not what the refactor was checked with."""
-        each = wanted.concerned.get(stack_id)
-        known = wanted.places.inner[stack_id] if each is None else each.row
+        each = checked.concerned.get(stack_id)
+        known = checked.places.inner[stack_id] if each is None else each.row
         current = self._stored_stacks.current(tx, stack_id, context)
         protections = guard_checks.check_lock(tx, current).protections
         _check_ready(current)
-        if (current.generation != known.generation or current.name != wanted.name_of(stack_id)
+        if (current.generation != known.generation or current.name != checked.name_of(stack_id)
                 or (each is not None and protections != each.protections)
-                or resources.light(tx, stack_id) != wanted.stored[stack_id]):
+                or resources.light(tx, stack_id) != checked.stored[stack_id]):
             raise exception.Conflict(_('Stack %s has changed meanwhile; repeat the request.') % current.name)
         return current
 
@@ -369,7 +369,7 @@ class Refactors:
         """Store the new definition of a root stack with the end of its update. Returns its row."""
         template_id = self._runtime.uuid()
         content = replace(each.content, environment=each.definition.environment.document())
-        shown = refactor_checks.outputs_of(each.found)
+        shown = refactor_checks.outputs_of(each.preview)
         columns: stacks.Requested = {
             'template_id': template_id, 'outputs': shown, 'request': request_ids.stored(context, None),
             'acts_by_token': self._authority.needs_token(each.definition) or each.row.acts_by_token}
@@ -393,24 +393,25 @@ class Refactors:
         self._recorder.record(tx, current, row, content, context)
         return row
 
-    def _accepted_inside(self, tx: Connection, context: RequestContext, found: PreviewedStack,
+    def _accepted_inside(self, tx: Connection, context: RequestContext, preview: PreviewedStack,
                          now: datetime) -> stacks.StoredStack:
         """Store the new definition of a nested stack with the end of its update. Returns its row."""
-        template_id, definition = self._runtime.uuid(), found.definition
+        template_id, definition = self._runtime.uuid(), preview.definition
         templates.insert(tx, template_id, definition.template.document, definition.environment.document(),
-                         definition.files, now, stack_id=found.row.id, is_nested=True)
+                         definition.files, now, stack_id=preview.row.id, is_nested=True)
         return stacks.accept(
-            tx, found.row.id, action=Action.UPDATE, status=Status.COMPLETE, reason=text.completed(Action.UPDATE),
+            tx, preview.row.id, action=Action.UPDATE, status=Status.COMPLETE, reason=text.completed(Action.UPDATE),
             now=now, template_id=template_id, previous_template_id=None, description=str(definition.description),
-            parameters=definition.parameters.shown(), outputs=refactor_checks.outputs_of(found),
-            request=request_ids.stored(context, {request_keys.FACADE: dict(found.facade)}))
+            parameters=definition.parameters.shown(), outputs=refactor_checks.outputs_of(preview),
+            request=request_ids.stored(context, {request_keys.FACADE: dict(preview.facade)}))
 
-    def _move_rows(self, tx: Connection, wanted: Refactoring, template_ids: Mapping[str, str]) -> None:
+    def _move_rows(self, tx: Connection, checked: Refactoring, template_ids: Mapping[str, str]) -> None:
         names: dict[tuple[str, int], str] = {}
         moves: list[RowMove] = []
-        around = {(str(found.row.owner_id), str(found.row.parent_resource)): found for found in wanted.inside.values()}
-        for stack_id, rows in wanted.view.rows.items():
-            references, definitions = wanted.references(stack_id), wanted.view.definitions[stack_id]
+        around = {(str(each.row.owner_id), str(each.row.parent_resource)): each
+                  for each in checked.nested_previews.values()}
+        for stack_id, rows in checked.view.rows.items():
+            references, definitions = checked.references(stack_id), checked.view.definitions[stack_id]
             changed = [one for one in rows if one.row != one.before or one.stack != stack_id
                        or one.row.id in definitions or one.row.id in references
                        or (stack_id, one.row.name) in around]
@@ -419,22 +420,22 @@ class Refactors:
                 large: dict[str, object] = {name: values[one.row.id] for name, values in (
                     ('definition', definitions), ('attributes', cached_values)) if one.row.id in values}
                 row = one.row._replace(template_id=template_ids[stack_id]) if one.is_moved else one.row
-                found = around.get((stack_id, row.name))
-                if found is not None:
-                    large |= {name: found.applied[name] for name in ('properties', 'definition')}
-                    row = row._replace(fingerprint=found.fingerprint, template_id=template_ids[stack_id])
+                preview = around.get((stack_id, row.name))
+                if preview is not None:
+                    large |= {name: preview.applied[name] for name in ('properties', 'definition')}
+                    row = row._replace(fingerprint=preview.fingerprint, template_id=template_ids[stack_id])
                 moves.append(RowMove((one.stack, one.before.id), stack_id, row, large))
                 if one.row.id in references:
                     names[stack_id, one.row.id] = physical_name(
-                        wanted.name_of(one.stack), one.before.name, one.before.uuid)
+                        checked.name_of(one.stack), one.before.name, one.before.uuid)
         refactoring.move(tx, moves)
         refactoring.keep_data(tx, PHYSICAL_NAME, names)
         refactoring.move_alarms(tx, [((move.source.stack, move.source.name), (move.target.stack, move.target.name))
-                                     for move in wanted.places.moves])
+                                     for move in checked.places.moves])
 
     @staticmethod
-    def _move_nested(tx: Connection, wanted: Refactoring, ended: Mapping[str, stacks.StoredStack]) -> None:
-        places = wanted.places
+    def _move_nested(tx: Connection, checked: Refactoring, ended: Mapping[str, stacks.StoredStack]) -> None:
+        places = checked.places
         for each in places.nested:
             present = stacks.identity(tx, each.stack.id)
             if present is None or present.deleted_at is not None or {one.id for one in each.below} != {
@@ -455,23 +456,23 @@ def _check_ready(row: stacks.StoredStack) -> None:
     check_idle(row)
 
 
-def _refuse(found: Sequence[Problem], places: RefactorPlaces, concerned: Mapping[str, ConcernedStack]) -> None:
+def _refuse(all_problems: Sequence[Problem], places: RefactorPlaces, concerned: Mapping[str, ConcernedStack]) -> None:
     """Raise HTTPBadRequest with all problems, unless there are none."""
     shown = []
-    for each in found:
+    for each in all_problems:
         root_id, path = places.before.get(each.place) or places.after[each.place]
         shown.append(f'{SEPARATOR.join((concerned[root_id].former_name, *path))}: {each.reason}')
     if shown:
         raise exception.HTTPBadRequest('; '.join(shown) + '.')
 
 
-def _shown(wanted: Refactoring) -> dict[str, object]:
+def _shown(checked: Refactoring) -> dict[str, object]:
     def place(root_id: str, path: Path) -> dict[str, str]:
-        return {'stack': wanted.concerned[root_id].row.name, 'resource': SEPARATOR.join(path)}
+        return {'stack': checked.concerned[root_id].row.name, 'resource': SEPARATOR.join(path)}
 
     return {
-        'stacks': [{'id': None if each.is_new and wanted.differences else each.row.id, 'stack_name': each.row.name,
-                    'is_new': each.is_new} for each in wanted.concerned.values()],
-        'moves': [{'from': place(*wanted.places.before[move.source]), 'to': place(*wanted.places.after[move.target])}
-                  for move in wanted.places.moves],
-        'differences': [each.to_json() for each in wanted.differences]}
+        'stacks': [{'id': None if each.is_new and checked.differences else each.row.id, 'stack_name': each.row.name,
+                    'is_new': each.is_new} for each in checked.concerned.values()],
+        'moves': [{'from': place(*checked.places.before[move.source]), 'to': place(*checked.places.after[move.target])}
+                  for move in checked.places.moves],
+        'differences': [each.to_json() for each in checked.differences]}

@@ -110,9 +110,9 @@ class Snapshots:
         self.forget(stack_id, found)
         self._database.retry(lambda tx: snapshots.delete(tx, found.id))
 
-    def forget(self, stack_id: str, found: snapshots.Snapshot) -> None:
+    def forget(self, stack_id: str, snapshot: snapshots.Snapshot) -> None:
         """Make the types delete the objects that they saved for this snapshot. Raises DatabaseUnavailable."""
-        saved = (found.data or {}).get('resources') or {}
+        saved = (snapshot.data or {}).get('resources') or {}
         if not saved:
             return
         elsewhere = self._moved(stack_id, saved)
@@ -131,7 +131,7 @@ class Snapshots:
                 raise                               # the snapshot is deleted later, with what belongs to it
             except Exception as error:
                 defects.log(LOG, error, 'What %s in stack %s kept for snapshot %s could not be deleted', name, stack_id,
-                            found.id)
+                            snapshot.id)
 
     def _moved(self, stack_id: str, saved: Mapping[str, object]) -> dict[str, tuple[str, str]]:
         """Return the resources of a snapshot that a refactor has moved since: name -> (stack, name) now."""
@@ -163,16 +163,16 @@ class Snapshots:
         return found
 
 
-def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack, found: snapshots.Snapshot,
+def _restorable(tx: Connection, context: RequestContext, row: stacks.StoredStack, snapshot: snapshots.Snapshot,
                 ) -> templates.StoredTemplate:
     """Return the template of a snapshot. Raises if the caller may not restore the stack from it."""
-    if found.data is None or not snapshots.is_complete(tx, found.id):
+    if snapshot.data is None or not snapshots.is_complete(tx, snapshot.id):
         raise exception.NotSupported(feature=_('Restoring incomplete snapshot'))
     check_not_deleting(row, Action.RESTORE)
     ownership.check_former(tx, row, context)
-    _check_places(tx, row, found.data)
-    return templates.StoredTemplate('', found.data['template'], found.data['environment'],
-                                    Files.of(found.data.get('files') or {}))
+    _check_places(tx, row, snapshot.data)
+    return templates.StoredTemplate('', snapshot.data['template'], snapshot.data['environment'],
+                                    Files.of(snapshot.data.get('files') or {}))
 
 
 def _is_restoring(row: stacks.StoredStack, snapshot_id: str) -> bool:
@@ -211,8 +211,8 @@ def _saved(stack_id: str, data: Mapping[str, object]) -> Iterator[tuple[str, str
             yield stack_id, name, entry['type'], entry['resource_id']
 
 
-def shown(found: snapshots.Snapshot) -> dict[str, object]:
-    return {'id': found.id, 'name': found.name, 'action': found.action, 'status': found.status,
-            'status_reason': found.reason, 'data': found.data, 'creation_time': isotime(found.created_at)}
+def shown(snapshot: snapshots.Snapshot) -> dict[str, object]:
+    return {'id': snapshot.id, 'name': snapshot.name, 'action': snapshot.action, 'status': snapshot.status,
+            'status_reason': snapshot.reason, 'data': snapshot.data, 'creation_time': isotime(snapshot.created_at)}
 
 

@@ -96,21 +96,21 @@ def over_existing(message: Update, stored: StoredTemplate) -> Update:
     return replace(message, template=document, files={**stored.files, **message.files})
 
 
-def _over_stored(stored: Mapping[str, object], given: Mapping[str, object], known: Collection[str],
+def _over_stored(stored: Mapping[str, object], sent: Mapping[str, object], known: Collection[str],
                  cleared: Collection[str]) -> dict[str, object]:
     """Return the environment of a PATCH: its sections over the stored ones, without parameters that the template does
     not declare (`known`: those that it does)."""
     parameters = {name: value for name, value in mapping(stored.get('parameters')).items() if name not in cleared}
-    parameters.update(mapping(given.get('parameters')))
-    return {**_over(stored, given),
+    parameters.update(mapping(sent.get('parameters')))
+    return {**_over(stored, sent),
             'parameters': {name: value for name, value in parameters.items() if name in known}}
 
 
-def _over(kept: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
-    """Return the sections of an environment besides the parameters: those of `given` over those that are kept."""
-    return {**{section: {**mapping(kept.get(section)), **mapping(given.get(section))}
+def _over(kept: Mapping[str, object], sent: Mapping[str, object]) -> dict[str, object]:
+    """Return the sections of an environment besides the parameters: those of `sent` over those that are kept."""
+    return {**{section: {**mapping(kept.get(section)), **mapping(sent.get(section))}
                for section in ('parameter_defaults', 'resource_registry')},
-            **{section: given.get(section) or kept.get(section) or []
+            **{section: sent.get(section) or kept.get(section) or []
                for section in ('event_sinks', 'encrypted_param_names')}}
 
 

@@ -138,7 +138,7 @@ class StackSets:
                 for member, question in zip(every, asked, strict=True)]
 
 
-def _is_meant(project: Project, wanted: messages.ListProjects) -> bool:
+def _is_meant(project: Project, message: messages.ListProjects) -> bool:
     return bool(project.get('enabled', True)) and not project.get('is_domain') and (
-        wanted.domain_id in (None, project.get('domain_id')) and wanted.parent_id in (None, project.get('parent_id'))
-        and set(wanted.tags) <= set(project.get('tags') or ()))
+        message.domain_id in (None, project.get('domain_id')) and message.parent_id in (None, project.get('parent_id'))
+        and set(message.tags) <= set(project.get('tags') or ()))

@@ -119,10 +119,10 @@ class StackUpdates:
         definition = request.definition
         if not (protections or definition.environment.has_imports()):
             return
-        found = self._previews.of_update(request.context, request.row, definition, before,
-                                         bool(request.message.converge), with_causes=False)
+        preview = self._previews.of_update(request.context, request.row, definition, before,
+                                           bool(request.message.converge), with_causes=False)
         if protections:
-            guard_checks.refuse(request.row, plan_builder.build(messages.UPDATE, found, protections).blockers)
+            guard_checks.refuse(request.row, plan_builder.build(messages.UPDATE, preview, protections).blockers)
 
     def _accept(self, request: UpdateRequest, applied: Content) -> stacks.StoredStack:
         """Store the update, and return the row of its stack. `applied`: the content of the definition, complete."""
@@ -158,8 +158,8 @@ class StackUpdates:
 
     def preview(self, context: RequestContext,
                 message: messages.PreviewUpdateStack) -> dict[str, list[dict[str, object]]]:
-        _row, found = self.preview_update(context, message)
-        return presenters.changes(found, show_nested=message.show_nested)
+        _row, preview = self.preview_update(context, message)
+        return presenters.changes(preview, show_nested=message.show_nested)
 
     def preview_update(self, context: RequestContext, message: messages.UpdateStack) -> tuple[stacks.StoredStack,
                                                                                               PreviewedStack]:

@@ -20,7 +20,7 @@ from heatlite.planning.states import DIRTY, Action, ResourceState
 class StoredRows:
     """The resources of all stacks, as they are stored."""
 
-    def begin(self, tx: Connection, stack_id: str, wanted: StackDefinition) -> None:
+    def begin(self, tx: Connection, stack_id: str, definition: StackDefinition) -> None:
         """Called with the definition of each stack, before any of its rows is read."""
 
     def light(self, tx: Connection, stack_id: str) -> list[ResourceState]:
@@ -70,11 +70,11 @@ class MovedRows(StoredRows):
         for stack in rows:
             self._number(stack)
 
-    def begin(self, tx: Connection, stack_id: str, wanted: StackDefinition) -> None:
+    def begin(self, tx: Connection, stack_id: str, definition: StackDefinition) -> None:
         if stack_id not in self.rows:
             return
-        requires = {name: each.requires for name, each in desired(wanted, Action.UPDATE).items()}
-        rows, changed = _as_depending(tx, wanted, with_requirements(self.rows[stack_id], requires))
+        requires = {name: each.requires for name, each in desired(definition, Action.UPDATE).items()}
+        rows, changed = _as_depending(tx, definition, with_requirements(self.rows[stack_id], requires))
         self.rows[stack_id], self.definitions[stack_id] = rows, changed
         self._number(stack_id)
 
@@ -133,7 +133,7 @@ class MovedRows(StoredRows):
         return {**columns, **({'definition': changed[number]} if number in changed else {})}, data
 
 
-def _as_depending(tx: Connection, wanted: StackDefinition,
+def _as_depending(tx: Connection, definition: StackDefinition,
                   rows: Sequence[Arranged]) -> tuple[list[Arranged], dict[int, dict[str, object] | None]]:
     """Return the rows of one stack with the fingerprints that follow from the `depends_on` of its definition, and by
     number the stored definitions that it changes. It only orders actions: another one is no change."""
@@ -142,7 +142,7 @@ def _as_depending(tx: Connection, wanted: StackDefinition,
     found, changed = [], {}
     for each in rows:
         known = columns[each.stack].get(each.before.id, {})
-        resource, before = wanted.resources.get(each.row.name), known.get('definition')
+        resource, before = definition.resources.get(each.row.name), known.get('definition')
         after = before if resource is None else _depending(before, sorted(resource.parsed.depends_on))
         if after != before:
             changed[each.row.id] = after

@@ -81,8 +81,8 @@ def check_not_deleting(row: stacks.StoredStack, action: Action) -> None:
         raise exception.NotSupported(feature=_('%s of a stack that is being deleted') % action.capitalize())
 
 
-def check_tag(row: stacks.StoredStack, wanted: Collection[str] | None) -> None:
-    """Raise PreconditionFailed unless the definition of the stack has one of the tags `wanted`; None: any will do."""
-    if wanted is not None and definition_tags.of(row) not in wanted:
+def check_tag(row: stacks.StoredStack, tags: Collection[str] | None) -> None:
+    """Raise PreconditionFailed unless the definition of the stack has one of the tags `tags`; None: any will do."""
+    if tags is not None and definition_tags.of(row) not in tags:
         raise exception.PreconditionFailed(stack_name=row.name, why=(
-            _('the stack was changed since it was read') if wanted else _('it has only weak ones, which never match')))
+            _('the stack was changed since it was read') if tags else _('it has only weak ones, which never match')))

@@ -55,26 +55,27 @@ class Catalog:
                 self.forbidden = self.forbidden or type_name
         return self._known[key]
 
-    def asked(self, wanted: DefinedResource) -> Resource:
+    def asked(self, definition: DefinedResource) -> Resource:
         """Return an object of the type for a resource that does not exist. Raises StackValidationFailed."""
-        return self._make(self._registry.resolve(wanted.type, wanted.name, wanted.owner.environment), wanted)
+        return self._make(self._registry.resolve(definition.type, definition.name, definition.owner.environment),
+                          definition)
 
-    def is_sizeless(self, wanted: DefinedResource) -> bool:
+    def is_sizeless(self, definition: DefinedResource) -> bool:
         """Whether `size` has found that no resource of that type has members."""
-        return (wanted.type, wanted.owner.environment) in self._sizeless
+        return (definition.type, definition.owner.environment) in self._sizeless
 
-    def size(self, wanted: DefinedResource) -> int:
+    def size(self, definition: DefinedResource) -> int:
         """Return the number of members that a new group will have; 0 if it is unknown, and for other types."""
-        environment = wanted.owner.environment
-        if self.is_sizeless(wanted):
+        environment = definition.owner.environment
+        if self.is_sizeless(definition):
             return 0
         try:
-            kind = self._registry.resolve(wanted.type, wanted.name, environment)
+            kind = self._registry.resolve(definition.type, definition.name, environment)
             if not hasattr(kind, 'get_size'):       # most types: no object of them is needed
                 if not environment.registry.is_by_resource:
-                    self._sizeless.add((wanted.type, environment))
+                    self._sizeless.add((definition.type, environment))
                 return 0
-            size = getattr(self._make(kind, wanted), 'get_size', None)
+            size = getattr(self._make(kind, definition), 'get_size', None)
             return int(size()) if size is not None else 0
         except Exception:                           # types may fail on unknown values
             return 0
@@ -86,72 +87,76 @@ class Catalog:
         except urlfetch.URLFetchError as error:
             raise templates.missing_template(template_name, str(error)) from None
 
-    def _facts_of(self, kind: type[Resource], type_name: str) -> TypeFacts:
-        schemas = attributes.all_schemata(kind)
-        anything = getattr(kind, 'accepts_anything', False)
-        checks = kind.validate is not Resource.validate and not anything
+    def _facts_of(self, resource_class: type[Resource], type_name: str) -> TypeFacts:
+        schemas = attributes.all_schemata(resource_class)
+        anything = getattr(resource_class, 'accepts_anything', False)
+        checks = resource_class.validate is not Resource.validate and not anything
         return TypeFacts(
             name=type_name,
-            properties=properties.schemata(kind.properties_schema),
+            properties=properties.schemata(resource_class.properties_schema),
             attributes={name: schema.type for name, schema in schemas.items()},
-            update_policy=properties.schemata(kind.update_policy_schema),
-            class_name=kind.__name__,
-            description=kind.getdoc(),
+            update_policy=properties.schemata(resource_class.update_policy_schema),
+            class_name=resource_class.__name__,
+            description=resource_class.getdoc(),
             accepts_any_property=anything,
-            accepts_any_attribute=kind.accepts_any_attribute,
-            deletion_policies=SNAPSHOTS if anything or hasattr(kind, 'handle_snapshot_delete') else NO_SNAPSHOTS,
-            hidden=kind.support_status.status == support.HIDDEN,
+            accepts_any_attribute=resource_class.accepts_any_attribute,
+            deletion_policies=(SNAPSHOTS if anything or hasattr(resource_class, 'handle_snapshot_delete')
+                               else NO_SNAPSHOTS),
+            hidden=resource_class.support_status.status == support.HIDDEN,
             hidden_attributes=frozenset(
                 name for name, schema in schemas.items() if schema.support_status.status == support.HIDDEN),
-            strict_dependency=kind.strict_dependency,
+            strict_dependency=resource_class.strict_dependency,
             attribute_descriptions={name: schema.description for name, schema in schemas.items()
                                     if schema.description is not None},
-            rules=self._rules(kind) if kind.translation_rules is not Resource.translation_rules else None,
-            own_check=self._own_check(kind) if checks else None,
-            own_check_is_pure=_validates_alone(kind),
-            nested=getattr(kind, 'nested_members', None),
-            nested_at=getattr(kind, 'nested_at', None),
-            needs=self._needs(kind) if kind.add_dependencies is not Resource.add_dependencies else None,
-            available=self._available(kind, type_name) if self.asks and kind.default_client_name is not None else None,
+            rules=(self._rules(resource_class)
+                   if resource_class.translation_rules is not Resource.translation_rules else None),
+            own_check=self._own_check(resource_class) if checks else None,
+            own_check_is_pure=_validates_alone(resource_class),
+            nested=getattr(resource_class, 'nested_members', None),
+            nested_at=getattr(resource_class, 'nested_at', None),
+            needs=(self._needs(resource_class)
+                   if resource_class.add_dependencies is not Resource.add_dependencies else None),
+            available=(self._available(resource_class, type_name)
+                       if self.asks and resource_class.default_client_name is not None else None),
         )
 
-    def _rules(self, kind: type[Resource]) -> Callable[
+    def _rules(self, resource_class: type[Resource]) -> Callable[
             [DefinedResource, Mapping[str, object]], list[TranslationRule]]:
         def rules(definition: DefinedResource, given: Mapping[str, object]) -> list[TranslationRule]:
-            asked = self._make(kind, definition)
+            asked = self._make(resource_class, definition)
             return asked.translation_rules(
-                properties.Properties(kind.properties_schema, given, parent_name=definition.name,
+                properties.Properties(resource_class.properties_schema, given, parent_name=definition.name,
                                       deferred=frozenset(definition.referring)))
         return rules
 
-    def _own_check(self, kind: type[Resource]) -> Callable[
+    def _own_check(self, resource_class: type[Resource]) -> Callable[
             [DefinedResource, Mapping[str, object]], Iterable[exception.HeatException]]:
         def check(definition: DefinedResource, values: Mapping[str, object]) -> Iterable[exception.HeatException]:
             try:
-                text = self._make(kind, definition).validate()
+                text = self._make(resource_class, definition).validate()
             except exception.HeatException as error:
                 return [error]
             return [exception.StackValidationFailed(message=text)] if text else []
         return check
 
-    def _needs(self, kind: type[Resource]) -> Callable[[DefinedResource], Iterable[str]]:
+    def _needs(self, resource_class: type[Resource]) -> Callable[[DefinedResource], Iterable[str]]:
         def needs(definition: DefinedResource) -> Iterable[str]:
             collected = Needs(definition.name)
             try:
-                self._make(kind, definition).add_dependencies(collected)
+                self._make(resource_class, definition).add_dependencies(collected)
             except Exception as error:      # an invalid resource, which its own check reports, or a plug-in's defect
                 LOG.info('Dependencies of %s (%s) are not complete: %s', definition.name, definition.type, error)
             return collected.names
         return needs
 
-    def _available(self, kind: type[Resource], type_name: str) -> Callable[[], None]:
+    def _available(self, resource_class: type[Resource], type_name: str) -> Callable[[], None]:
         """Return a check that runs once: its result is the same for all resources of the type in a request."""
         answers: list[exception.HeatException | None] = []
 
         def available() -> None:
             if not answers:
                 try:
-                    kind.check_service_available(self._context, type_name)
+                    resource_class.check_service_available(self._context, type_name)
                     answers.append(None)
                 except exception.ResourceTypeUnavailable as error:
                     answers.append(error)
@@ -160,9 +165,9 @@ class Catalog:
         return available
 
 
-def _validates_alone(kind: type[Resource]) -> bool:
+def _validates_alone(resource_class: type[Resource]) -> bool:
     """Whether the class that defines `validate` says so: one that overrides it may ask more."""
-    defining = next(each for each in kind.__mro__ if 'validate' in vars(each))
+    defining = next(each for each in resource_class.__mro__ if 'validate' in vars(each))
     return bool(vars(defining).get('validates_alone'))
 
 

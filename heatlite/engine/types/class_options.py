@@ -45,22 +45,23 @@ class OptionSchema(Schema):
         return found
 
 
-def with_options(kind: type[Resource], conf: ConfigOpts) -> type[Resource]:
+def with_options(resource_class: type[Resource], conf: ConfigOpts) -> type[Resource]:
     """Return the class for an engine with these options: itself if they change nothing, else a subclass.
 
     Reads `attributes_from_options` of the class, and those of its properties that are an OptionSchema.
     """
-    changed = _attributes(kind, conf)
-    schemata = kind.properties_schema if isinstance(getattr(kind, 'properties_schema', None), Mapping) else {}
+    changed = _attributes(resource_class, conf)
+    schemata = (resource_class.properties_schema
+                if isinstance(getattr(resource_class, 'properties_schema', None), Mapping) else {})
     given = {name: schema.with_options(conf) for name, schema in schemata.items() if isinstance(schema, OptionSchema)}
     if any(schema is not schemata[name] for name, schema in given.items()):
         changed['properties_schema'] = {**schemata, **given}
     if not changed:
-        return kind
-    metaclass: Any = type(kind)
-    made: type[Resource] = metaclass(kind.__name__, (kind,), {
-        '__module__': kind.__module__, '__qualname__': kind.__qualname__, '__doc__': kind.__doc__, **changed,
-        WITHOUT: kind})
+        return resource_class
+    metaclass: Any = type(resource_class)
+    made: type[Resource] = metaclass(resource_class.__name__, (resource_class,), {
+        '__module__': resource_class.__module__, '__qualname__': resource_class.__qualname__,
+        '__doc__': resource_class.__doc__, **changed, WITHOUT: resource_class})
     return made
 
 
@@ -69,11 +70,12 @@ def without_options(kind: object) -> object:
     return vars(kind).get(WITHOUT, kind)
 
 
-def _attributes(kind: type[Resource], conf: ConfigOpts) -> dict[str, object]:
+def _attributes(resource_class: type[Resource], conf: ConfigOpts) -> dict[str, object]:
     """The attributes of the class that the options change. What a subclass states itself stays."""
     found = {}
-    for name, option in getattr(kind, 'attributes_from_options', {}).items():
-        stating = next(each for each in kind.__mro__ if name in each.__dict__)
-        if name in stating.__dict__.get('attributes_from_options', {}) and getattr(kind, name) != conf[option]:
+    for name, option in getattr(resource_class, 'attributes_from_options', {}).items():
+        stating = next(each for each in resource_class.__mro__ if name in each.__dict__)
+        if (name in stating.__dict__.get('attributes_from_options', {})
+                and getattr(resource_class, name) != conf[option]):
             found[name] = conf[option]
     return found

@@ -40,13 +40,13 @@ MAPPINGS = (*RESOURCE_MAPPINGS, CONSTRAINT_MAPPING)
 LIKENESS = 0.88                                 # handle_resize is not meant as handle_resume: 0.85
 
 
-def misspelt(kind: type[Resource]) -> Iterator[tuple[str, str]]:
+def misspelt(resource_class: type[Resource]) -> Iterator[tuple[str, str]]:
     """Yield (name in a plug-in's class, the name of the contract that was probably meant).
 
     A name is no misspelling where the class has the right one beside it: then it is a helper of that.
     """
-    own = [owner for owner in kind.__mro__ if owner is not object and not _is_ours(owner)]
-    known = {*NAMES, *(name for owner in kind.__mro__ if owner not in own for name in vars(owner))}
+    own = [owner for owner in resource_class.__mro__ if owner is not object and not _is_ours(owner)]
+    known = {*NAMES, *(name for owner in resource_class.__mro__ if owner not in own for name in vars(owner))}
     defined = {name for owner in own for name in vars(owner)}
     for name in sorted(defined - known):
         meant = nearest(name, NAMES)
@@ -54,11 +54,11 @@ def misspelt(kind: type[Resource]) -> Iterator[tuple[str, str]]:
             yield name, meant
 
 
-def uncalled_hooks(kind: type[Resource]) -> list[str]:
+def uncalled_hooks(resource_class: type[Resource]) -> list[str]:
     """Return the methods of a plug-in's group of servers that Heat calls and the groups here do not."""
-    if not hasattr(kind, 'member_definition'):
+    if not hasattr(resource_class, 'member_definition'):
         return []
-    return sorted({name for owner in kind.__mro__ if not _is_ours(owner) for name in vars(owner)
+    return sorted({name for owner in resource_class.__mro__ if not _is_ours(owner) for name in vars(owner)
                    if name in GROUP_HOOKS})
 
 

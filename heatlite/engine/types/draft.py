@@ -54,17 +54,18 @@ class DraftStack:
         """Return the default timeout: the user's is stored with the stack, and a draft is not stored."""
         return int(cfg.CONF.stack_action_timeout)
 
-    def make(self, kind: type[Resource], wanted: DefinedResource) -> Resource:
+    def make(self, resource_class: type[Resource], definition: DefinedResource) -> Resource:
         """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are
         deferred."""
-        if wanted.owner is not self.definition:
-            return self._of(wanted.owner).make(kind, wanted)
-        given = wanted.guessed_properties()
-        deferred = frozenset(wanted.referring) | {name for name, value in given.items() if not is_known(value)}
-        return kind(wanted.name, rsrc_defn.ResourceDefinition(
-            wanted.name, wanted.type, given, _guessed(wanted.metadata, {}),
-            list(wanted.depends_on), wanted.deletion_policy, _guessed(wanted.update_policy, {}), wanted.description,
-            _guessed(wanted.external_id, None), requires=wanted.requires, deferred=deferred), self)
+        if definition.owner is not self.definition:
+            return self._of(definition.owner).make(resource_class, definition)
+        given = definition.guessed_properties()
+        deferred = frozenset(definition.referring) | {name for name, value in given.items() if not is_known(value)}
+        return resource_class(definition.name, rsrc_defn.ResourceDefinition(
+            definition.name, definition.type, given, _guessed(definition.metadata, {}),
+            list(definition.depends_on), definition.deletion_policy, _guessed(definition.update_policy, {}),
+            definition.description, _guessed(definition.external_id, None), requires=definition.requires,
+            deferred=deferred), self)
 
     def _of(self, definition: StackDefinition) -> DraftStack:
         if id(definition) not in self._nested:

@@ -53,42 +53,43 @@ def list_types(classes: Iterable[tuple[str, type[Resource]]], context: RequestCo
     return found
 
 
-def _is_available(kind: type[Resource], context: RequestContext) -> bool:
-    if kind.default_client_name is None:
+def _is_available(resource_class: type[Resource], context: RequestContext) -> bool:
+    if resource_class.default_client_name is None:
         return True
     try:
-        return bool(kind.is_service_available(context)[0])
+        return bool(resource_class.is_service_available(context)[0])
     except Exception:                       # a service that fails is not available to the caller
         return False
 
 
-def schema(kind: type[Resource], context: RequestContext, message: messages.ResourceSchema,
+def schema(resource_class: type[Resource], context: RequestContext, message: messages.ResourceSchema,
            allows: Allows) -> dict[str, object]:
     """Return the schema of a type. Raises NotSupported for a hidden type, Forbidden, ResourceTypeUnavailable."""
-    if kind.support_status.status == support.HIDDEN:
+    if resource_class.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     if not allows(context, message.type_name):
         raise exception.Forbidden(action=policy.rule_of_type(message.type_name))
-    kind.check_service_available(context, message.type_name)
+    resource_class.check_service_available(context, message.type_name)
     found: dict[str, object] = {
         'resource_type': message.type_name,
-        'properties': {name: dict(entry) for name, entry in properties.schemata(kind.properties_schema).items()
+        'properties': {name: dict(entry)
+                       for name, entry in properties.schemata(resource_class.properties_schema).items()
                        if entry.implemented and entry.support_status.status != support.HIDDEN},
-        'attributes': {name: dict(entry) for name, entry in attributes.all_schemata(kind).items()
+        'attributes': {name: dict(entry) for name, entry in attributes.all_schemata(resource_class).items()
                        if entry.support_status.status != support.HIDDEN},
-        'support_status': kind.support_status.to_dict(),
+        'support_status': resource_class.support_status.to_dict(),
     }
     if message.with_description:
-        found['description'] = kind.getdoc()
+        found['description'] = resource_class.getdoc()
     return found
 
 
-def template(kind: type[Resource], message: messages.GenerateTemplate) -> dict[str, object]:
+def template(resource_class: type[Resource], message: messages.GenerateTemplate) -> dict[str, object]:
     """Generate a template; also for a type whose service is missing. Raises NotSupported for a hidden one."""
-    if kind.support_status.status == support.HIDDEN:
+    if resource_class.support_status.status == support.HIDDEN:
         raise exception.NotSupported(feature=message.type_name)
     try:
         template_type = param_utils.extract_template_type(message.kind)
     except ValueError as error:
         raise exception.BadRequest(_('Template type is not supported: %s') % error)
-    return kind.resource_to_template(message.type_name, template_type)
+    return resource_class.resource_to_template(message.type_name, template_type)

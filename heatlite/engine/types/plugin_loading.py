@@ -132,23 +132,23 @@ def _forget() -> dict[str, ModuleType]:
     return gone
 
 
-def _read_descriptions(paths: Iterable[str], found: PluginDefinitions, only: str | None) -> None:
+def _read_descriptions(paths: Iterable[str], definitions: PluginDefinitions, only: str | None) -> None:
     """Load types without code from the YAML files of the folders."""
     from heatlite.engine.resources.rest import operator_types
 
     def left_out(file: str, types: tuple[str, ...], error: str) -> None:
         failure = LoadFailure(os.path.basename(file), file, types, error)
-        found.left_out(failure)
+        definitions.left_out(failure)
         LOG.error('Plug-in %s', failure)
 
     for name, kind in operator_types.load(paths, left_out, only):
-        found.types.pop(name, None)
-        found.types[name] = kind
-        found.files[name] = file = kind.description.file
-        found.modules[os.path.basename(file)] = file
+        definitions.types.pop(name, None)
+        definitions.types[name] = kind
+        definitions.files[name] = file = kind.description.file
+        definitions.modules[os.path.basename(file)] = file
 
 
-def _walk(paths: Iterable[str], prefix: str, found: PluginDefinitions) -> Iterator[str]:
+def _walk(paths: Iterable[str], prefix: str, definitions: PluginDefinitions) -> Iterator[str]:
     """Yield names of modules, a package before its content. A folder is a package if it has an `__init__.py`."""
     seen = set()
     for path in paths:
@@ -158,22 +158,22 @@ def _walk(paths: Iterable[str], prefix: str, found: PluginDefinitions) -> Iterat
             seen.add(entry.name)
             yield entry.name
             if entry.ispkg:
-                yield from _walk([os.path.join(path, entry.name.rpartition('.')[2])], f'{entry.name}.', found)
+                yield from _walk([os.path.join(path, entry.name.rpartition('.')[2])], f'{entry.name}.', definitions)
 
 
 def _is_skipped(name: str) -> bool:
     return '.tests.' in f'{name}.' or name.endswith('.setup')
 
 
-def _import(name: str, found: PluginDefinitions) -> ModuleType | None:
+def _import(name: str, definitions: PluginDefinitions) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:          # also SystemExit: a plug-in must not end the engine
         file, text = _source(name)
-        found.left_out(LoadFailure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
-                                   _reason(error, file)))
+        definitions.left_out(LoadFailure(_shown(name), file, tuple(dict.fromkeys(_TYPE_NAME.findall(text))),
+                                         _reason(error, file)))
         return None
 
 
@@ -206,45 +206,47 @@ def _reason(error: BaseException, file: str = '') -> str:
         f', in "{entry}"' if entry else '')
 
 
-def _read(module: ModuleType, found: PluginDefinitions) -> None:
+def _read(module: ModuleType, definitions: PluginDefinitions) -> None:
     functions = (name for name, value in vars(module).items() if callable(value))
     for given, meant in contract_names.misspelt_mappings(functions):
-        found.warn(LoadWarning(module.__file__ or '', _('%(given)s is never called: did you mean %(meant)s?') % {
+        definitions.warn(LoadWarning(module.__file__ or '', _('%(given)s is never called: did you mean %(meant)s?') % {
             'given': given, 'meant': meant}))
-    for name, kind in _mapping(module, contract_names.RESOURCE_MAPPINGS, found).items():
+    for name, kind in _mapping(module, contract_names.RESOURCE_MAPPINGS, definitions).items():
         diagnostic = _complaint(kind)
         if not isinstance(name, str) or not name:
-            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (str(name),), NO_NAME % (name,)))
+            definitions.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (str(name),),
+                                             NO_NAME % (name,)))
         elif diagnostic is None:
-            found.types.pop(name, None)     # a later module replaces it, and takes the later place in the order
-            found.types[name] = kind
-            found.files[name] = module.__file__ or ''
-            _warn_of_misspelt(name, kind, module.__file__ or '', found)
+            definitions.types.pop(name, None)  # a later module replaces it, and takes the later place in the order
+            definitions.types[name] = kind
+            definitions.files[name] = module.__file__ or ''
+            _warn_of_misspelt(name, kind, module.__file__ or '', definitions)
         else:
-            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
-    for name, kind in _mapping(module, (contract_names.CONSTRAINT_MAPPING,), found).items():
+            definitions.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (name,), diagnostic))
+    for name, kind in _mapping(module, (contract_names.CONSTRAINT_MAPPING,), definitions).items():
         if not isinstance(name, str) or not name:
-            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), NO_NAME % (name,)))
+            definitions.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), NO_NAME % (name,)))
         elif callable(getattr(kind, 'validate', None)):
-            found.constraints[name] = kind
-            found.files[name] = module.__file__ or ''
+            definitions.constraints[name] = kind
+            definitions.files[name] = module.__file__ or ''
         else:
-            found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (),
-                                       _('the constraint %s has no method validate') % name))
+            definitions.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (),
+                                             _('the constraint %s has no method validate') % name))
 
 
-def _warn_of_misspelt(name: str, kind: object, file: str, found: PluginDefinitions) -> None:
+def _warn_of_misspelt(name: str, kind: object, file: str, definitions: PluginDefinitions) -> None:
     if isinstance(kind, type) and issubclass(kind, Resource):
         for given, meant in contract_names.misspelt(kind):
-            found.warn(LoadWarning(file, _('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?') % {
+            definitions.warn(LoadWarning(file,
+                                         _('%(type)s: %(class)s.%(given)s is never used: did you mean %(meant)s?') % {
                 'type': name, 'class': kind.__name__, 'given': given, 'meant': meant}))
         for hook in contract_names.uncalled_hooks(kind):
-            found.warn(LoadWarning(file, _(
+            definitions.warn(LoadWarning(file, _(
                 '%(type)s: %(class)s.%(hook)s is never called: override member_definition, which returns the member as '
                 'a template has it') % {'type': name, 'class': kind.__name__, 'hook': hook}))
 
 
-def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions) -> Mapping[object, object]:
+def _mapping(module: ModuleType, names: Iterable[str], definitions: PluginDefinitions) -> Mapping[object, object]:
     function = next((getattr(module, name) for name in names if callable(getattr(module, name, None))), None)
     if function is None:
         return {}
@@ -258,7 +260,7 @@ def _mapping(module: ModuleType, names: Iterable[str], found: PluginDefinitions)
             return answer or {}
         diagnostic = _('%(function)s must return a map, not %(kind)s') % {
             'function': function.__name__, 'kind': type(answer).__name__}
-    found.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), diagnostic))
+    definitions.left_out(LoadFailure(_shown(module.__name__), module.__file__ or '', (), diagnostic))
     return {}
 
 
@@ -289,22 +291,22 @@ def _place(kind: type, name: str, read: Callable[[Mapping[str, object]], object]
     return ''
 
 
-def leave_out_unresolved(found: PluginDefinitions, known: language_registry.Registry) -> list[str]:
-    """Leave out each type of `found` that is mapped to a name which leads neither to a class nor to a template. Return
-    their names.
+def leave_out_unresolved(definitions: PluginDefinitions, known: language_registry.Registry) -> list[str]:
+    """Leave out each type of `definitions` that is mapped to a name which leads neither to a class nor to a template.
+    Return their names.
 
-    `known`: all types of the operator, those of `found` included. Modules are loaded in any order, so that this can be
-    decided only after all of them.
+    `known`: all types of the operator, those of `definitions` included. Modules are loaded in any order, so that this
+    can be decided only after all of them.
     """
     names: list[str] = []
-    for name, target in list(found.types.items()):
+    for name, target in list(definitions.types.items()):
         error = unresolved(name, target, known) if isinstance(target, str) else None
         if error is not None:
-            del found.types[name]
-            file = found.files.pop(name, '')
-            module = next((module for module, path in found.modules.items() if path == file), '')
+            del definitions.types[name]
+            file = definitions.files.pop(name, '')
+            module = next((module for module, path in definitions.modules.items() if path == file), '')
             failure = LoadFailure(module, file, (name,), error)
-            found.left_out(failure)
+            definitions.left_out(failure)
             LOG.error('Plug-in %s', failure)
             names.append(name)
     return names
@@ -330,7 +332,7 @@ def unresolved(name: str, target: str, known: language_registry.Registry) -> str
                  'target': target, 'hint': f'; {hint}' if hint else ''}
 
 
-def environments(directory: str, found: PluginDefinitions, former: PluginDefinitions | None = None) -> None:
+def environments(directory: str, definitions: PluginDefinitions, former: PluginDefinitions | None = None) -> None:
     """Add the operator's environment files, sorted by name. A broken one is logged; its former content stays."""
     try:
         names = sorted(os.listdir(directory))
@@ -342,12 +344,12 @@ def environments(directory: str, found: PluginDefinitions, former: PluginDefinit
             continue
         sections, diagnostic = _environment(file)
         if diagnostic is None:
-            found.environments[file] = sections
+            definitions.environments[file] = sections
             continue
-        found.left_out(LoadFailure(name, file, (), diagnostic))
-        LOG.error('Environment %s', found.failures[-1])
+        definitions.left_out(LoadFailure(name, file, (), diagnostic))
+        LOG.error('Environment %s', definitions.failures[-1])
         if former is not None and file in former.environments:
-            found.environments[file] = former.environments[file]
+            definitions.environments[file] = former.environments[file]
 
 
 def _environment(file: str) -> tuple[dict[str, object], str | None]:

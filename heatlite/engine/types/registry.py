@@ -150,19 +150,19 @@ class TypeRegistry:
         self._leave_out_unresolved(found, built_in, former)
         self.plugins, self.failures = found, found.failures
 
-    def _leave_out_unresolved(self, found: plugin_loading.PluginDefinitions, built_in: Mapping[str, object],
+    def _leave_out_unresolved(self, definitions: plugin_loading.PluginDefinitions, built_in: Mapping[str, object],
                               former: plugin_loading.PluginDefinitions | None) -> None:
         """Remove names of plug-ins that lead to no type; their former or built-in meaning applies. Warn about those of
         environments, which stay: there they may be for types that another installation has."""
-        wanted = dict(found.types)
-        left_out = plugin_loading.leave_out_unresolved(found, self.operator)
+        wanted = dict(definitions.types)
+        left_out = plugin_loading.leave_out_unresolved(definitions, self.operator)
         if former is not None:
-            found.keep(former)
+            definitions.keep(former)
         for name in left_out:
             if self._entries.get(name) is wanted[name]:     # no environment has replaced it
-                other = found.types.get(name, built_in.get(name))
+                other = definitions.types.get(name, built_in.get(name))
                 self.load_environment({REGISTRY: {name: other}})
-        for file, sections in found.environments.items():
+        for file, sections in definitions.environments.items():
             entries = sections.get(REGISTRY)
             for name, target in entries.items() if isinstance(entries, Mapping) else ():
                 if isinstance(target, str) and name != language_registry.BASE_URL:
@@ -204,10 +204,10 @@ class TypeRegistry:
             known = self._levels[environment] = language_registry.Registry(entries, self.operator)
         return known
 
-    def _class_of(self, found: language_registry.FoundType) -> type[Resource]:
-        if found.is_template:
-            return template_class(found)
-        kind = found.target.load() if isinstance(found.target, LazyClass) else found.target
+    def _class_of(self, found_type: language_registry.FoundType) -> type[Resource]:
+        if found_type.is_template:
+            return template_class(found_type)
+        kind = found_type.target.load() if isinstance(found_type.target, LazyClass) else found_type.target
         if kind not in self._classes:
             self._classes[kind] = class_options.with_options(kind, self._conf or cfg.CONF)
         return self._classes[kind]
@@ -270,10 +270,10 @@ class TypeRegistry:
             if not isinstance(value, str) or is_template_name(value):
                 yield name, self._class_of(language_registry.FoundType(value))
 
-    def _described(self, name: str, kind: type[Resource]) -> str:
+    def _described(self, name: str, resource_class: type[Resource]) -> str:
         """Return the description of a type. That of a template is in the template, which is read."""
         if not isinstance(self._entries.get(name), str):
-            return kind.getdoc()
+            return resource_class.getdoc()
         try:
             return self._for_show(name).getdoc()
         except exception.HeatException:             # the answer about its schema says why
@@ -351,7 +351,7 @@ def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | Non
     return None
 
 
-def template_class(found: language_registry.FoundType) -> type[Resource]:
+def template_class(found_type: language_registry.FoundType) -> type[Resource]:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
     from heatlite.engine.resources.template_resource import TemplateResource
     return TemplateResource

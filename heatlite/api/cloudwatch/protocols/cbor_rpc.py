@@ -43,9 +43,9 @@ class CborRpc(Protocol):
     def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         return _response(present(result or {}), 200, {})
 
-    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
-        document, headers = typed_error(found)
-        return _response(document, found.status, headers)
+    def error(self, environ: WSGIEnvironment, error: AwsError) -> webob.Response:
+        document, headers = typed_error(error)
+        return _response(document, error.status, headers)
 
 
 def _response(document: object, status: int, headers: dict[str, str]) -> webob.Response:

@@ -35,9 +35,9 @@ class JsonRpc(Protocol):
     def answer(self, environ: WSGIEnvironment, action: str, result: Result | None) -> webob.Response:
         return _response(environ, present(result or {}), 200, {})
 
-    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
-        document, headers = typed_error(found)
-        return _response(environ, document, found.status, headers)
+    def error(self, environ: WSGIEnvironment, error: AwsError) -> webob.Response:
+        document, headers = typed_error(error)
+        return _response(environ, document, error.status, headers)
 
 
 def _response(environ: WSGIEnvironment, document: object, status: int, headers: dict[str, str]) -> webob.Response:

@@ -37,7 +37,7 @@ class Protocol(abc.ABC):
         """Renders a result; None: the action has none."""
 
     @abc.abstractmethod
-    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, error: AwsError) -> webob.Response:
         """Renders an error."""
 
 
@@ -46,10 +46,10 @@ def request(environ: WSGIEnvironment) -> str:
     return str(environ.get(request_id.KEY, ''))
 
 
-def typed_error(found: AwsError) -> tuple[dict[str, str], dict[str, str]]:
+def typed_error(error: AwsError) -> tuple[dict[str, str], dict[str, str]]:
     """(document, headers) of an error in the protocols that name its shape."""
-    return ({'__type': SHAPES.get(found.code, found.code), 'message': found.message},
-            {QUERY_ERROR: f'{found.code};{errors.fault_of(found.status)}'})
+    return ({'__type': SHAPES.get(error.code, error.code), 'message': error.message},
+            {QUERY_ERROR: f'{error.code};{errors.fault_of(error.status)}'})
 
 
 def present(value: Value) -> object:

@@ -34,10 +34,10 @@ class QueryFields(Protocol):
         return ENVELOPE.response(
             {f'{action}Response': {**content, 'ResponseMetadata': {'RequestId': request(environ)}}}, as_json)
 
-    def error(self, environ: WSGIEnvironment, found: AwsError) -> webob.Response:
+    def error(self, environ: WSGIEnvironment, error: AwsError) -> webob.Response:
         return ENVELOPE.response(
-            {'ErrorResponse': {**errors.document(found), 'RequestId': request(environ)}},
-            parameters.wants_json(environ), found.status)
+            {'ErrorResponse': {**errors.document(error), 'RequestId': request(environ)}},
+            parameters.wants_json(environ), error.status)
 
 
 def _written(value: parameters.Tree | str) -> object:
