@@ -101,19 +101,19 @@ def _names(value: object, names: Collection[str]) -> bool:
 
 def _parts(source: ComparedDefinition) -> dict[str, Mapping[str, object]]:
     """Return list -> name -> what is compared."""
-    found: dict[str, Mapping[str, object]] = {}
+    parts: dict[str, Mapping[str, object]] = {}
     rest = dict(source.document)
     for name, keys in SECTIONS.items():
         key = next((key for key in keys if isinstance(rest.get(key), Mapping)), None)
-        found[name] = {} if key is None else rest.pop(key)
-    found['template'] = rest
-    found['parameters'] = {name: value for name, value in source.parameters.items() if not name.startswith(PSEUDO)}
+        parts[name] = {} if key is None else rest.pop(key)
+    parts['template'] = rest
+    parts['parameters'] = {name: value for name, value in source.parameters.items() if not name.startswith(PSEUDO)}
     hidden = masking.hidden_names(source.document, source.environment)
     defaults = source.environment.get('parameter_defaults') or {}
-    found['environment'] = {
+    parts['environment'] = {
         **{name: value for name, value in source.environment.items() if name not in ('parameters', masking.VALUES)},
         'parameter_defaults': {name: value for name, value in defaults.items() if name not in hidden}}
-    return found
+    return parts
 
 
 class _Comparison:

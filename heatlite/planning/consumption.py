@@ -245,21 +245,21 @@ def before_and_after(changes: Iterable[PlannedChange],
 
 def totals(changes: Iterable[PlannedChange], flavors: Flavors) -> Totals:
     """Sum up what the changes of a plan consume."""
-    found = Totals()
+    consumption = Totals()
     for change, old, new in before_and_after(changes, flavors):
-        found.before.update(old.amounts)
+        consumption.before.update(old.amounts)
         match change.action:
             case PlanAction.CREATE:
-                found.added.update(new.amounts)
+                consumption.added.update(new.amounts)
             case PlanAction.REPLACE:
-                found.added.update(new.amounts)
-                found.replaced.update(old.amounts)
+                consumption.added.update(new.amounts)
+                consumption.replaced.update(old.amounts)
             case PlanAction.UPDATE:
-                found.added.update(new.amounts - old.amounts)
-                found.freed.update(old.amounts - new.amounts)
+                consumption.added.update(new.amounts - old.amounts)
+                consumption.freed.update(old.amounts - new.amounts)
             case PlanAction.DELETE:
-                found.freed.update(old.amounts)
-        found.after.update(new.amounts)
+                consumption.freed.update(old.amounts)
+        consumption.after.update(new.amounts)
         if change.action is PlanAction.UNKNOWN or not (old.is_certain and new.is_certain):
-            found.uncertain.append(change.path)
-    return found
+            consumption.uncertain.append(change.path)
+    return consumption

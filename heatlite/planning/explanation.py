@@ -251,7 +251,7 @@ def advice(reason: str) -> str | None:
 def not_started(rows: Mapping[Path, Row], causes: Iterable[Path]) -> list[Path]:
     """Return the resources that were not begun because they need, directly or not, one of `causes`."""
     needed_by = graph.dependents((row.path, row.requires) for row in rows.values())
-    found: dict[Path, None] = {}
+    unstarted: dict[Path, None] = {}
     waiting = [path[:length] for path in causes for length in range(len(path), 0, -1)]
     seen = set(waiting)
     while waiting:
@@ -260,5 +260,5 @@ def not_started(rows: Mapping[Path, Row], causes: Iterable[Path]) -> list[Path]:
                 seen.add(path)
                 waiting.append(path)
                 if path in rows and rows[path].action == 'INIT':
-                    found[path] = None
-    return list(found)
+                    unstarted[path] = None
+    return list(unstarted)

@@ -338,7 +338,7 @@ def _inner(values: tuple[Any, ...]) -> list[tuple[object, tuple[object, ...]]] |
 
 def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return one sentence for each difference between two plans as documents (`to_document`)."""
-    found = []
+    sentences = []
     old, new = ({tuple(change['path']): change for change in document['changes']} for document in (before, after))
     for path in dict.fromkeys((*old, *new)):
         was, now = old.get(path), new.get(path)
@@ -346,9 +346,9 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str
             continue
         acted, acts = (change['action'] if change else PlanAction.NONE.value for change in (was, now))
         shown = '/'.join(path)
-        found.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
+        sentences.append(f'{shown}: {acted} was planned, now it would be {acts}' if acted != acts
                     else f'{shown}: {acted}, but with other values{_of_values(was, now)}')
-    return found
+    return sentences
 
 
 def _of_values(was: ChangeDocument | None, now: ChangeDocument | None) -> str:

@@ -42,15 +42,15 @@ def _addresses(entry: Entry) -> dict[str, object]:
     whole = ipaddress.ip_network(entry['cidr'])
     gateway = entry.get('gateway_ip')
     usual = whole[1] if whole.num_addresses > 2 else None
-    found: dict[str, object] = {}
+    addresses: dict[str, object] = {}
     if gateway is None:
-        found['gateway_ip'] = ''                    # none
+        addresses['gateway_ip'] = ''                # none
     elif ipaddress.ip_address(gateway) != usual:
-        found['gateway_ip'] = gateway
+        addresses['gateway_ip'] = gateway
     pools = entry.get('allocation_pools') or []
     if pools and pools != _usual_pools(whole, gateway):
-        found['allocation_pools'] = [dict(pool) for pool in pools]
-    return found
+        addresses['allocation_pools'] = [dict(pool) for pool in pools]
+    return addresses
 
 
 def _usual_pools(whole: ipaddress.IPv4Network | ipaddress.IPv6Network, gateway: str | None) -> list[dict[str, str]]:

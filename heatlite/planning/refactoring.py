@@ -63,20 +63,20 @@ def problems(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move])
         for row in each:
             by_place.setdefault(ResourcePlace(stack, row.name), []).append(row)
     sources, targets = Counter(move.source for move in moves), Counter(move.target for move in moves)
-    found = []
+    reasons = []
     for move in moves:
         source, target = move.source, move.target
         if source == target:
-            found.append(Problem(source, 'it is there already'))
+            reasons.append(Problem(source, 'it is there already'))
             continue
         if sources[source] > 1:
-            found.append(Problem(source, 'it is moved more than once'))
+            reasons.append(Problem(source, 'it is moved more than once'))
         if targets[target] > 1:
-            found.append(Problem(target, 'several resources are moved to it'))
-        found += [Problem(source, reason) for reason in _unmovable(by_place.get(source, ()))]
+            reasons.append(Problem(target, 'several resources are moved to it'))
+        reasons += [Problem(source, reason) for reason in _unmovable(by_place.get(source, ()))]
         if target in by_place and target not in sources:
-            found.append(Problem(target, 'there is a resource of this name already'))
-    return list(dict.fromkeys(found))
+            reasons.append(Problem(target, 'there is a resource of this name already'))
+    return list(dict.fromkeys(reasons))
 
 
 def _unmovable(rows: Sequence[ResourceState]) -> Iterable[str]:
@@ -97,7 +97,7 @@ def arranged(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move],
     to = {move.source: move.target for move in moves}
     free = {stack: max([next_resource[stack], *(row.id + 1 for row in each)]) for stack, each in rows.items()}
     numbers: dict[tuple[str, int], tuple[str, int]] = {}            # (stack, number) before -> after
-    found: dict[str, list[Arranged]] = {stack: [] for stack in rows}
+    arranged_rows: dict[str, list[Arranged]] = {stack: [] for stack in rows}
     for stack, each in rows.items():
         for row in each:
             target = to.get(ResourcePlace(stack, row.name))
@@ -116,8 +116,8 @@ def arranged(rows: Mapping[str, Sequence[ResourceState]], moves: Sequence[Move],
             if place != stack:
                 after = after._replace(replaces=None, replaced_by=None)     # what it took over from is gone
             separated = any(numbers.get((stack, other), (place, 0))[0] != place for other in row.requires.values())
-            found[place].append(Arranged(stack, row, after, target is not None, separated))
-    return Arrangement({stack: sorted(each, key=lambda one: one.row.id) for stack, each in found.items()}, free)
+            arranged_rows[place].append(Arranged(stack, row, after, target is not None, separated))
+    return Arrangement({stack: sorted(each, key=lambda one: one.row.id) for stack, each in arranged_rows.items()}, free)
 
 
 def _required(stack: str, row: ResourceState, place: str, numbers: Mapping[tuple[str, int], tuple[str, int]],

@@ -78,16 +78,16 @@ def adjusted(current: int, adjustment: float, adjustment_type: str, least_step: 
     """
     match CFN_NAMES.get(adjustment_type, adjustment_type):
         case 'change_in_capacity':
-            wanted = current + int(adjustment)
+            size = current + int(adjustment)
         case 'exact_capacity':
-            wanted = int(adjustment)
+            size = int(adjustment)
         case 'percent_change_in_capacity':
-            wanted = current + _by_percent(current * adjustment / 100, adjustment, least_step)
+            size = current + _by_percent(current * adjustment / 100, adjustment, least_step)
         case _:
             raise ValueError(f'Unknown adjustment type {adjustment_type}')
     if upper is not None:
-        wanted = min(wanted, upper)
-    return max(wanted, lower)
+        size = min(size, upper)
+    return max(size, lower)
 
 
 def _by_percent(difference: float, adjustment: float, least_step: int | None) -> int:

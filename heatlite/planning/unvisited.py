@@ -24,24 +24,24 @@ def find(same: Set[str], rows: Iterable[ResourceState], stays: Callable[[Resourc
     they were unless a required resource changes; `stays(row)`: whether an equal definition means that nothing is to do;
     `others`: resources without a row in `rows` that are known to be unvisited, and are part of the answer.
     """
-    found: dict[str, Mapping[str, int]] = {}        # name -> what it requires
+    unvisited: dict[str, Mapping[str, int]] = {}    # name -> what it requires
     seen: set[str] = set()
     for number, row in enumerate(rows):
         if not number % ROWS_A_STEP:
             turns.spend(1)
         name = row.name
         if name in seen:                            # a replacement has left another row
-            found.pop(name, None)
+            unvisited.pop(name, None)
             continue
         seen.add(name)
         if (name in same and row.status is Status.COMPLETE and row.action not in GONE and row.replaced_by is None
                 and row.fingerprint and row.fingerprint != DIRTY and stays(row)):
-            found[name] = row.requires
-    outside = [name for name, needed in found.items() if needed and not found.keys() >= needed.keys() - others]
+            unvisited[name] = row.requires
+    outside = [name for name, needed in unvisited.items() if needed and not unvisited.keys() >= needed.keys() - others]
     if outside:
-        behind = graph.dependents(found.items())
+        behind = graph.dependents(unvisited.items())
         while outside:
             name = outside.pop()
-            if found.pop(name, None) is not None:
+            if unvisited.pop(name, None) is not None:
                 outside += behind.get(name, ())
-    return frozenset(others).union(found)
+    return frozenset(others).union(unvisited)

@@ -10,15 +10,15 @@ class AcceptedDefinitions:
     """Each is kept until it is taken, or the stack's runner ends."""
 
     def __init__(self) -> None:
-        self._found: dict[tuple[str, int], StackDefinition] = {}    # (stack, generation) -> its definition
+        self._definitions: dict[tuple[str, int], StackDefinition] = {}  # (stack, generation) -> its definition
 
     def put(self, stack_id: str, generation: int, definition: StackDefinition) -> None:
-        self._found[stack_id, generation] = definition
+        self._definitions[stack_id, generation] = definition
 
     def take(self, row: stacks.StoredStack) -> StackDefinition | None:
         """Return the definition of the row's generation, which is not kept any longer; or None."""
-        return self._found.pop((row.id, row.generation), None)
+        return self._definitions.pop((row.id, row.generation), None)
 
     def drop(self, stack_id: str) -> None:
-        for key in [key for key in self._found if key[0] == stack_id]:
-            del self._found[key]
+        for key in [key for key in self._definitions if key[0] == stack_id]:
+            del self._definitions[key]

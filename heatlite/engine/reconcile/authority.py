@@ -50,16 +50,16 @@ class Authority:
         needed."""
         if not context.user_id:
             return None                             # no user: the service's own cloud, if any
-        found = Credentials(
+        unsecured = Credentials(
             id=self._runtime.uuid(), project_id=context.project_id, project_name=context.project_name,
             user_id=context.user_id, username=context.username, auth_url=context.auth_url,
             region_name=context.region_name, trust_id=None, trustor_user_id=None, password=None, token=None,
             method=None, created_at=now)
         if not context.auth_token or not (needs_service or self._needs_a_service(definition)):
-            return found
+            return unsecured
         has_password = cfg.CONF.deferred_auth_method == 'password'
-        made = self._with_password(context, found) if has_password else self._with_trust(context, found)
-        return self.with_token(context, made) if acts_by_token else made
+        secured = self._with_password(context, unsecured) if has_password else self._with_trust(context, unsecured)
+        return self.with_token(context, secured) if acts_by_token else secured
 
     @staticmethod
     def with_token(context: RequestContext, stored: Credentials) -> Credentials:

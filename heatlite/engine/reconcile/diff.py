@@ -153,17 +153,17 @@ def property_changes(resource: Resource, definition: ResourceDefinition, observe
     live = observed.values if observed is not None else {}
     compared_live = resource.with_live(comparison, live) if live else comparison
     seen = compared_live.before_props
-    found: dict[str, tuple[object, object, object]] = {}
+    changed_values: dict[str, tuple[object, object, object]] = {}
     for name in comparison.after_props:
         old, new = _readable(comparison.before_props, name), _readable(comparison.after_props, name)
         reported = _readable(seen, name) if name in live else NOT_READ
         if reported is not NOT_READ and drift.same(old, reported):
             reported = old
         if old != new or reported not in (NOT_READ, old):
-            found[name] = old, new, reported
-    replacing = resource.replacing(set(found), compared_live) if found else ()
+            changed_values[name] = old, new, reported
+    replacing = resource.replacing(set(changed_values), compared_live) if changed_values else ()
     return {name: PropertyChange(old, new, name in replacing, reported)
-            for name, (old, new, reported) in found.items()}
+            for name, (old, new, reported) in changed_values.items()}
 
 
 def _readable(properties: Properties, name: str) -> object:

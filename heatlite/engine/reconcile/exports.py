@@ -38,18 +38,18 @@ def _resources(tx: Connection, row: stacks.StoredStack) -> dict[str, object]:
     metadata = resources.columns(tx, row.id, None, ('metadata',))
     data = resources.all_data(tx, row.id)
     nested = {child.parent_resource: child for child in stack_trees.tree(tx, row.root_id) if child.owner_id == row.id}
-    found: dict[str, object] = {}
+    exported: dict[str, object] = {}
     for name, number in sorted(current_rows_of(row, rows.values()).items(), key=lambda pair: pair[1]):
         state = rows[number]
         if name in nested and state.physical_id == nested[name].id:
-            found[name] = document(tx, nested[name].id)
+            exported[name] = document(tx, nested[name].id)
             continue
-        found[name] = {
+        exported[name] = {
             'name': name, 'resource_id': state.physical_id, 'type': state.type, 'action': state.action,
             'status': state.status, 'metadata': metadata.get(number, {}).get('metadata') or {},
             'resource_data': {entry.key: entry.clear() for entry in data.get(number, ())},
             REDACTED: [entry.key for entry in data.get(number, ()) if entry.redact]}
-    return found
+    return exported
 
 
 ABANDONING = {request_keys.ABANDON: True}

@@ -26,23 +26,23 @@ def complete(definition: StackDefinition) -> StackDefinition:
         return definition
     definition.is_complete = True
     types = registry.current()
-    kinds = _kinds(definition, types)
-    released = [name for name, kind in kinds.items() if not kind.strict_dependency]
+    classes = _kinds(definition, types)
+    released = [name for name, resource_class in classes.items() if not resource_class.strict_dependency]
     if released:
-        for wanted in definition.resources.values():
-            wanted.release(released)
-    adding = {name: kind for name, kind in kinds.items()
-              if kind.add_dependencies is not Resource.add_dependencies}
+        for resource in definition.resources.values():
+            resource.release(released)
+    adding = {name: resource_class for name, resource_class in classes.items()
+              if resource_class.add_dependencies is not Resource.add_dependencies}
     if adding:
         draft = _OfflineDraft(definition, RequestContext(overwrite=False), types)
-        for name, kind in adding.items():
-            wanted = definition.resources[name]
+        for name, resource_class in adding.items():
+            resource = definition.resources[name]
             needs = catalog.Needs(name)
             try:
-                draft.make(kind, wanted).add_dependencies(needs)
+                draft.make(resource_class, resource).add_dependencies(needs)
             except Exception as error:          # raised by a plug-in; the dependencies found so far are used
-                LOG.warning('Dependencies of %s (%s) are not complete: %s', name, wanted.type, error)
-            wanted.require(needs.names)
+                LOG.warning('Dependencies of %s (%s) are not complete: %s', name, resource.type, error)
+            resource.require(needs.names)
     return definition
 
 
@@ -64,15 +64,16 @@ class _NoClients:
 
 def _kinds(definition: StackDefinition, types: registry.TypeRegistry) -> dict[str, type[Resource]]:
     """Return resource name -> class, without those that change no requirements, and those whose type is unknown."""
-    found: dict[str, type[Resource]] = {}
+    classes: dict[str, type[Resource]] = {}
     for type_name, names in definition.names_by_type.items():
         by_name = definition.environment.registry.is_by_resource
         for alike in ([name] for name in names) if by_name else (names,):
             try:
-                kind = types.resolve(type_name, alike[0], definition.environment)
+                resource_class = types.resolve(type_name, alike[0], definition.environment)
             except exception.HeatException:
                 continue
-            if hasattr(kind, 'add_dependencies') and (
-                    not kind.strict_dependency or kind.add_dependencies is not Resource.add_dependencies):
-                found.update(dict.fromkeys(alike, kind))
-    return found
+            if hasattr(resource_class, 'add_dependencies') and (
+                    not resource_class.strict_dependency
+                    or resource_class.add_dependencies is not Resource.add_dependencies):
+                classes.update(dict.fromkeys(alike, resource_class))
+    return classes

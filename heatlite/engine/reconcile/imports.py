@@ -44,27 +44,27 @@ def find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders
 def _find(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> tuple[str, object]:
     """Return the physical id, and what the service says of the object."""
     try:
-        found = wanted_import[ID] if ID in wanted_import else _only_one(resource, wanted_import)
-        resource.resource_id = found
+        object_id = wanted_import[ID] if ID in wanted_import else _only_one(resource, wanted_import)
+        resource.resource_id = object_id
         data = resource.read_imported()
     except exception.EntityNotFound:
         raise _failed(resource, _('there is no object with the id %s') % wanted_import[ID]) from None
     except exception.NotSupported as error:
         raise _failed(resource, str(error).rstrip('.')) from None
     _check_project(resource, data)
-    _check_free(resource, found, leased, holders)
-    return found, data
+    _check_free(resource, object_id, leased, holders)
+    return object_id, data
 
 
 def take(resource: Resource, wanted_import: Wanted, leased: LeasedStack, holders: Holders) -> None:
     """Make the object that of the resource. Raises as `find`; then nothing is stored."""
-    found, said = _find(resource, wanted_import, leased, holders)
+    object_id, said = _find(resource, wanted_import, leased, holders)
     stored = {**resource.data_when_imported(said), IMPORTED: 'True'}
     for key, value in stored.items():
         resource.data_set(key, value)
-    resource.resource_id_set(found)
+    resource.resource_id_set(object_id)
     try:
-        _check_free(resource, found, leased, holders)       # of two stacks that import it at once at most one has it
+        _check_free(resource, object_id, leased, holders)   # of two stacks that import it at once at most one has it
     except exception.ImportFailed:
         for key in stored:
             resource.data_delete(key)
@@ -98,16 +98,17 @@ def _is_undoing(row: StoredStack) -> bool:
 
 def _only_one(resource: Resource, wanted_import: Wanted) -> str:
     name, tag = wanted_import.get(NAME), wanted_import.get(TAG)
-    found = {resource.id_of_listed(entry) for entry in resource.list_named(name)
-             if (name is None or entry.get('name') == name) and (tag is None or tag in (entry.get('tags') or ()))}
+    object_ids = {resource.id_of_listed(entry) for entry in resource.list_named(name)
+                  if (name is None or entry.get('name') == name) and (tag is None or tag in (entry.get('tags') or ()))}
     asked = ', '.join(f'{key} {value}' for key, value in wanted_import.items())
-    if not found:
+    if not object_ids:
         raise _failed(resource, _('there is no object with %s') % asked)
-    if len(found) > 1:
-        named = ', '.join(sorted(found)[:MOST_NAMED])
+    if len(object_ids) > 1:
+        named = ', '.join(sorted(object_ids)[:MOST_NAMED])
         raise _failed(resource, _('there are %(count)d objects with %(asked)s: %(named)s') % {
-            'count': len(found), 'asked': asked, 'named': named if len(found) <= MOST_NAMED else f'{named}, ...'})
-    return found.pop()
+            'count': len(object_ids), 'asked': asked,
+            'named': named if len(object_ids) <= MOST_NAMED else f'{named}, ...'})
+    return object_ids.pop()
 
 
 def _check_project(resource: Resource, data: object) -> None:

@@ -104,13 +104,13 @@ class _Target(Mapping[str, Desired]):
         self._resources = definition.resources
         self._adopted = adopted
         self._environment = definition.environment
-        self._made: dict[str, Desired] = {}
+        self._desired: dict[str, Desired] = {}
 
     def __getitem__(self, name: str) -> Desired:
-        found = self._made.get(name)
+        found = self._desired.get(name)
         if found is None:
             resource = self._resources[name]
-            found = self._made[name] = Desired(
+            found = self._desired[name] = Desired(
                 resource.type, resource.requires, external=resource.is_external,
                 imported=name in self._adopted or self._environment.import_of(name) is not None)
         return found

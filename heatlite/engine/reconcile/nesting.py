@@ -65,7 +65,7 @@ class Children:
         self._database = database
         self._asked: set[str] = set()
         self._answer: Flag | None = None
-        self._found: dict[str, stacks.Identity] = {}
+        self._states: dict[str, stacks.Identity] = {}
 
     def state(self, stack_id: str) -> stacks.Identity | None:
         """Return the state of a nested stack, also of a deleted one; None if its row is gone."""
@@ -73,14 +73,14 @@ class Children:
             self._answer = self._runtime.flag()
             self._runtime.spawn(self._ask)
         self._asked.add(stack_id)
-        answer, found = self._answer, self._found
+        answer, found = self._answer, self._states
         answer.wait()
         return found.get(stack_id)
 
     def _ask(self) -> None:
         self._runtime.sleep(self.GATHER)
-        answer, found, asked = self._answer, self._found, self._asked
-        self._answer, self._found, self._asked = None, {}, set()
+        answer, found, asked = self._answer, self._states, self._asked
+        self._answer, self._states, self._asked = None, {}, set()
         try:
             found.update(self._database.retry_until_available(lambda tx: stack_trees.children(tx, asked), reading=True))
         finally:
@@ -194,21 +194,21 @@ class Nesting:
 
     def is_done(self, resource: Resource, cookie: Cookie) -> bool:
         """Whether the action of the cookie is complete. Raises the failure of the nested stack."""
-        found = self._children.state(cookie['stack'])
+        child = self._children.state(cookie['stack'])
         action = cookie['action']
-        if found is None or found.deleted_at is not None:
+        if child is None or child.deleted_at is not None:
             if action == Action.DELETE:
                 return True
             raise exception.Error(_('The nested stack of %s is gone') % resource.name)
-        if found.status == Status.IN_PROGRESS or found.generation < cookie['generation']:
+        if child.status == Status.IN_PROGRESS or child.generation < cookie['generation']:
             return False
-        if found.status == Status.FAILED:
-            raise failure(found.reason)
-        if action == found.action == Action.DELETE:
+        if child.status == Status.FAILED:
+            raise failure(child.reason)
+        if action == child.action == Action.DELETE:
             return False
-        if found.action != action and (action == Action.DELETE or found.generation == cookie['generation']):
+        if child.action != action and (action == Action.DELETE or child.generation == cookie['generation']):
             raise exception.Error(_('Nested stack %(name)s went to %(action)s while %(wanted)s was expected')
-                                  % {'name': found.name, 'action': found.action, 'wanted': action})
+                                  % {'name': child.name, 'action': child.action, 'wanted': action})
         return True
 
     # --- reading ----------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ def resolve(definition: StackDefinition, scope: Scope,
     outputs that use an attribute which must be read anew each time (`is_live(resource, attribute)`). Raises
     DatabaseUnavailable.
     """
-    found = []
+    outputs = []
     for name, output in definition.outputs.items():
         shown = _unknown(name, output)
         if any(is_live(*read) for read in _reads(output)):
@@ -34,8 +34,8 @@ def resolve(definition: StackDefinition, scope: Scope,
             raise
         except Exception as error:
             shown['output_error'] = definition.mask.text(str(error))
-        found.append(shown)
-    return found
+        outputs.append(shown)
+    return outputs
 
 
 def unknown(definition: StackDefinition) -> list[dict[str, object]]:

@@ -36,7 +36,7 @@ class SettledStacks:
         self._database = database
         self._key = key
         self._influence: tuple[object, Influence] | None = None    # of the definition that it was made of
-        self._found: tuple[int, Mapping[str, str]] = -1, {}        # of a generation: read once for all nested stacks
+        self._inputs_below: tuple[int, Mapping[str, str]] = -1, {}  # of a generation: read once for all nested stacks
 
     def inputs(self, definition: ResourceDefinition) -> dict[str, str]:
         """Return what to store with a request to the nested stack of a resource: the digest of its influences."""
@@ -46,11 +46,11 @@ class SettledStacks:
     def has(self, stack_id: str, definition: ResourceDefinition) -> bool:
         """Whether the nested stack of an unchanged resource is settled. One SELECT for each update."""
         generation = self._parent.row.generation
-        if self._found[0] != generation:
+        if self._inputs_below[0] != generation:
             with self._database.reader() as tx:
                 found = settled_stacks.settled_below(tx, self._parent.row.root_id, self._parent.row.id)
-            self._found = generation, found
-        known = self._found[1].get(stack_id)
+            self._inputs_below = generation, found
+        known = self._inputs_below[1].get(stack_id)
         return known is not None and known == self._digest(definition)
 
     def _digest(self, definition: ResourceDefinition) -> str | None:

@@ -76,9 +76,9 @@ class StoredResourceCache:
         if number in self._changed:
             self._changed[number].add(row)
 
-    def _read(self, number: int, wanted: int) -> bool:
-        """Read a block into the cache. Returns False if the row `wanted` is not stored; True if it is in the cache now,
-        or has changed meanwhile."""
+    def _read(self, number: int, row_number: int) -> bool:
+        """Read a block into the cache. Returns False if the row `row_number` is not stored; True if it is in the cache
+        now, or has changed meanwhile."""
         done = self._reading[number] = self._runtime.flag()
         changed = self._changed[number] = set()
         try:
@@ -86,8 +86,9 @@ class StoredResourceCache:
                 self._journal.flush()
             is_known = number in self._blocks
             is_whole = number not in self._whole and (is_known or not self._first_alone)
-            first, end = (number * BLOCK, (number + 1) * BLOCK) if is_whole else (wanted, wanted + 1)
-            found = self._database.retry_until_available(
+            first = number * BLOCK if is_whole else row_number
+            end = first + BLOCK if is_whole else row_number + 1
+            stored = self._database.retry_until_available(
                 lambda tx: self._stored(tx, first, end), reading=True)
             while number not in self._blocks and len(self._blocks) >= BLOCKS:
                 dropped = next(iter(self._blocks))
@@ -99,8 +100,8 @@ class StoredResourceCache:
                 row: StoredResource(NOT_READ, columns['properties'], columns['definition'], columns['metadata'],
                                     {entry.key: value for entry in data if (value := entry.clear()) is not None}, {},
                                     cause=columns['cause'])
-                for row, (columns, data) in found.items() if row not in changed})
-            return wanted in found or wanted in changed
+                for row, (columns, data) in stored.items() if row not in changed})
+            return row_number in stored or row_number in changed
         finally:
             del self._reading[number], self._changed[number]
             done.set()

@@ -63,16 +63,16 @@ def _was_made(leased: LeasedStack, resource: Resource, holders: Holders, is_targ
         if is_resumed:
             raise exception.Error(text.RESTORED)
         return False
-    found = _existing(leased, resource, must_know=is_resumed)
-    if is_resumed and is_target and _is_replaced(leased, resource, resource.find_existing, found):
+    existing = _existing(leased, resource, must_know=is_resumed)
+    if is_resumed and is_target and _is_replaced(leased, resource, resource.find_existing, existing):
         LOG.info('%s of stack %s was replaced after the backup', resource.name, leased.id)
         raise RowReplaced(resource.name)
-    if found is None or any(
+    if existing is None or any(
             holder.type == resource.type() and (holder.stack_id, holder.id) != (leased.id, resource.id)
-            for holder in holders(str(found))):
+            for holder in holders(str(existing))):
         return False
-    LOG.info('%s of stack %s was made after the backup: %s', resource.name, leased.id, found)
-    resource.resource_id_set(str(found))
+    LOG.info('%s of stack %s was made after the backup: %s', resource.name, leased.id, existing)
+    resource.resource_id_set(str(existing))
     return True
 
 

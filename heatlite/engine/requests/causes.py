@@ -54,8 +54,8 @@ class Causes:
 
     def _inputs(self, expression: object, path: tuple[object, ...]) -> Iterator[Cause]:
         """Yield what the expression uses and what has changed: parameters and files first, then resources."""
-        found = calls(expression)
-        for trail, call in found:
+        used_calls = calls(expression)
+        for trail, call in used_calls:
             named = call.args[0] if isinstance(call.args, list) and call.args else call.args
             if not isinstance(named, str):
                 continue
@@ -66,7 +66,7 @@ class Causes:
             elif isinstance(call, GetFile) and self._before is not None and (
                     self._before.files.get(named) != self._after.files.get(named)):
                 yield self._at('file', named, place)
-        for trail, call in found:
+        for trail, call in used_calls:
             for need in call.requirements(PLACEHOLDERS):
                 if isinstance(need.resource, str) and need.resource in self._changing:
                     yield self._at('resource', need.resource, (*path, *spelled(trail)))

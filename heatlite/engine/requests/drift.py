@@ -87,7 +87,7 @@ class Drift:
             return False
         own = RequestContext(project_id=row.project_id, overwrite=False)
         with own.bound(Subject(row.id, row.name)), batched_reads.within(reads):
-            found, marked = self._looked(own, row, SCHEDULE, lambda: None)
+            report, marked = self._looked(own, row, SCHEDULE, lambda: None)
         if not marked:
             return False
         with self._database.reader() as tx:
@@ -95,7 +95,7 @@ class Drift:
             context = loading.stored_context(tx, row)
         with own.bound(Subject(row.id, row.name)):
             LOG.info('Drift of stack %s is repaired: %s', row.id,
-                     ', '.join('/'.join(each.path) for each in found.resources if each.path in marked))
+                     ', '.join('/'.join(each.path) for each in report.resources if each.path in marked))
             # Refused if another user has updated it since: the tree acts for that user now.
             self._updates.update(context, messages.UpdateStack(
                 stack_id=row.id, existing=True, if_match=(definition_tags.of(row),)))
@@ -109,7 +109,7 @@ class Drift:
         """Look, store the report, add events, and mark what is to be repaired. Returns the report and the paths of
         what was marked."""
         at = self._runtime.now()
-        found = self._reader.asked(row.id, context, lambda stack: list(drift_checks.compare(stack, may_go_on)))
+        drifts = self._reader.asked(row.id, context, lambda stack: list(drift_checks.compare(stack, may_go_on)))
 
         def store(tx: Connection) -> tuple[DriftReport, frozenset[tuple[str, ...]], list[Callable[[], None]]]:
             leases.lock(tx, row.id)                 # before the stack, as everywhere
@@ -119,18 +119,18 @@ class Drift:
                 raise exception.Conflict(_('Another action of stack %s began while its objects were compared.')
                                          % row.name)
             before = drift_reports.report(tx, row.id)
-            report = drift.report(isotime(at), by, found, before)
-            wanted: tuple[ResourceDrift, ...] = ()
+            report = drift.report(isotime(at), by, drifts, before)
+            repairs: tuple[ResourceDrift, ...] = ()
             if by == SCHEDULE:
                 report = report.refused(dict(self._refusals(tx, current, report, at)))
-                wanted = report.to_repair
+                repairs = report.to_repair
             notices = [self._event(tx, each, _('Drift: %s') % each) for each in drift.news(report, before)]
-            for stack_id, members in groupby(sorted(wanted, key=_stack_of), key=_stack_of):
+            for stack_id, members in groupby(sorted(repairs, key=_stack_of), key=_stack_of):
                 notices += self._mark(tx, stack_id, list(members))
-            if wanted:
+            if repairs:
                 drift_reports.note_repair(tx, row.id, at)
             drift_reports.store(tx, row.id, report)
-            return report, frozenset(each.path for each in wanted), notices
+            return report, frozenset(each.path for each in repairs), notices
 
         report, marked, notices = self._database.retry(store)
         for notify in notices:

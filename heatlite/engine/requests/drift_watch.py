@@ -72,15 +72,15 @@ class DriftWatch:
     def step(self) -> int:
         """Look at the stacks of one project that are due; return their number. Raises DatabaseUnavailable."""
         with self._database.reader() as tx:
-            found = drift_reports.due(tx, self._runtime.now(), TOGETHER)
+            stack_ids = drift_reports.due(tx, self._runtime.now(), TOGETHER)
             if self._runtime.monotonic() >= self._count_at:
                 self._count_at = self._runtime.monotonic() + COUNTED
                 metrics.drift_watched.set(drift_reports.count(tx))
         reads = BatchedReads(self._runtime, self._pace.wait)
-        for stack_id in found:
+        for stack_id in stack_ids:
             if self._database.retry(partial(self._take, stack_id=stack_id)):
                 self._check(reads, stack_id)
-        return len(found)
+        return len(stack_ids)
 
     def _take(self, tx: Connection, stack_id: str) -> bool:
         now = self._runtime.now()

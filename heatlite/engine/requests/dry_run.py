@@ -45,7 +45,7 @@ class PreviewedChange:
     why: str = ''
     inside: str = ''                    # why the changes in its nested stack are unknown
     nested: StoredStack | None = None   # the row of the nested stack
-    given: Mapping[str, object] = field(default_factory=dict)      # properties of a resource that would be made
+    new_properties: Mapping[str, object] = field(default_factory=dict)  # properties of a resource that would be made
     stored: Mapping[str, object] = field(default_factory=dict)     # ... of the one that it would replace for `cause`
     cause: ReplacementCause | None = None
     imported: str | None = None         # the physical id of the object that would be imported
@@ -150,19 +150,19 @@ class DryRun:
 
     def _inspected(self, step: Step, row: ResourceState) -> commands.Event:
         self.leased.context.check_in_time(self._runtime.now())      # it may ask services, each time
-        found = self.executor.inspect(step, row, self.leased.definition)
+        event = self.executor.inspect(step, row, self.leased.definition)
         self._reached.add(row.name)
         self._measure(step, row)
-        match found:
+        match event:
             case commands.Inspected(_, verdict) if verdict.refused is not None:
                 self.failures[row.name] = verdict.refused
             case commands.Inspected(_, verdict) if verdict.replace is not None:
                 self._change(row.name, 'replaced', row).why = verdict.replace
             case commands.Inspected(_, verdict) if verdict.changed:
                 self._change(row.name, 'updated', row)
-            case commands.Failed(_, reason) if not found.replace:
+            case commands.Failed(_, reason) if not event.replace:
                 self.failures[row.name] = reason
-        return found
+        return event
 
     def _called(self, step: Step, row: ResourceState, verb: Action) -> commands.Event:
         name = row.name
@@ -177,7 +177,7 @@ class DryRun:
         if verb in (Action.CREATE, Action.ADOPT):
             self.executor.preview_state.to_make.add(row.id)
             self._measure_wanted(name, work)
-            self._change(name, 'added' if row.replaces is None else 'replaced', None).given = dict(
+            self._change(name, 'added' if row.replaces is None else 'replaced', None).new_properties = dict(
                 work.wanted()['Properties'])
         elif verb is Action.DELETE and name not in self.leased.traversal.desired:
             self._change(name, 'deleted', row)
@@ -201,7 +201,7 @@ class DryRun:
         One that cannot be imported does not end the run, so that all are found."""
         self.leased.context.check_in_time(self._runtime.now())
         try:
-            found = self.executor.import_object(step, row)
+            imported = self.executor.import_object(step, row)
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
@@ -210,11 +210,11 @@ class DryRun:
             self.executor.preview_state.to_make.add(row.id)
             self._change(row.name, 'added', None)
             return True
-        if found is None:
+        if imported is None:
             return False
         self._measure_wanted(row.name, work)
         change = self._change(row.name, 'added', None)
-        change.imported, change.properties = found
+        change.imported, change.properties = imported
         return True
 
     # --- what counts --------------------------------------------------------------------------------------

@@ -161,12 +161,12 @@ def _may(preview: PreviewedStack, change: PreviewedChange) -> tuple[PlanAction, 
 def _values(change: PreviewedChange, shown: str, mask: Mask, causes: Causes) -> Iterator[ValueChange]:
     """Yield the values of a resource that differ. `shown`: its name in the plan, which differs from a generated one."""
     if change.cause is not None and not change.properties:      # the new object gets what the old one had
-        for name, value in change.given.items():
+        for name, value in change.new_properties.items():
             known = is_known(value)
             yield ValueChange((name,), mask(change.stored.get(name)), mask(value) if known else None, not known)
         return
     differing: Mapping[str, PropertyChange] = change.properties or {
-        name: PropertyChange(None, value, False) for name, value in change.given.items()}
+        name: PropertyChange(None, value, False) for name, value in change.new_properties.items()}
     physical_id = _object(change)
     for name, each in differing.items():
         cause = causes.of(change.name, name)

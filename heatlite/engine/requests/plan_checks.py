@@ -89,15 +89,15 @@ class PlanReading:
         deleted: dict[str, list[str]] = {}
         for change in self._plan.changes:
             if checks.is_deleted(change) and change.physical_id is not None:
-                kind = change.before.type if change.before is not None else change.type
-                deleted.setdefault(kind, []).append(change.physical_id)
-        volumes = [each for kind in inventory.VOLUME_TYPES for each in deleted.get(kind, ())]
+                type_name = change.before.type if change.before is not None else change.type
+                deleted.setdefault(type_name, []).append(change.physical_id)
+        volumes = [each for type_name in inventory.VOLUME_TYPES for each in deleted.get(type_name, ())]
         if volumes:
             yield Question(_('volumes in use'), partial(
                 inventory.volumes_in_use, self._clients, frozenset(volumes), own))
-        for kind in inventory.PORTS_OF.keys() & deleted.keys():
+        for type_name in inventory.PORTS_OF.keys() & deleted.keys():
             yield Question(_('ports'), partial(
-                inventory.ports_in_use, self._clients, kind, deleted[kind][:MOST_ASKED], own))
+                inventory.ports_in_use, self._clients, type_name, deleted[type_name][:MOST_ASKED], own))
 
 
 class PlanChecks:

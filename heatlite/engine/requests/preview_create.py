@@ -58,11 +58,11 @@ class _Tree:
         deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before
         needed_by = presenters.required_by(definition)
         self._take(len(definition.resources))
-        found: list[object] = []
+        shown: list[object] = []
         for name, resource in definition.resources.items():
             child = self._inside(checker, resource)
             if child is not None:
-                found.append(self.resources(lint.Checker(
+                shown.append(self.resources(lint.Checker(
                     child, self._types, values=False, look_inside=False, depth=checker.depth + 1,
                     memory=checker.memory), name))
                 continue
@@ -71,8 +71,8 @@ class _Tree:
             if facts is not None:
                 raw |= {'attributes': _attributes(facts), 'properties': _properties(checker.guessed(resource))}
             raw = presenters.masked(raw, definition.mask)
-            found.append(raw if parent is None else {**raw, 'parent_resource': parent})
-        return found
+            shown.append(raw if parent is None else {**raw, 'parent_resource': parent})
+        return shown
 
     def _inside(self, checker: lint.Checker, resource: DefinedResource) -> StackDefinition | None:
         """Return the definition of a resource's nested stack as its type would make it, or None.

@@ -155,7 +155,7 @@ def cached_values(tx: Connection, rows: Sequence[Arranged],
                   references: Mapping[int, object]) -> dict[int, dict[str, object]]:
     """Return the cached values of renamed rows with their new references: number after the moves -> values."""
     stored = {origin: resources.cached_values(tx, origin) for origin in {each.stack for each in rows}}
-    found = {}
+    values = {}
     for each in rows:
         if each.row.id not in references:
             continue
@@ -163,5 +163,5 @@ def cached_values(tx: Connection, rows: Sequence[Arranged],
         reference = references[each.row.id]
         after = {**before, REFERENCE: reference}
         if len(after) > 1 or reference != each.row.physical_id:
-            found[each.row.id] = after
-    return found
+            values[each.row.id] = after
+    return values

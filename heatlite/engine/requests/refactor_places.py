@@ -62,7 +62,7 @@ class _Finder:
         self._tx = tx
         self._roots = roots
         self._names = names
-        self._found = RefactorPlaces()
+        self._places = RefactorPlaces()
         self._known: dict[str, Mapping[str, stacks.Identity]] = {}
         self._problems: dict[str, None] = {}
         self._became: dict[ResourcePlace, ResourcePlace] = {}       # target -> source, of the moves found so far
@@ -78,10 +78,10 @@ class _Finder:
                 self._became[target] = source
         if self._problems:
             raise exception.HTTPBadRequest('; '.join(self._problems) + '.')
-        self._found.moves = [Move(source, target) for source, target in zip(sources, targets, strict=True)
-                             if source is not None and target is not None]
-        self._found.nested = [nested for move in self._found.moves if (nested := self._nested(move)) is not None]
-        return self._found
+        self._places.moves = [Move(source, target) for source, target in zip(sources, targets, strict=True)
+                              if source is not None and target is not None]
+        self._places.nested = [nested for move in self._places.moves if (nested := self._nested(move)) is not None]
+        return self._places
 
     def _place(self, ends: Mapping[str, str], is_target: bool) -> ResourcePlace | None:
         root_id = self._roots[ends['stack']]
@@ -96,10 +96,10 @@ class _Finder:
             if row is None:
                 self._problems[f'{self._names[root_id]}/{SEPARATOR.join(path)}: there is no nested stack'] = None
                 return None
-            self._found.inner.setdefault(row.id, row)
+            self._places.inner.setdefault(row.id, row)
             at = row.id
         found = ResourcePlace(at, name)
-        (self._found.after if is_target else self._found.before)[found] = root_id, (*path, name)
+        (self._places.after if is_target else self._places.before)[found] = root_id, (*path, name)
         return found
 
     def _child(self, place: ResourcePlace) -> stacks.StoredStack | None:
@@ -109,7 +109,7 @@ class _Finder:
     def _children(self, stack_id: str) -> Mapping[str, stacks.Identity]:
         """Return the nested stacks of the resources of a stack, read once."""
         if stack_id not in self._known:
-            inner = self._found.inner.get(stack_id)
+            inner = self._places.inner.get(stack_id)
             root_id = stack_id if inner is None else inner.root_id
             self._known[stack_id] = {str(each.parent_resource): each
                                      for each in stack_trees.descendants(self._tx, root_id, stack_id, 1)}

@@ -72,20 +72,20 @@ class Snapshots:
         with self._database.reader() as tx:
             row = visible(tx, message.stack_id, context)
             guard_checks.check_lock(tx, row)
-            found = self._found(tx, row, message.snapshot_id)
-            wanted = _restorable(tx, context, row, found)
+            snapshot = self._found(tx, row, message.snapshot_id)
+            template = _restorable(tx, context, row, snapshot)
         self._actions.check_request(context, row.id, Action.RESTORE)
-        definition = self._stored_stacks.definition(row, wanted)
+        definition = self._stored_stacks.definition(row, template)
         validation.check_types(definition, self._registry, context)
-        self._actions.check_target(context, message.stack_id, lambda _tx, _row: wanted)
+        self._actions.check_target(context, message.stack_id, lambda _tx, _row: template)
         owner = self._owners.of_former(context, row, definition)
 
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-            _restorable(tx, context, row, found)
+            _restorable(tx, context, row, snapshot)
             now = self._runtime.now()
             owned = owner.store(tx, row, now)
-            template_id = templates.insert(tx, self._runtime.uuid(), wanted.document, wanted.environment, wanted.files,
-                                           now, stack_id=row.id, is_nested=row.owner_id is not None)
+            template_id = templates.insert(tx, self._runtime.uuid(), template.document, template.environment,
+                                           template.files, now, stack_id=row.id, is_nested=row.owner_id is not None)
             shown = self._actions.as_shown(templates.get(tx, template_id), row)
             return {**owned, 'template_id': template_id, 'request': {request_keys.RESTORE: message.snapshot_id},
                     'parameters': shown['parameters'], 'description': shown['description']}
@@ -98,17 +98,17 @@ class Snapshots:
         def begin(tx: Connection) -> tuple[str, snapshots.Snapshot]:
             row = visible(tx, message.stack_id, context, for_update=True)
             guard_checks.check_lock(tx, row)
-            found = self._found(tx, row, message.snapshot_id)
-            if found.status == Status.IN_PROGRESS and found.action != Action.DELETE:
+            snapshot = self._found(tx, row, message.snapshot_id)
+            if snapshot.status == Status.IN_PROGRESS and snapshot.action != Action.DELETE:
                 raise exception.NotSupported(feature=_('Deleting in-progress snapshot'))
-            if _is_restoring(row, found.id):
+            if _is_restoring(row, snapshot.id):
                 raise exception.NotSupported(feature=_('Deleting a snapshot that is being restored'))
-            snapshots.set_state(tx, found.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
-            return row.id, found
+            snapshots.set_state(tx, snapshot.id, action=Action.DELETE, status=Status.IN_PROGRESS, reason=None)
+            return row.id, snapshot
 
-        stack_id, found = self._database.retry(begin)
-        self.forget(stack_id, found)
-        self._database.retry(lambda tx: snapshots.delete(tx, found.id))
+        stack_id, snapshot = self._database.retry(begin)
+        self.forget(stack_id, snapshot)
+        self._database.retry(lambda tx: snapshots.delete(tx, snapshot.id))
 
     def forget(self, stack_id: str, snapshot: snapshots.Snapshot) -> None:
         """Make the types delete the objects that they saved for this snapshot. Raises DatabaseUnavailable."""

@@ -227,16 +227,16 @@ class Software:
                                    updated_at: datetime | None = None, **fields: Any) -> ShownDeployment:
         """Change the given fields; empty ones stay unchanged. Raises NotFound."""
         def change(tx: Connection) -> str | None:
-            found = self._own_deployment(tx, context, deployment_id)
-            presence.enter(tx, found.project_id)
+            deployment = self._own_deployment(tx, context, deployment_id)
+            presence.enter(tx, deployment.project_id)
             now = updated_at or self._runtime.now()
             if not changed.get('config_id'):
                 software_deployments.update(tx, deployment_id, now, **changed)
                 return None
             self._own_config(tx, context, changed['config_id'], held=True)
-            with _growing(tx, found.project_id, found.server_id):
+            with _growing(tx, deployment.project_id, deployment.server_id):
                 software_deployments.update(tx, deployment_id, now, **changed)
-            return found.server_id
+            return deployment.server_id
 
         changed = {name: value for name, value in fields.items() if value and name in software_deployments.CHANGEABLE}
         self._telling(context, change, may_grow=True)

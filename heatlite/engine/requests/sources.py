@@ -70,15 +70,15 @@ def _shared(section: object, other: object) -> object:
 
 def kinds(template: templates.Template, files: Mapping[str, str]) -> dict[str, str]:
     """Return parameter name -> kind, for the template and the templates among the files."""
-    found: dict[str, str] = {}
+    kind_by_name: dict[str, str] = {}
     for name, text in files.items():
         try:
             nested = templates.load(text, name)
         except (exception.HeatException, ValueError):
             continue                                # a script, an environment, or broken: its use reports the error
-        found.update(_kinds_of(nested))
-    found.update(_kinds_of(template))
-    return found
+        kind_by_name.update(_kinds_of(nested))
+    kind_by_name.update(_kinds_of(template))
+    return kind_by_name
 
 
 def _kinds_of(template: templates.Template) -> dict[str, str]:

@@ -153,7 +153,7 @@ class StackActions:
         if message.rollback:
             self.check_target(context, message.stack_id, self._rollback_target)
             ownership = self._owner_of_rollback(context, message.stack_id)
-        made = [] if ownership is None else [ownership.made]
+        new_credentials = [] if ownership is None else [ownership.made]
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
             self._acceptance.check_owner(tx, by)
@@ -186,7 +186,7 @@ class StackActions:
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
-        with self._authority.unless_refused(context, made):
+        with self._authority.unless_refused(context, new_credentials):
             self._acceptance.commit(accept)
 
     def _owner_of_rollback(self, context: RequestContext, stack_id: str) -> Ownership:

@@ -48,17 +48,17 @@ class StackSets:
         session = clients.of(context).context.keystone_session
         log_in = getattr(session.auth, 'get_access', None)      # a fixed endpoint has no catalogue
         try:
-            found = None if log_in is None else log_in(session).service_catalog.get_endpoints(service_type=SERVICE)
+            catalogue = None if log_in is None else log_in(session).service_catalog.get_endpoints(service_type=SERVICE)
         except (exception.AuthorizationFailure, AttributeError):        # the same, behind a choice of logins
-            found = None
+            catalogue = None
         except services.ClientException as error:
             log_throttle.log(LOG, logging.INFO, type(error).__name__, 'Reading the regions of the catalogue: %s: %s',
                              type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The regions cannot be read: the cloud gives no token.')) from error
-        if found is None:
+        if catalogue is None:
             raise exception.HTTPBadRequest(_('The regions cannot be read: there is no login to a cloud.'))
-        return sorted({region for endpoints in found.values() for each in endpoints
+        return sorted({region for endpoints in catalogue.values() for each in endpoints
                        if (region := each.get('region_id') or each.get('region'))})
 
     def projects(self, context: RequestContext, message: messages.ListProjects) -> list[dict[str, str]]:
@@ -66,7 +66,7 @@ class StackSets:
 
         Raises HTTPBadRequest without a login, HTTPServiceUnavailable if Keystone does not answer."""
         try:
-            found = clients.of(context).client('keystone').client.projects.own()
+            own_projects = clients.of(context).client('keystone').client.projects.own()
         except exception.AuthorizationFailure:
             raise exception.HTTPBadRequest(_('The projects cannot be read: there is no login to a cloud.')) from None
         except services.ClientException as error:
@@ -74,7 +74,8 @@ class StackSets:
                              type(error).__name__, error)
             raise exception.HTTPServiceUnavailable(
                 _('The projects cannot be read: Keystone does not list them.')) from error
-        meant = ({'id': str(each['id']), 'name': str(each['name'])} for each in found if _is_meant(each, message))
+        meant = ({'id': str(each['id']), 'name': str(each['name'])} for each in own_projects if _is_meant(each,
+                                                                                                          message))
         return sorted(meant, key=lambda each: (each['name'], each['id']))
 
     def preview(self, context: RequestContext, message: messages.PreviewStackSet) -> list[Answer]:

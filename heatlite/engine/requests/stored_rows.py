@@ -139,7 +139,7 @@ def _as_depending(tx: Connection, definition: StackDefinition,
     number the stored definitions that it changes. It only orders actions: another one is no change."""
     columns = {origin: resources.columns(tx, origin, [each.before.id for each in rows if each.stack == origin], (
         'definition', 'properties')) for origin in {each.stack for each in rows}}
-    found, changed = [], {}
+    arranged_rows, changed = [], {}
     for each in rows:
         known = columns[each.stack].get(each.before.id, {})
         resource, before = definition.resources.get(each.row.name), known.get('definition')
@@ -149,8 +149,8 @@ def _as_depending(tx: Connection, definition: StackDefinition,
             if each.row.fingerprint not in ('', DIRTY):
                 sign = fingerprint({**(after or {}), 'type': each.row.type, 'properties': known['properties']})
                 each = replace(each, row=each.row._replace(fingerprint=sign))
-        found.append(each)
-    return found, changed
+        arranged_rows.append(each)
+    return arranged_rows, changed
 
 
 def _depending(definition: Mapping[str, object] | None, names: list[str]) -> dict[str, object] | None:
