@@ -1,25 +1,23 @@
-"""Serves matched routes: project rule, policy, body rules, handler, JSON.
+"""Serves matched routes: project rule, policy, body rules, handler.
 
-Must not contain anything about one noun. Errors are raised; `middleware.fault` renders them.
+Must not contain anything about one noun. Results are rendered by `rendering`; errors are raised, and `middleware.fault`
+renders them.
 """
 
 from __future__ import annotations
 
 import enum
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from itertools import islice
 from typing import Any, Protocol, TypeVar
 from wsgiref.types import WSGIEnvironment
 
 import webob
 from oslo_config import cfg
-from webob import exc
 from webob.request import BaseRequest
 
-from heatlite.api import audit_calls, faults, json_text
+from heatlite.api import audit_calls, faults, json_text, rendering
 from heatlite.api.event_hub import Hub
 from heatlite.api.middleware import body
 from heatlite.common import exception, outages, retries, runtime
@@ -33,8 +31,6 @@ from heatlite.rpc.messages import Message
 
 T = TypeVar('T')
 
-PIECE = 200                     # items of a list that are sent at once: ten milliseconds of work
-PIECE_TEXT = 1_048_576          # characters of items that are JSON already, after which a piece ends
 BASE = ('wsgi.url_scheme', 'HTTP_HOST', 'SERVER_NAME', 'SERVER_PORT', 'SCRIPT_NAME')     # keys of the environment
 LONG_OUTAGE = 2.0               # seconds
 LONGEST_TRIES = 10.0            # seconds of a request until it is not tried again: a try may take half a minute
@@ -90,44 +86,6 @@ class Route:
     body: Body = Body.NONE
     status: int = 200
     own_project: bool = False       # admins, too, must use their own project: new objects belong to it
-
-
-@dataclass(frozen=True)
-class Created:
-    """A result of a handler: the body and the URL of the new object."""
-
-    location: str
-    body: object
-
-
-@dataclass(frozen=True)
-class TaggedAnswer:
-    """A result of a handler: what is answered, and the tag for the header `ETag`; None: not known."""
-
-    answer: object
-    tag: str | None
-
-
-@dataclass(frozen=True)
-class Redirect:
-    """A result of a handler: 302 to `location`."""
-
-    location: str
-
-
-@dataclass(frozen=True)
-class StreamedList:
-    """A result of a handler: `{key: [...], **rest}`. A long list is sent in pieces, and other requests run in between.
-
-    `items`: objects, or their JSON as json_text.JsonText; they may be made while they are sent, where an error cuts the
-    answer off. `count`: about their number. `is_large`: their texts are long, so that few are sent in pieces, too.
-    """
-
-    key: str
-    items: Iterable[object]
-    count: int
-    rest: Mapping[str, object] = field(default_factory=dict)
-    is_large: bool = False
 
 
 @dataclass(frozen=True)
@@ -269,7 +227,8 @@ def serve(request: Request) -> webob.Response:
     elif route.body is Body.NONE and request.json is not None:
         raise exception.HTTPBadRequest(f'{faults.MALFORMED} ' + _('This request takes no body.'))
     is_change = audit_calls.of(route.method, route.path) is not None
-    return render(request.answered(project_id, is_change, lambda: route.handler(request, **values)), route.status)
+    result = request.answered(project_id, is_change, lambda: route.handler(request, **values))
+    return rendering.render(result, route.status)
 
 
 def check_project(request: Request, project_id: str | None) -> None:
@@ -281,62 +240,3 @@ def check_project(request: Request, project_id: str | None) -> None:
     bound = request.route_match.route.own_project or not context.is_admin
     if bound and (not project_id or project_id != context.project_id):
         raise exception.HTTPForbidden(faults.FORBIDDEN)
-
-
-def render(answer: object, status: int) -> webob.Response:
-    """Renders the result of a handler."""
-    match answer:
-        case webob.Response():
-            return answer
-        case TaggedAnswer(inner, tag):
-            response = render(inner, status)
-            if tag is not None:
-                response.headerlist.append(('ETag', f'"{tag}"'))       # a tenth of the time of `headers`
-            return response
-        case Redirect(location):
-            return exc.HTTPFound(location=location)
-        case Created(location, body):
-            return json_response(body, status, location=location)
-        case StreamedList(count=count, is_large=is_large):
-            pieces = _pieces(answer)
-            content = {'app_iter': pieces} if is_large or count > PIECE else {'body': b''.join(pieces)}
-            return webob.Response(**content, status=status, content_type='application/json', charset=None)
-    if status == 204:
-        return webob.Response(status=204, content_type=None)
-    if status == 202 and answer is None:            # as Heat answers; its type is what the caller accepts
-        return exc.HTTPAccepted()
-    return json_response(answer, status)
-
-
-def _pieces(answer: StreamedList) -> Iterator[bytes]:
-    """The JSON of a long list in pieces. (One of ten thousand resources once blocked all other requests for half a
-    second.)"""
-    begin, waiting = f'{{{json_text.write(answer.key)}: [', iter(answer.items)      # `begin`: of what is sent next
-    while piece := _piece(waiting):
-        yield (begin + json_text.write_all(piece)).encode('ascii')
-        begin = ', '
-        if len(piece) == PIECE or answer.is_large:
-            yield_control()
-    rest = ''.join(f', {json_text.write(key)}: {json_text.write(value)}' for key, value in answer.rest.items())
-    yield f'{begin.removeprefix(", ")}]{rest}}}'.encode('ascii')
-
-
-def _piece(waiting: Iterator[object]) -> list[object]:
-    """The next items that are sent at once."""
-    found, size = list[object](), 0
-    for item in islice(waiting, PIECE):
-        found.append(item)
-        size += len(item) if isinstance(item, json_text.JsonText) else 0
-        if size >= PIECE_TEXT:
-            break
-    return found
-
-
-def yield_control() -> None:
-    """Lets other requests run, whether threads are cooperative or real ones."""
-    time.sleep(0)
-
-
-def json_response(body: object, status: int = 200, **headers: str) -> webob.Response:
-    return webob.Response(body=json_text.write(body).encode('ascii'), status=status,
-                          content_type='application/json', charset=None, **headers)

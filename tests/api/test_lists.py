@@ -6,7 +6,7 @@ import json
 import pytest
 import sqlalchemy as sa
 
-from heatlite.api import views, wsgi
+from heatlite.api import rendering, results, views
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
 from heatlite.db import codec, events, resources, snapshots, stack_lists, tables
@@ -28,22 +28,24 @@ def get(database):
     return lambda path, **more: in_process.ask(app, 'GET', path, **more).json
 
 
-@pytest.mark.parametrize('number', [0, 1, *(pieces * wsgi.PIECE + more for pieces in (1, 2) for more in (-1, 0, 1))])
-@pytest.mark.parametrize('count', [0, wsgi.PIECE + 1], ids=['at once', 'in pieces'])
+@pytest.mark.parametrize('number', [
+    0, 1, *(pieces * rendering.PIECE + more for pieces in (1, 2) for more in (-1, 0, 1))])
+@pytest.mark.parametrize('count', [0, rendering.PIECE + 1], ids=['at once', 'in pieces'])
 @pytest.mark.parametrize('written', [lambda n: True, lambda n: False, lambda n: n % 3], ids=['written', 'not', 'some'])
 def test_a_list_is_whole_at_any_length(number, count, written):
     items = [JsonText(n) if written(n) else n for n in range(number)]
-    answer = wsgi.StreamedList('numbers', items, count, {'more': [1], 'none': None})
-    assert json.loads(wsgi.render(answer, 200).body) == {'numbers': list(range(number)), 'more': [1], 'none': None}
+    answer = results.StreamedList('numbers', items, count, {'more': [1], 'none': None})
+    assert json.loads(rendering.render(answer, 200).body) == {'numbers': list(range(number)), 'more': [1], 'none': None}
 
 
 @pytest.mark.parametrize('query', ['name=nothing', 'type=No::Such::Type', 'status=FAILED&with_detail=true'])
 def test_a_large_stack_of_which_no_resource_matches(database, get, query):
     with database.writer() as tx:
         tx.execute(tables.resource.insert(), [
-            rows.resource(rows.BATCH, number, f'r{number}', 'OS::Heat::None') for number in range(1, wsgi.PIECE + 2)])
+            rows.resource(rows.BATCH, number, f'r{number}', 'OS::Heat::None')
+            for number in range(1, rendering.PIECE + 2)])
     path = f'{P}/stacks/batch/{rows.BATCH}/resources'
-    assert len(get(path)['resources']) == wsgi.PIECE + 1
+    assert len(get(path)['resources']) == rendering.PIECE + 1
     assert get(f'{path}?{query}') == {'resources': []}
 
 
@@ -135,9 +137,9 @@ def test_large_rows_are_not_kept(database, get):
 
 
 def test_a_list_of_long_texts_is_sent_in_pieces():
-    items = [JsonText(json.dumps('x' * wsgi.PIECE_TEXT))] * 3
-    sent = list(wsgi.render(wsgi.StreamedList('texts', items, 3, is_large=True), 200).app_iter)
-    assert max(map(len, sent)) < 1.1 * wsgi.PIECE_TEXT
+    items = [JsonText(json.dumps('x' * rendering.PIECE_TEXT))] * 3
+    sent = list(rendering.render(results.StreamedList('texts', items, 3, is_large=True), 200).app_iter)
+    assert max(map(len, sent)) < 1.1 * rendering.PIECE_TEXT
     assert len(json.loads(b''.join(sent))['texts']) == 3
 
 

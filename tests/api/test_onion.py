@@ -8,7 +8,7 @@ import sys
 import pytest
 from oslo_context import context as contexts
 
-from heatlite.api import faults, wsgi
+from heatlite.api import faults, results, wsgi
 from heatlite.common import exception
 from tests.api import in_process
 
@@ -45,7 +45,7 @@ TABLE = (
     wsgi.Route('PUT', '/{tenant_id}/accepted', lambda req: None, 'stacks:update', wsgi.Body.OPTIONAL, 202),
     wsgi.Route('DELETE', '/{tenant_id}/gone', lambda req: None, 'stacks:delete', wsgi.Body.NONE, 204),
     wsgi.Route('GET', '/{tenant_id}/null', lambda req: None, 'stacks:index'),
-    wsgi.Route('GET', '/{tenant_id}/moved', lambda req: wsgi.Redirect('http://there/é'), 'stacks:index', status=302),
+    wsgi.Route('GET', '/{tenant_id}/moved', lambda req: results.Redirect('http://there/é'), 'stacks:index', status=302),
     wsgi.Route('GET', '/{tenant_id}/fail', fail, 'stacks:index'),
     wsgi.Route('POST', '/{tenant_id}/named/special', echo, 'stacks:create', wsgi.Body.OPTIONAL),
     wsgi.Route('GET', '/{tenant_id}/named/{name}', named, 'stacks:index'),

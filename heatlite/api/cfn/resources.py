@@ -9,9 +9,9 @@ from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import pages
 from heatlite.api.cfn.request import CfnRequest, arn_of
 from heatlite.api.handlers.resources import current, visible_metadata
+from heatlite.api.rendering import yield_control
 from heatlite.api.schemas import ListStacks
 from heatlite.api.views import when
-from heatlite.api.wsgi import yield_control
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.db import events, resources, stack_lists, stacks

@@ -8,9 +8,9 @@ from heatlite.api import bodies, finding, views
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn import pages, templates
 from heatlite.api.cfn.request import CfnRequest, arn_of
+from heatlite.api.rendering import yield_control
 from heatlite.api.schemas import ListStacks
 from heatlite.api.views import NO_OUTPUT_DESCRIPTION, when
-from heatlite.api.wsgi import yield_control
 from heatlite.common import exception, limits
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier

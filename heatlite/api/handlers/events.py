@@ -6,7 +6,9 @@ from dataclasses import replace
 
 from heatlite.api import finding, masking, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Request, StreamedList, yield_control
+from heatlite.api.rendering import yield_control
+from heatlite.api.results import StreamedList
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import events, stacks

@@ -11,7 +11,8 @@ from sqlalchemy import Connection
 
 from heatlite.api import bodies, finding, links, views
 from heatlite.api.query import Query, text
-from heatlite.api.wsgi import Created, Request
+from heatlite.api.results import Created
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.context import note
 from heatlite.common.i18n import _

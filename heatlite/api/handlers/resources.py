@@ -8,7 +8,9 @@ from sqlalchemy import Connection
 
 from heatlite.api import finding, json_text, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
-from heatlite.api.wsgi import Request, StreamedList, yield_control
+from heatlite.api.rendering import yield_control
+from heatlite.api.results import StreamedList
+from heatlite.api.wsgi import Request
 from heatlite.common import exception, policy
 from heatlite.common.context import note
 from heatlite.common.document_parts import mapping

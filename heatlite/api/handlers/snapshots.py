@@ -10,7 +10,8 @@ from sqlalchemy import Connection
 from heatlite.api import finding, masking, views
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_NAME, text
-from heatlite.api.wsgi import Request, StreamedList
+from heatlite.api.results import StreamedList
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import snapshots

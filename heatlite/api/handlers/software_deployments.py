@@ -10,7 +10,9 @@ from sqlalchemy import Connection
 from heatlite.api import finding
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_ID, Query, text
-from heatlite.api.wsgi import PIECE_TEXT, Request, StreamedList
+from heatlite.api.rendering import PIECE_TEXT
+from heatlite.api.results import StreamedList
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.db import software_configs, software_deployments

@@ -12,10 +12,11 @@ from sqlalchemy import Connection
 
 from heatlite.api import finding, links, stack_set_bodies, stack_set_views, views
 from heatlite.api.query import Query, natural
+from heatlite.api.results import Created
 from heatlite.api.stack_set_bodies import StackSetSettings
 from heatlite.api.stack_set_queries import RegionsAndProjects
 from heatlite.api.stack_set_views import Inside
-from heatlite.api.wsgi import Created, Request
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_SET_EVENTS, Limits

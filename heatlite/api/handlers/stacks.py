@@ -10,7 +10,9 @@ from urllib.parse import urlencode
 
 from heatlite.api import bodies, documents, finding, links, masking, preconditions, schemas, views
 from heatlite.api.query import Query
-from heatlite.api.wsgi import Created, Redirect, Request, StreamedList, TaggedAnswer, yield_control
+from heatlite.api.rendering import yield_control
+from heatlite.api.results import Created, Redirect, StreamedList, TaggedAnswer
+from heatlite.api.wsgi import Request
 from heatlite.common import exception
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.limits import Limits
