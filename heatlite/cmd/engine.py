@@ -18,6 +18,10 @@ from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
+    from oslo_messaging import RPCTransport
+
+    from heatlite.common.runtime import Runtime
+    from heatlite.db.connection import Database
 
 LOG = logging.getLogger(__name__)
 
@@ -59,80 +63,101 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
 def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
-    from heatlite.common import audit, exception, messaging, tracing
+    from heatlite.common import exception, messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
-    from heatlite.db import engines
-    from heatlite.engine.notify import audited, notifications
-    from heatlite.engine.service import EngineService
-    from heatlite.rpc.client import BrokerClient
-    from heatlite.rpc.server import MessageServer
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
-    try:
-        tracing.start(conf, 'engine')
-    except exception.Error as error:        # the extra is not installed, or a header is wrong
-        raise InvalidOptions(str(error)) from None
     parts.be_watched(runtime, worker)
-    transport = messaging.transport(conf, f'{PROGRAM}-{worker.number}')
-    database = parts.database(conf)
-    try:
-        service = EngineService(conf, runtime, database, engine_id=worker.identity,
-                                wake=BrokerClient(conf, transport).wake, notify=audited.recorded(
-                                    notifications.sender(conf, runtime), audit.of(conf, 'engine')))
-    except exception.Error as error:        # about the contents of a file, such as that of rules for plans
+    try:                                # errors: an extra is not installed, a header or the rules for plans are wrong
+        tracing.start(conf, 'engine')
+        engine = EngineProcess(conf, worker, runtime, parts.database(conf), messaging.transport(
+            conf, f'{PROGRAM}-{worker.number}'))
+    except exception.Error as error:
         raise InvalidOptions(str(error)) from None
-    server = MessageServer(transport, worker.identity, service.endpoint, service.lease_manager.check)
-    parts.watch_parent(runtime, worker, lambda identity, stack_id: parts.release_dead_engines(
-        database, runtime, [identity], stack_id))
-
-    failures: list[Exception] = []
-
-    def begin() -> None:
-        """An engine that cannot begin ends, and its parent starts another one: it must not seem to be at work."""
-        try:
-            start()
-        except Exception as error:
-            failures.append(error)
-            LOG.critical('The engine cannot begin', exc_info=error)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    def renew(kept: int) -> None:
-        """Leaves its place to a new process if large stacks have left much memory that the interpreter cannot give
-        back, as what is in use is spread over it."""
-        if worker.has_parent and 0 < conf.engine.renew_above << 20 < kept and service.is_idle:
-            LOG.info('This engine keeps %d MiB after large stacks; a new one takes its place', kept >> 20)
-            os.kill(os.getpid(), signal.SIGTERM)
-
-    def start() -> None:
-        parts.wait_for(conf, database, runtime)
-        if worker.predecessor is not None:
-            parts.release_dead_engines(database, runtime, [worker.predecessor], worker.predecessor_stack)
-            runtime.spawn(messaging.remove_queue, transport, worker.predecessor)
-        service.start()                     # from here on stacks are driven, with or without a broker
-        parts.settle(runtime, renew)
-        server.start()                      # blocks until there is a broker
-
-    runtime.spawn(begin)
-
-    def has_lease() -> bool:
-        with database.reader() as tx:
-            return (engines.left(tx, worker.identity) or 0.0) > 0.0
-
-    def has_tables() -> None:
-        with database.reader() as tx:
-            engines.left(tx, worker.identity)
-
+    parts.watch_parent(runtime, worker, engine.release)
+    runtime.spawn(engine.begin)
     figures = parts.serve_metrics(conf, worker.number, {
-        'database': has_tables, 'engine': has_lease, 'broker': lambda: messaging.probe(conf)})
-    signals.until_stopped(inbox, parts.reload(conf, service.reload))
-    service.stop()                          # first: other engines must take the stacks over
-    server.stop()
+        'database': engine.check_tables, 'engine': engine.has_lease, 'broker': lambda: messaging.probe(conf)})
+    signals.until_stopped(inbox, parts.reload(conf, engine.service.reload))
+    engine.stop()
     tracing.stop()
     if figures is not None:
         figures.stop(0.0)
-    database.close()
-    return 1 if failures else 0
+    engine.database.close()
+    return 1 if engine.has_failed else 0
+
+
+class EngineProcess:
+    """The engine of this process: its service, and the server of its messages."""
+
+    def __init__(self, conf: ConfigOpts, worker: WorkerParameters, runtime: Runtime, database: Database,
+                 transport: RPCTransport) -> None:
+        """Raises `exception.Error` about the contents of a file, such as that of rules for plans."""
+        from heatlite.common import audit
+        from heatlite.engine.notify import audited, notifications
+        from heatlite.engine.service import EngineService
+        from heatlite.rpc.client import BrokerClient
+        from heatlite.rpc.server import MessageServer
+
+        self._conf, self._worker, self._runtime, self._transport = conf, worker, runtime, transport
+        self.database = database
+        self.service = EngineService(
+            conf, runtime, database, engine_id=worker.identity, wake=BrokerClient(conf, transport).wake,
+            notify=audited.recorded(notifications.sender(conf, runtime), audit.of(conf, 'engine')))
+        self._server = MessageServer(transport, worker.identity, self.service.endpoint,
+                                     self.service.lease_manager.check)
+        self.has_failed = False
+
+    def begin(self) -> None:
+        """Starts. An engine that cannot begin ends, and its parent starts another one: it must not seem to be at
+        work."""
+        try:
+            self._start()
+        except Exception as error:
+            self.has_failed = True
+            LOG.critical('The engine cannot begin', exc_info=error)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def _start(self) -> None:
+        from heatlite.cmd import parts
+        from heatlite.common import messaging
+        parts.wait_for(self._conf, self.database, self._runtime)
+        if self._worker.predecessor is not None:
+            self.release(self._worker.predecessor, self._worker.predecessor_stack)
+            self._runtime.spawn(messaging.remove_queue, self._transport, self._worker.predecessor)
+        self.service.start()                # from here on stacks are driven, with or without a broker
+        parts.settle(self._runtime, self._renew)
+        self._server.start()                # blocks until there is a broker
+
+    def _renew(self, kept: int) -> None:
+        """Leaves its place to a new process if large stacks have left much memory, `kept` bytes, that the interpreter
+        cannot give back, as what is in use is spread over it."""
+        if self._worker.has_parent and 0 < self._conf.engine.renew_above << 20 < kept and self.service.is_idle:
+            LOG.info('This engine keeps %d MiB after large stacks; a new one takes its place', kept >> 20)
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def release(self, identity: str, stack_id: str | None) -> None:
+        """Lets other engines take over the stacks of an engine of this host that has ended. `stack_id`: the stack
+        that it worked at then."""
+        from heatlite.cmd import parts
+        parts.release_dead_engines(self.database, self._runtime, [identity], stack_id)
+
+    def has_lease(self) -> bool:
+        return (self._seconds_of_lease() or 0.0) > 0.0
+
+    def check_tables(self) -> None:
+        """Raises what the database raises if it or its tables are not there."""
+        self._seconds_of_lease()
+
+    def _seconds_of_lease(self) -> float | None:
+        from heatlite.db import engines
+        with self.database.reader() as tx:
+            return engines.left(tx, self._worker.identity)
+
+    def stop(self) -> None:
+        self.service.stop()                 # first: other engines must take the stacks over
+        self._server.stop()
 
 
 if __name__ == '__main__':
