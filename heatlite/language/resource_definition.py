@@ -281,7 +281,7 @@ class _Parsed:
 
 def _parse_resource(resource: DefinedResource) -> _Parsed:
     wrong: list[WrongPart] = []
-    parsed = _read(resource, wrong)
+    parsed = _Sections(resource, wrong).read()
     if wrong:
         raise wrong[0].error
     return parsed
@@ -296,7 +296,7 @@ def wrong_parts(resource: DefinedResource) -> list[WrongPart]:
     counted, parser.calls = parser.calls, 0             # they are read again, which the limit does not count
     try:
         wrong: list[WrongPart] = []
-        _read(resource, wrong)
+        _Sections(resource, wrong).read()
         return [*wrong, *_wrong_entries(resource, wrong)]
     finally:
         parser.calls = counted
@@ -318,80 +318,87 @@ def _wrong_entries(resource: DefinedResource, known: Sequence[WrongPart]) -> Ite
                     yield WrongPart(key, error)
 
 
-def _read(resource: DefinedResource, errors: list[WrongPart]) -> _Parsed:
-    """Parses all parts. The error of one of the wrong kind or with an invalid call is added to `errors`; the result
-    is then not complete."""
-    keys, snippet, owner = resource.owner.keys, resource.snippet, resource.owner
-    parse = owner.parser.parse
+class _Sections:
+    """The sections of one resource, each parsed and of the kind that it must be."""
 
-    def attempt(key: str, read: Callable[[], Part], otherwise: Part) -> Part:
+    def __init__(self, resource: DefinedResource, errors: list[WrongPart]) -> None:
+        """The error of a section that is wrong or has an invalid call is added to `errors`."""
+        self._resource, self._errors = resource, errors
+        self._snippet = resource.snippet
+
+    def read(self) -> _Parsed:
+        """Not complete if errors were added."""
+        keys = self._resource.owner.keys
+        type_name = self._attempt(keys.type, lambda: self._text(keys.type, call=False), '')
+        properties = self._attempt(keys.properties, lambda: self._properties(keys.properties), None)
+        metadata = self._attempt(keys.metadata, lambda: self._container(keys.metadata, call=True), None)
+        depends_on: tuple[str, ...] = self._attempt(keys.depends_on, lambda: self._depends_on(keys.depends_on), ())
+        update_policy = self._attempt(keys.update_policy,
+                                      lambda: self._container(keys.update_policy, call=False), None)
+        policy = self._attempt(keys.deletion_policy, lambda: _deletion_policy(
+            self._resource, self._text(keys.deletion_policy, call=True)), DELETE)
+        self._attempt(keys.resource_description, lambda: self._text(keys.resource_description, call=False), None)
+        external_id = self._attempt(keys.external_id or '', lambda: self._text(keys.external_id, call=True), None) \
+            if self._resource.owner.edition.has(versions.NEWTON) else None
+        if external_id is not None:
+            policy = RETAIN
+        return _Parsed(type_name, properties, metadata, depends_on, update_policy, policy, external_id)
+
+    def _attempt(self, key: str, read: Callable[[], Part], otherwise: Part) -> Part:
         try:
             return read()
         except exception.StackValidationFailed as error:
-            errors.append(WrongPart(key, error))
+            self._errors.append(WrongPart(key, error))
             return otherwise
 
-    def part(key: str | None) -> object:
-        if key is None or key not in snippet:
-            return None
+    def _parsed(self, key: str) -> object:
         try:
-            return parse(snippet[key])
+            return self._resource.owner.parser.parse(self._snippet[key])
         except InvalidCall as misuse:
-            raise misuse.at(*resource.path, key) from None
+            raise misuse.at(*self._resource.path, key) from None
 
-    def wrong(key: str, wanted: str) -> exception.StackValidationFailed:
-        return exception.StackValidationFailed(
-            message=_('Resource %(name)s %(key)s type must be %(wanted)s')
-            % {'name': resource.name, 'key': key, 'wanted': wanted})
+    def _text(self, key: str | None, *, call: bool) -> Any:
+        """`call`: a function may give it."""
+        if key is None or key not in self._snippet:
+            return None
+        is_parsed = call or key == self._resource.owner.keys.type
+        section = self._parsed(key) if is_parsed else self._snippet[key]
+        if not isinstance(section, str) and not (call and isinstance(section, Call)):
+            raise self._wrong(key, 'string')
+        return section
 
-    def container(key: str, *, call: bool) -> object:
-        found = part(key)
-        if key not in snippet:
-            return NO_PROPERTIES if key == keys.properties else None
-        if isinstance(found, Call) and not call:
+    def _properties(self, key: str) -> object:
+        return self._container(key, call=False) if key in self._snippet else NO_PROPERTIES
+
+    def _container(self, key: str, *, call: bool) -> object:
+        """`call`: a function may give it."""
+        if key not in self._snippet:
+            return None
+        section = self._parsed(key)
+        if isinstance(section, Call) and not call:
             raise exception.StackValidationFailed(
-                error='TypeError', path=resource.path,
+                error='TypeError', path=self._resource.path,
                 message=_('%(key)s must be written as a map; a function may give single values of it, not all')
                 % {'key': key})
-        if not isinstance(found, dict | MapNode | Call):
-            raise wrong(key, 'object')
-        return found
+        if not isinstance(section, dict | MapNode | Call):
+            raise self._wrong(key, 'object')
+        return section
 
-    def text(key: str | None, *, call: bool) -> Any:
-        found = part(key) if call or key == keys.type else snippet.get(key) if key else None
-        if key and key in snippet and not isinstance(found, str) and not (call and isinstance(found, Call)):
-            raise wrong(key, 'string')
-        return found
+    def _depends_on(self, key: str) -> tuple[str, ...]:
+        section = self._snippet.get(key, [])
+        if isinstance(section, str):
+            return (section,)
+        if not isinstance(section, list):
+            raise self._wrong(key, 'list or string')
+        if not all(isinstance(name, str) for name in section):
+            raise exception.StackValidationFailed(message=_('Resource %(name)s %(key)s must be a list of strings')
+                                                  % {'name': self._resource.name, 'key': key})
+        return tuple(section)
 
-    type_name = attempt(keys.type, lambda: text(keys.type, call=False), '')
-    properties = attempt(keys.properties, lambda: container(keys.properties, call=False), None)
-    metadata = attempt(keys.metadata, lambda: container(keys.metadata, call=True), None)
-    depends_on: tuple[str, ...] = attempt(keys.depends_on, lambda: _depends_on(resource, wrong), ())
-    update_policy = attempt(keys.update_policy, lambda: container(keys.update_policy, call=False), None)
-    policy = attempt(keys.deletion_policy,
-                     lambda: _deletion_policy(resource, text(keys.deletion_policy, call=True)), DELETE)
-    attempt(keys.resource_description, lambda: text(keys.resource_description, call=False), None)
-    external_id = attempt(keys.external_id or '', lambda: text(keys.external_id, call=True), None) \
-        if owner.edition.has(versions.NEWTON) else None
-    if external_id is not None:
-        policy = RETAIN
-    return _Parsed(type_name, properties, metadata, depends_on, update_policy, policy, external_id)
-
-
-def _depends_on(resource: DefinedResource,
-                wrong: Callable[[str, str], exception.StackValidationFailed]) -> tuple[str, ...]:
-    key = resource.owner.keys.depends_on
-    if key not in resource.snippet:
-        return ()
-    found = resource.snippet[key]
-    if isinstance(found, str):
-        return (found,)
-    if not isinstance(found, list):
-        raise wrong(key, 'list or string')
-    if not all(isinstance(name, str) for name in found):
-        raise exception.StackValidationFailed(message=_('Resource %(name)s %(key)s must be a list of strings')
-                                              % {'name': resource.name, 'key': key})
-    return tuple(found)
+    def _wrong(self, key: str, expected: str) -> exception.StackValidationFailed:
+        return exception.StackValidationFailed(
+            message=_('Resource %(name)s %(key)s type must be %(wanted)s')
+            % {'name': self._resource.name, 'key': key, 'wanted': expected})
 
 
 def _deletion_policy(resource: DefinedResource, parsed: object) -> str:
