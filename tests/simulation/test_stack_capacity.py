@@ -38,7 +38,7 @@ def nothing_is_left(monkeypatch):
 
     def close(cluster):
         def counted():
-            return [vars(service.controller._room) for _runtime, service in cluster.engines]
+            return [vars(service.controller._capacity) for _runtime, service in cluster.engines]
 
         def is_empty(found):
             return not (any(found['_depths'].values()) or any(found[name] for name in (
