@@ -671,8 +671,9 @@ def changing_owners(cluster):
         yield name
 
 
-def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keystone, monkeypatch):
-    """Who takes it over when the repair has read the credentials."""
+@pytest.mark.parametrize('cancels', [False, True])
+def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keystone, monkeypatch, cancels):
+    """Who takes it over when the repair has read the credentials. `cancels`: the update; the tag is as before."""
     with Cluster(engines=1, **{'drift.interval': 20.0, 'drift.repair_interval': 0.0}) as cluster:
         document = {**HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'value': 'v'}}}}
         environment = {'resource_registry': {'drift': {'*': 'repair'}}}
@@ -689,6 +690,8 @@ def test_a_repair_of_drift_does_not_give_the_tree_back_to_a_former_owner(keyston
             if not taken:
                 taken.append(service.endpoint.handle(user('bob'), messages.UpdateStack(
                     stack_id=stack_id, template=other, environment=environment, files={})))
+                if cancels:
+                    service.endpoint.handle(user('bob'), messages.CancelStack(stack_id, rollback=True))
             return found
 
         monkeypatch.setattr(drift, 'loading', SimpleNamespace(stored_context=overtaken))

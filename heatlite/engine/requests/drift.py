@@ -30,7 +30,7 @@ from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stored_stacks import check_idle, visible
-from heatlite.planning import definition_tags, drift, protection
+from heatlite.planning import drift, protection
 from heatlite.planning.drift import DriftPolicy, DriftReport, ResourceDrift
 from heatlite.planning.protection import Denial
 from heatlite.planning.replacement import Reason, ReplacementCause
@@ -96,9 +96,9 @@ class Drift:
         with own.bound(Subject(row.id, row.name)):
             LOG.info('Drift of stack %s is repaired: %s', row.id,
                      ', '.join('/'.join(each.path) for each in report.resources if each.path in marked))
-            # Refused if another user has updated it since: the tree acts for that user now.
-            self._updates.update(context, messages.UpdateStack(
-                stack_id=row.id, existing=True, if_match=(definition_tags.of(row),)))
+            # Refused after any other request: the tree may act for another user since, also with the same definition.
+            self._updates.update(context, messages.UpdateStack(stack_id=row.id, existing=True),
+                                 generation=row.generation)
         metrics.drift_repairs.inc()
         return True
 

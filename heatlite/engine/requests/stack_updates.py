@@ -24,7 +24,7 @@ from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_tag, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import StoredStacks, check_generation, check_tag, check_updatable, visible
 from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.requests.update_request import UpdateRequest
 from heatlite.engine.types.registry import TypeRegistry
@@ -54,12 +54,15 @@ class StackUpdates:
         self._owners = owners
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
-               plan: Applying | None = None) -> dict[str, str]:
+               plan: Applying | None = None, generation: int | None = None) -> dict[str, str]:
         """Return the identity of the stack and the tag of its definition, once the request is stored. `plan`: the plan
-        that it applies. Raises PreconditionFailed."""
+        that it applies; `generation`: the one which the stack must still have; None: any.
+
+        Raises PreconditionFailed, and Conflict if the stack has another generation."""
         self._quotas.check_planned(plan)
         row, template, protections = self._present(context, message)
-        request = self._request(context, message, plan, row, template)
+        check_generation(row, generation)
+        request = self._request(context, message, plan, row, template, generation)
         with self._owners.unless_refused(request.owner):
             return identified(self._end_if_unchanged(request) or self._begin(request, template, protections))
 
@@ -93,12 +96,12 @@ class StackUpdates:
         return row, template, protections
 
     def _request(self, context: RequestContext, message: messages.UpdateStack, plan: Applying | None,
-                 row: stacks.StoredStack, template: templates.StoredTemplate) -> UpdateRequest:
+                 row: stacks.StoredStack, template: templates.StoredTemplate, generation: int | None) -> UpdateRequest:
         """Build the definition that the update brings, and the credentials that it needs. Checks neither."""
         definition = self.redefine(row, template, message, is_planned=plan is not None)
         content = Content.of(definition)
         return UpdateRequest(context, message, plan, row, definition, content,
-                             self._owners.of_request(context, row, definition))
+                             self._owners.of_request(context, row, definition), generation)
 
     def _end_if_unchanged(self, request: UpdateRequest) -> stacks.StoredStack | None:
         """Accept and end an update that changes nothing, and return the row of its stack; None for any other update.

@@ -86,3 +86,11 @@ def check_tag(row: stacks.StoredStack, tags: Collection[str] | None) -> None:
     if tags is not None and definition_tags.of(row) not in tags:
         raise exception.PreconditionFailed(stack_name=row.name, why=(
             _('the stack was changed since it was read') if tags else _('it has only weak ones, which never match')))
+
+
+def check_generation(row: stacks.StoredStack, generation: int | None) -> None:
+    """Raise Conflict if the stack has accepted a request since it had that generation; None: any will do.
+
+    Unlike its tag, a stack's generation only grows: a definition may come back, with another owner."""
+    if generation not in (None, row.generation):
+        raise exception.Conflict(_('Another action of stack %s has begun meanwhile.') % row.name)

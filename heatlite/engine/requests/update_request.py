@@ -15,7 +15,7 @@ from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.ownership import Ownership
-from heatlite.engine.requests.stored_stacks import check_tag, check_updatable
+from heatlite.engine.requests.stored_stacks import check_generation, check_tag, check_updatable
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action
 from heatlite.rpc import messages
@@ -23,7 +23,8 @@ from heatlite.rpc import messages
 
 @dataclass(frozen=True)
 class UpdateRequest:
-    """One update. `row`: of the stack, as it was read for the request; `owner`: for whom it acts then."""
+    """One update. `row`: of the stack, as it was read for the request; `owner`: for whom it acts then;
+    `generation`: the one which the stack must still have; None: any."""
 
     context: RequestContext
     message: messages.UpdateStack
@@ -32,6 +33,7 @@ class UpdateRequest:
     definition: StackDefinition
     content: Content
     owner: Ownership
+    generation: int | None
 
     def without_token(self) -> UpdateRequest:
         """Return the request for a stack in which no action follows from it."""
@@ -45,6 +47,7 @@ class UpdateRequest:
         guard_checks.check_lock(tx, current)
         check_updatable(current)
         check_tag(current, message.if_match)
+        check_generation(current, self.generation)
         if plan is not None:
             plan.accept(tx, current.id, current.generation)
         owned = self.owner.store(tx, current, now)
