@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from heatlite.db import bulk, codec
-from heatlite.db.listing import Keys, Page, after, in_slices, ordered
+from heatlite.db.listing import Page, after, in_slices, ordered
 from heatlite.db.resources import WORDS
 from heatlite.db.tables import event
 from heatlite.planning.states import Action, Event, Status
@@ -70,11 +70,11 @@ def skip_numbers(tx: sa.Connection, count: int) -> None:
 
 
 def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
-         yield_control: Callable[[], None] = lambda: None) -> list[ShownEvent]:
+         yield_control: Callable[[], None] = lambda: None, last: ShownEvent | None = None) -> list[ShownEvent]:
     """Events of these stacks, newest first unless sorted, at most `limit`, after `marker`; an unknown one is ignored.
 
-    Calls `yield_control` after each whole slice of rows, as resources.page. One statement, two with a marker. Index:
-    (stack_id, id).
+    `last`: the event, of the same list, after which it continues; then without a marker. Calls `yield_control`
+    after each whole slice of rows, as resources.page. One statement, two with a marker. Index: (stack_id, id).
     """
     if wanted.limit == 0 or not stack_ids:
         return []
@@ -83,8 +83,10 @@ def page(tx: sa.Connection, stack_ids: Sequence[str], wanted: Page,
     parameters = {'stack_id': stack_ids[0], 'stack_ids': list(stack_ids), 'limit': wanted.limit}
     if wanted.filters:
         query = query.where(*(event.c[column].in_(list(values)) for column, values in wanted.filters.items()))
-    if wanted.marker:
-        keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
+    keys, ascending = _order(is_one, sort_keys, wanted.sort_dir)
+    if last is not None:
+        query = query.where(after(keys, [getattr(last, key.key) for key in keys], ascending))
+    elif wanted.marker:
         marker = sa.select(*keys).where(_WITHIN[is_one], event.c.uuid == wanted.marker)
         position = tx.execute(marker, parameters).first()
         if position is not None:
@@ -123,11 +125,11 @@ def _listing(is_one: bool, sort_keys: tuple[str, ...], sort_dir: str | None,
     return ordered(sa.select(*LISTED).where(_WITHIN[is_one]), keys, ascending, is_limited)
 
 
-def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[Keys, bool]:
+def _order(is_one: bool, sort_keys: Sequence[str], sort_dir: str | None) -> tuple[list[sa.Column[object]], bool]:
     """The columns to sort by, and whether ascending.
 
     Within one stack numbers grow with time; the time itself is needed only for several stacks, or when sorted."""
-    keys: list[sa.ColumnElement[object]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
+    keys: list[sa.Column[object]] = [event.c[name] for name in dict.fromkeys(sort_keys)]
     if not keys and not is_one:
         keys = [event.c.created_at]
     return [*keys, event.c.id], sort_dir == 'asc' or (bool(sort_keys) and sort_dir != 'desc')

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from heatlite.api import rendering, results, views
+from heatlite.api.handlers import events as listed_events
 from heatlite.api.handlers import software_deployments
 from heatlite.api.json_text import JsonText
 from heatlite.db import codec, events, resources, snapshots, stack_lists, tables
@@ -157,3 +158,24 @@ def test_deployments_are_read_in_blocks(database, get, number):
     assert [each['id'] for each in found] == [rows.number(5, each) for each in range(number)]
     read = [each for each in blocks if 'FROM software_deployment' in each]
     assert len(read) == number // software_deployments.BLOCK + 1
+
+
+@pytest.mark.parametrize('query', [
+    '', '?sort_dir=asc', '?limit=0', '?limit=3', '?limit=4', '?limit=7', '?limit=99999999999',
+    '?resource_status=FAILED',
+    '?sort_keys=resource_type', '?sort_keys=resource_type&sort_keys=event_time&sort_dir=desc', '?nested_depth=5',
+    '?nested_depth=5&limit=5', '?nested_depth=5&sort_keys=resource_type', f'?marker={rows.number(2, 102)}',
+    f'?nested_depth=5&marker={rows.number(2, 102)}'])
+def test_events_are_read_in_blocks(database, get, monkeypatch, query):
+    """There is no largest page."""
+    read, page = [], events.page
+    with database.writer() as tx:
+        for each in range(100, 109):
+            stack_id, status = rows.INNER if each % 3 else rows.WEB, 'FAILED' if each % 2 else 'COMPLETE'
+            tx.execute(tables.event.insert().values(rows.event(
+                each, stack_id, 'r', f'T{each % 2}', 'CREATE', status, created_at=rows.minutes(each % 4))))
+    whole = get(f'{WEB}/events{query}')
+    monkeypatch.setattr(listed_events, 'BLOCK', 3)
+    monkeypatch.setattr(events, 'page', lambda *given: read.append(page(*given)) or read[-1])
+    assert get(f'{WEB}/events{query}') == whole
+    assert max(map(len, read)) <= 3 and sum(map(len, read)) == len(whole['events'])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from heatlite.api import finding, masking, schemas, views
 from heatlite.api.query import Query
@@ -14,6 +16,8 @@ from heatlite.common.i18n import _
 from heatlite.db import events, stacks
 
 View = dict[str, object]
+
+BLOCK = 5000                    # events that are in memory at once while a list is sent
 
 
 def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
@@ -43,7 +47,8 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str, event
 
 
 def _page(req: Request, stack_name: str, stack_id: str, query: schemas.ListEvents) -> StreamedList:
-    """One page of events. Two SELECTs; more for those of the stacks below a nested one."""
+    """One page of events, without a largest one, as in Heat: a block of them is read when another is sent. Two SELECTs
+    for the first block, one for each other; more for those of the stacks below a nested one."""
     with req.db.reader() as tx:
         root_url = None
         if not query.nested_depth:
@@ -54,6 +59,28 @@ def _page(req: Request, stack_name: str, stack_id: str, query: schemas.ListEvent
             urls = {each.id: finding.url(req, each) for each in (stack, *below)}
             root = stack if stack.root_id == stack.id else stacks.identity(tx, stack.root_id)
             root_url = finding.url(req, root or stack)
-        found = events.page(tx, list(urls), query, yield_control)
-    shown = (views.listed_event(urls[each.stack_id], each, root_url) for each in found)
-    return StreamedList('events', shown, len(found))
+        first = events.page(tx, list(urls), _block(query, 0), yield_control)
+    shown = (views.listed_event(urls[each.stack_id], each, root_url)
+             for found in _blocks(req, list(urls), query, first) for each in found)
+    return StreamedList('events', shown, len(first))
+
+
+def _blocks(req: Request, stack_ids: Sequence[str], query: schemas.ListEvents,
+            found: list[events.ShownEvent]) -> Iterator[list[events.ShownEvent]]:
+    """Yield the blocks of a list, the first, `found`, before others."""
+    database = req.db
+
+    def following(last: events.ShownEvent, sent: int) -> list[events.ShownEvent]:
+        with database.reader() as tx:
+            return events.page(tx, stack_ids, _block(query, sent), yield_control, last)
+
+    sent = 0
+    while found:
+        yield found
+        sent += len(found)
+        found = req.handled(partial(following, found[-1], sent)) if len(found) == BLOCK else []
+
+
+def _block(query: schemas.ListEvents, sent: int) -> schemas.ListEvents:
+    """Return the next block of a list of which `sent` events were read."""
+    return replace(query, limit=BLOCK if query.limit is None else min(BLOCK, query.limit - sent))
