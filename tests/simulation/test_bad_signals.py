@@ -6,7 +6,7 @@ import pytest
 
 from heatlite.common import exception
 from tests.simulation import cloud as clouds
-from tests.simulation.cluster import Cluster, done
+from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_outages import Slow
 from tests.simulation.test_signals import pending, signal, until
 
@@ -86,13 +86,41 @@ class NotUpdated(Unread):
         raise RuntimeError('no metadata')
 
 
+class Hanging(clouds.Thing):
+    """Its handler does not return. `stays`: it does, long after it was ended."""
+
+    stays = False
+    parallel_signals = False
+    taken = []
+
+    def handle_signal(self, details=None):
+        try:
+            if details is None:
+                self.runtime.sleep(1e6)
+        except BaseException:
+            if not self.stays:
+                raise
+            self.runtime.sleep(1.0)
+        self.taken.append(details)
+
+
+class HangingBeside(Unread):
+    """Never takes the metadata of others."""
+
+    def get_reference_id(self):
+        return self.name
+
+    def metadata_update(self, new_metadata=None):
+        self.runtime.sleep(1e6)
+
+
 KINDS = (NotMade, WithoutText, WithoutName, Unread, NotUpdated)
 
 
 @pytest.fixture(autouse=True)
 def types(monkeypatch):
     found = {**clouds.resource_mapping(), 'Bad::Slow': Slow,
-             **{f'Bad::{kind.__name__}': kind for kind in (*KINDS, Unstorable)}}
+             **{f'Bad::{kind.__name__}': kind for kind in (*KINDS, Unstorable, Hanging, HangingBeside)}}
     monkeypatch.setattr(clouds, 'resource_mapping', lambda: found)       # also for engines that start later
 
 
@@ -165,3 +193,37 @@ def test_what_was_written_for_a_signal_and_cannot_be_stored(monkeypatch):
         monkeypatch.setattr(Unstorable, 'is_broken', True)
         answer = signal(cluster, stack_id, 'target', {'word': 'w'}, wait=True, allowed=(exception.Error,))
         assert 'target has written' in str(answer)
+
+
+@pytest.mark.parametrize('stays', [False, True])
+@pytest.mark.parametrize('parallel', [False, True])
+def test_a_handler_that_hangs_fails_its_signal_and_no_other(monkeypatch, parallel, stays):
+    """Within the timeout of an action of the stack."""
+    monkeypatch.setattr(Hanging, 'taken', [])
+    monkeypatch.setattr(Hanging, 'parallel_signals', parallel)
+    monkeypatch.setattr(Hanging, 'stays', stays)
+    with Cluster(engines=1, stack_action_timeout=5) as cluster:
+        stack_id = cluster.create('s', template(Hanging))
+        done(cluster, stack_id, 'CREATE')
+        signal(cluster, stack_id, 'target')
+        signal(cluster, stack_id, 'target', {'word': 'w'})
+        assert cluster.universe.run(lambda: not pending(cluster), limit=20)
+        wait(cluster, 3.0)
+        assert Hanging.taken == [{'word': 'w'}, *[None] * stays]
+        failed = ('target', 'SIGNAL', 'COMPLETE',
+                  'The signal was refused: The handler of the signal did not return within 5 seconds.')
+        assert cluster.events(stack_id).count(failed) == 1
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id, limit=100)
+
+
+def test_a_refresh_that_hangs_ends():
+    beside = {'type': 'Bad::HangingBeside', 'metadata': {'of': {'get_resource': 'target'}}}
+    with Cluster(engines=1, stack_action_timeout=5) as cluster:
+        stack_id = cluster.create('s', template(NotUpdated, beside=beside))
+        done(cluster, stack_id, 'CREATE')
+        for word in 'vw':
+            signal(cluster, stack_id, 'target', {'word': word})
+        assert cluster.universe.run(lambda: not pending(cluster), limit=60)
+        assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)

@@ -204,7 +204,8 @@ class StackController:
         return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._capacity,
                       self._timers, self._lifecycle, self._ended,
                       lambda runner: SignalDispatcher(
-                          self._runtime, self._database, leased, self._journal, runner, self._history),
+                          self._runtime, self._database, leased, self._journal, runner, self._history, self._timers,
+                          self._settings.action_timeout),
                       self._settings.interval, self._settings.patience)
 
     # --- loading a stack --------------------------------------------------------------------------------

@@ -4,14 +4,17 @@ Signals of one resource are handled one after the other, in the order of their a
 parallel. The changes of a handler, the event and the end of the signal are one transaction: after a crash, or while the
 database is away, a signal is either handled or still pending. A handler that also changes other things must be able to
 run again. An error of a resource type ends its signal: it would come again each time, and keep the stack from all else.
+So does a handler that does not return within the timeout of an action.
 """
 
 from __future__ import annotations
 
 import itertools
 import logging
+import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
@@ -27,11 +30,13 @@ from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
+from heatlite.engine.durability.timers import Timers
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import SignalWriter
+from heatlite.engine.resource import Resource
 from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
@@ -46,6 +51,7 @@ UNSET_HOOK = 'unset_hook'
 REFUSALS = (exception.StackLocked, exception.StackProtected, exception.RequestLimitExceeded)
 LOOKED_AT = 50                          # the most related resources of a signalled one whose attributes are read anew
 MOST_NAMED = 5                          # resources in a log line
+LEAST_PAUSE = 1.0                       # seconds between two looks for calls that hang
 
 
 def hook_of(details: object) -> str | None:
@@ -72,22 +78,40 @@ class Driver(Protocol):
     def stop(self, defect: Exception | None = None) -> None: ...
 
 
+class SignalWork:
+    """What one thread of a dispatcher does: signals that it handles in turn, or only refreshes.
+
+    `name`: of the resource whose signals come to this work while it lasts, or None; `called_at`: monotonic time since
+    which code of types runs, or None; `handling`: the signal whose handler it is; None: a refresh."""
+
+    def __init__(self, signals: Iterable[Signal] = (), name: str | None = None) -> None:
+        self.signals, self.name = deque(signals), name
+        self.called_at: float | None = None
+        self.handling: Signal | None = None
+        self.is_given_up = False
+
+
 class SignalDispatcher:
     """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
     def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack, journal: Journal,
-                 runner: Driver, history: EventHistory) -> None:
+                 runner: Driver, history: EventHistory, timers: Timers, limit: float) -> None:
+        """`limit`: seconds that a handler has to return, and as many for the refresh after it, in stacks without a
+        timeout of their own."""
         self._runtime = runtime
         self._database = database
         self._leased = leased
         self._journal = journal
         self._runner = runner
         self._history = history
-        self._waiting: dict[str, deque[Signal]] = {}        # resource -> signals behind the one being handled
+        self._timers = timers
+        self._limit = limit
+        self._waiting: dict[str, SignalWork] = {}                 # resource -> work with its signals
         self._known: set[int] = set()
         self._handled: set[int] = set()                     # since the last query began: its result may have them
         self._neighbours = _Neighbours(leased.definition)
-        self._threads: dict[object, Thread] = {}            # under way, each with a key of its own
+        self._threads: dict[SignalWork, Thread] = {}              # under way
+        self._is_watching = False                           # a timer is set for the next look at calls that hang
 
     @property
     def is_busy(self) -> bool:
@@ -103,12 +127,12 @@ class SignalDispatcher:
                 continue
             self._known.add(signal.id)
             if self._is_parallel(signal.resource_name):
-                self._spawn(deque([signal]), None)
+                self._spawn(SignalWork([signal]))
             elif signal.resource_name in self._waiting:
-                self._waiting[signal.resource_name].append(signal)
+                self._waiting[signal.resource_name].signals.append(signal)
             else:
-                queue = self._waiting[signal.resource_name] = deque([signal])
-                self._spawn(queue, signal.resource_name)
+                work = self._waiting[signal.resource_name] = SignalWork([signal], signal.resource_name)
+                self._spawn(work)
 
     def give_up(self) -> None:
         """End the handlers under way: their runner has ended, and they do not return. Their signals are pending."""
@@ -117,39 +141,46 @@ class SignalDispatcher:
             LOG.warning('The handler of a signal in stack %s did not return and is given up', self._leased.id)
             thread.kill()
 
-    def _spawn(self, queue: deque[Signal], name: str | None) -> None:
-        self._start(partial(self._work, queue, name))
+    def _spawn(self, work: SignalWork) -> None:
+        self._start(work, partial(self._work, work))
 
     def _is_parallel(self, name: str) -> bool:
         row = self._leased.current(name)
         kind = None if row is None else self._runner.executor.objects.known_kind(row)
         return kind is not None and bool(kind.parallel_signals)
 
-    def _work(self, queue: deque[Signal], name: str | None) -> None:
+    def _work(self, work: SignalWork) -> None:
         try:
-            while queue and not self._runner.is_stopped:
-                signal = queue[0]
-                bind(request_ids.of_signal(self._leased.context, signal.request),
-                     self._leased.subject(signal.resource_name), self._leased.masked)
-                self._until_available(partial(self._runner.fenced, partial(self._traced, signal)))
-                queue.popleft()
-                self._handled.add(signal.id)
-                self._known.discard(signal.id)
+            while work.signals and not self._runner.is_stopped:
+                signal = work.signals[0]
+                self._bind(signal)
+                self._until_available(partial(self._runner.fenced, partial(self._traced, work, signal)))
+                if work.is_given_up:                # and goes on, though its thread was ended
+                    return
+                self._note_handled(work)
         finally:
-            if name is not None:
-                self._waiting.pop(name, None)
+            if work.name is not None and self._waiting.get(work.name) is work:
+                del self._waiting[work.name]
+
+    def _bind(self, signal: Signal) -> None:
+        bind(request_ids.of_signal(self._leased.context, signal.request),
+             self._leased.subject(signal.resource_name), self._leased.masked)
+
+    def _note_handled(self, work: SignalWork) -> None:
+        signal = work.signals.popleft()
+        self._handled.add(signal.id)
+        self._known.discard(signal.id)
 
     # --- threads ------------------------------------------------------------------------------------------
 
-    def _start(self, work: Callable[[], None]) -> None:
-        """Run `work` in a thread of its own. The runner does not release the lease before it has ended."""
-        key = object()
-        self._threads[key] = self._runtime.spawn(self._run, key, work)
+    def _start(self, work: SignalWork, perform: Callable[[], None]) -> None:
+        """Perform work in a thread of its own. The runner does not release the lease before it has ended."""
+        self._threads[work] = self._runtime.spawn(self._run, work, perform)
 
-    def _run(self, key: object, work: Callable[[], None]) -> None:
+    def _run(self, work: SignalWork, perform: Callable[[], None]) -> None:
         self._runtime.serve(self._leased.id)
         try:
-            work()
+            perform()
         except LeaseLost:
             self._runner.stop()
         except exception.DatabaseUnavailable:       # the runner was stopped meanwhile
@@ -159,7 +190,7 @@ class SignalDispatcher:
             LOG.exception('The signals of stack %s could not be handled', self._leased.id)
             self._runner.stop(error)
         finally:
-            if self._threads.pop(key, None) is not None:        # else it was given up
+            if self._threads.pop(work, None) is not None:       # else it was given up
                 self._runner.finish_if_idle()
 
     def _until_available(self, work: Callable[[], None]) -> None:
@@ -172,18 +203,18 @@ class SignalDispatcher:
 
     # --- one signal ---------------------------------------------------------------------------------------
 
-    def _traced(self, signal: Signal) -> None:
+    def _traced(self, work: SignalWork, signal: Signal) -> None:
         tracer = tracing.tracer
         if tracer is None:
-            self._handle(signal)
+            self._handle(work, signal)
             return
         with tracer.span('SIGNAL', SpanKind.INTERNAL, tracing.current()) as span:
             span.note(heatlite__stack__id=self._leased.id, heatlite__resource__name=signal.resource_name,
                       heatlite__resource__path=f'{self._leased.row.name}/{signal.resource_name}')
             with tracing.within(span.context, self._leased.definition.mask.text):
-                self._handle(signal)
+                self._handle(work, signal)
 
-    def _handle(self, signal: Signal) -> None:
+    def _handle(self, work: SignalWork, signal: Signal) -> None:
         hook = hook_of(signal.details)
         row = self._leased.current(signal.resource_name)
         if row is None or hook is not None:
@@ -193,7 +224,10 @@ class SignalDispatcher:
             return
         recorder = SignalWriter(self._leased, self._runtime)
         self._leased.signalled = self._leased.row.generation
-        others, error = self._tell(row, signal, recorder)
+        with self._limited(work, signal):
+            others, error = self._tell(row, signal, recorder)
+        if work.is_given_up:
+            return
         self._end(signal, self._leased.make_change(
             row=recorder.take(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
             events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
@@ -202,7 +236,7 @@ class SignalDispatcher:
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
         if others:                                  # waits by itself: the signal is handled, and must not be once more
-            self._until_available(partial(self._refresh_around, {row.name: row}, LOOKED_AT))
+            self._until_available(partial(self._refresh_around, work, {row.name: row}, LOOKED_AT))
 
     def _tell(self, row: ResourceState, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
         """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
@@ -215,9 +249,7 @@ class SignalDispatcher:
             try:
                 return bool(resource.signal(signal.details)), None
             except REFUSALS as error:
-                if recorder.has(resource):          # users see no answer to alarms
-                    why = self._leased.definition.mask.text(str(error))
-                    recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
+                self._show(resource, recorder, error)
                 raise
         except NoActionRequired:
             return False, None
@@ -226,6 +258,12 @@ class SignalDispatcher:
         except Exception as error:
             defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', row.name, self._leased.id)
             return False, SignalError(signal.mark, _in_words(error), self._runtime.now())
+
+    def _show(self, resource: Resource, recorder: SignalWriter, error: Exception) -> None:
+        """Add the event of a signal that was refused: users see no answer to alarms."""
+        if recorder.has(resource):
+            why = self._leased.definition.mask.text(str(error))
+            recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
 
     def _end(self, signal: Signal, change: Change) -> None:
         """Store the outcome of a signal. Raises NotStored if the database refuses it. As it would do so again, the
@@ -240,6 +278,81 @@ class SignalDispatcher:
                 signal.mark, _in_words(refused), self._runtime.now())))
             raise
 
+    # --- calls that hang ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _limited(self, work: SignalWork, signal: Signal | None) -> Iterator[None]:
+        """Bound the time of the code of types in the block. `signal`: the one whose handler it calls, or None."""
+        work.called_at, work.handling = self._runtime.monotonic(), signal
+        self._watch()
+        try:
+            yield
+        finally:
+            work.called_at = work.handling = None
+
+    @property
+    def _seconds(self) -> float:
+        minutes = self._leased.row.timeout_mins
+        return minutes * 60.0 if minutes else self._limit
+
+    def _watch(self) -> None:
+        """Look for calls that hang when the first one may do so. One timer, however many signals there are."""
+        called = [work.called_at for work in self._threads if work.called_at is not None]
+        if self._is_watching or not called:
+            return
+        self._is_watching = True
+        known = weakref.ref(self)                   # most stacks are left long before
+
+        def due() -> None:
+            found = known()
+            if found is not None:
+                found.end_hanging()
+
+        self._timers.after(max(min(called) + self._seconds - self._runtime.monotonic(), LEAST_PAUSE), due)
+
+    def end_hanging(self) -> None:
+        """End the threads whose code of types has not returned in time."""
+        self._is_watching = False
+        late = self._runtime.monotonic() - self._seconds
+        for work, thread in list(self._threads.items()):
+            if work.called_at is not None and work.called_at <= late:
+                self._replace(work, thread)
+        self._watch()
+
+    def _replace(self, work: SignalWork, thread: Thread) -> None:
+        """End a thread that hangs, and let another go on with its signals."""
+        what = 'The refresh after a signal' if work.handling is None else (
+            f'The handler of a signal to {work.handling.resource_name}')
+        with self._leased.bound():
+            LOG.warning('%s in stack %s did not return for %d s and is given up', what, self._leased.id, self._seconds)
+        work.is_given_up = True
+        following, work.signals = SignalWork(work.signals, work.name), deque()
+        if work.name is not None and self._waiting.get(work.name) is work:
+            self._waiting[work.name] = following
+        del self._threads[work]
+        self._start(following, partial(self._go_on, following, work.handling))
+        thread.kill()
+
+    def _go_on(self, work: SignalWork, hanging: Signal | None) -> None:
+        """Perform the work of a thread that was ended. `hanging`: the signal whose handler did not return, which ends
+        with an error; None: there is none, or it was handled."""
+        if hanging is not None:
+            self._bind(hanging)
+            self._until_available(partial(self._runner.fenced, partial(self._fail, hanging)))
+        if work.signals:
+            self._note_handled(work)
+        self._work(work)
+
+    def _fail(self, signal: Signal) -> None:
+        error = exception.Error(_('The handler of the signal did not return within %d seconds.') % self._seconds)
+        recorder, row = SignalWriter(self._leased, self._runtime), self._leased.current(signal.resource_name)
+        if row is not None:
+            self._attempt(lambda: self._show(self._runner.executor.objects.stored(row, recorder), recorder, error),
+                          'No event says that the signal to %s in stack %s has failed', row.name)
+        self._journal.write(self._leased.make_change(
+            events=tuple(recorder.events), signals=(signal.id,),
+            signal_error=SignalError(signal.mark, _in_words(error), self._runtime.now())))
+
     # --- refreshing related resources ---------------------------------------------------------------------
 
     def take_over(self) -> None:
@@ -251,7 +364,8 @@ class SignalDispatcher:
             if is_followed(row) and row.exists and not row.in_progress and self._leased.is_current(row):
                 signalled[row.name] = row
         if signalled:
-            self._start(partial(self._make_up_for, signalled))
+            work = SignalWork()
+            self._start(work, partial(self._make_up_for, work, signalled))
 
     def _is_followed(self, row: ResourceState) -> bool:
         """Whether related resources are refreshed after signals of this one."""
@@ -259,14 +373,17 @@ class SignalDispatcher:
         return (kind is not None and kind.signal_needs_metadata_updates
                 and callable(getattr(kind, 'handle_signal', None)))
 
-    def _make_up_for(self, signalled: Mapping[str, ResourceState]) -> None:
+    def _make_up_for(self, work: SignalWork, signalled: Mapping[str, ResourceState]) -> None:
         self._leased.bind()
-        self._until_available(partial(self._runner.fenced, partial(self._refresh_around, signalled)))
+        self._until_available(partial(self._runner.fenced, partial(self._refresh_around, work, signalled)))
 
-    def _refresh_around(self, signalled: Mapping[str, ResourceState], most: int | None = None) -> None:
+    def _refresh_around(self, work: SignalWork, signalled: Mapping[str, ResourceState],
+                        most: int | None = None) -> None:
         """As `_refresh`; its errors are only logged, since the signals are handled. Raises DatabaseUnavailable."""
-        self._attempt(partial(self._refresh, signalled, most), 'Refreshing what is related to %s in stack %s failed',
-                      ', '.join(itertools.islice(signalled, MOST_NAMED)))
+        with self._limited(work, None):
+            self._attempt(partial(self._refresh, signalled, most),
+                          'Refreshing what is related to %s in stack %s failed',
+                          ', '.join(itertools.islice(signalled, MOST_NAMED)))
 
     def _attempt(self, work: Callable[[], None], message: str, name: str) -> None:
         """Call `work`, which runs code of types. Errors are only logged, but for DatabaseUnavailable. `message`: has
