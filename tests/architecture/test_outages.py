@@ -69,7 +69,9 @@ IMPATIENT = {
     'stack_reader._guarded': REQUEST,
     'stack_reader._runner': REQUEST,
     'stack_reader.outputs': REQUEST,
+    'given_up_stacks.fail': LOADS,
     'given_up_stacks.give_up': LOADS,
+    'unloadable._is_ended': LOADS,
 }
 
 

@@ -30,6 +30,7 @@ from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.timeouts import Timeouts
+from heatlite.engine.reconcile.unloadable import Unloadable
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, Status
@@ -74,6 +75,9 @@ class StackController:
         self.claim = claim
         self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
         self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
+        self._put_off_leases: dict[str, Lease] = {}     # of stacks that cannot be loaded, until they are tried again
+        self._unloadable = Unloadable(runtime, database, journal, settings.action_timeout,
+                                      lifecycle.announce_given_up)
         self._loaders = Pool(runtime, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
         self._stopping = False
@@ -113,8 +117,8 @@ class StackController:
         return stack_id in self._runners
 
     def drives(self, stack_id: str) -> bool:
-        """Whether a stack has a runner, or is being loaded for one."""
-        return stack_id in self._runners or stack_id in self._loading
+        """Whether a stack has a runner, is being loaded for one, or is not to be loaded yet."""
+        return stack_id in self._runners or stack_id in self._loading or stack_id in self._put_off_leases
 
     def wake(self, stack_id: str) -> None:
         """Wake up the runner of a stack, or claim the stack if no engine holds its lease."""
@@ -155,6 +159,7 @@ class StackController:
             runner.stop()
         former = [each for each in (self._former.get(lease.stack_id), runner)
                   if each is not None and not each.calls_done.is_set()]
+        self._put_off_leases.pop(lease.stack_id, None)
         self._loading[lease.stack_id] = lease
         self._capacity.begin_loading(lease.stack_id, row)
         if former:                                  # in a thread of its own: other stacks are loaded meanwhile
@@ -246,10 +251,10 @@ class StackController:
             LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)
             self._give_back(lease)
             return
-        except Exception:
-            LOG.exception('Stack %s cannot be loaded', lease.stack_id)
-            self._give_back(lease)
+        except Exception as error:
+            self._put_off(lease, error)
             return
+        self._unloadable.loaded(lease.stack_id)
         if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
             self._forget_signals(lease)
             return
@@ -275,6 +280,26 @@ class StackController:
             LOG.log(logging.INFO if lease.among <= lease_manager.MOST_NAMED else logging.DEBUG,
                     'Taking over stack %s [%s] from %s (epoch %d)', leased.row.name, leased.id,
                     lease_manager.former_of(lease), lease.epoch)
+
+    def _put_off(self, lease: Lease, error: Exception) -> None:
+        """Keep a stack that cannot be loaded for a while, and then leave it to any engine."""
+        try:
+            pause = self._unloadable.failed(lease, error)
+        except exception.DatabaseUnavailable:
+            pause = 0.0
+        if pause is None:
+            return
+
+        def due() -> None:
+            self._runtime.spawn(self._try_again, lease)         # waits for the database
+
+        self._put_off_leases[lease.stack_id] = lease
+        self._timers.after(pause, due)
+
+    def _try_again(self, lease: Lease) -> None:
+        if self._put_off_leases.get(lease.stack_id) is lease:        # else a newer request has come
+            del self._put_off_leases[lease.stack_id]
+            self._give_back(lease)
 
     def _give_back(self, lease: Lease) -> None:
         """Release the lease of a stack that could not be loaded: the sweep of any engine claims it again."""

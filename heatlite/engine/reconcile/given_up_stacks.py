@@ -33,12 +33,19 @@ def give_up(runtime: Runtime, database: Database, journal: Journal, lease: Lease
     with database.reader() as tx:
         count = leases.excessive_strikes(tx, lease.stack_id)
         row = stacks.get(tx, lease.stack_id) if count else None
-        if row is None:
-            return False
-        busy = [each for each in resources.light(tx, row.id) if each.status == Status.IN_PROGRESS]
-        waiting = tuple(each.id for each in signals.pending(tx, row.id))
+    if row is None:
+        return False
     reason = _('%(count)d engines ended while they drove this stack (%(action)s); it was given up. A resource type or '
                'the template stops them: see their logs.') % {'count': count, 'action': row.action}
+    return fail(runtime, database, journal, lease, row, reason, announce)
+
+
+def fail(runtime: Runtime, database: Database, journal: Journal, lease: Lease, row: stacks.StoredStack, reason: str,
+         announce: Callable[[stacks.StoredStack], None]) -> bool:
+    """As `give_up`, for any reason. `row`: of the stack, as it was just read."""
+    with database.reader() as tx:
+        busy = [each for each in resources.light(tx, row.id) if each.status == Status.IN_PROGRESS]
+        waiting = tuple(each.id for each in signals.pending(tx, row.id))
     for each in busy:
         failed = each._replace(status=Status.FAILED, reason=reason)
         journal.submit(Change(row.id, lease.epoch, row=failed, events=(

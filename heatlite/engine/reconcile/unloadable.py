@@ -1,0 +1,73 @@
+"""Stacks that an engine cannot load, as when a package that their template needs is no longer installed.
+
+Each is tried again, ever more rarely, by any engine. Its reason says so to its users meanwhile. When the time of its
+action is over, it is set to FAILED.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from datetime import timedelta
+
+from heatlite.common import defects
+from heatlite.common.i18n import _
+from heatlite.common.runtime import Runtime
+from heatlite.db import stacks
+from heatlite.db.connection import Database
+from heatlite.db.leases import Lease
+from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored, Superseded
+from heatlite.engine.reconcile import given_up_stacks
+from heatlite.planning.states import Change, StackChange, Status
+
+LOG = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 60.0            # seconds between two tries of one engine
+LONGEST_REASON = 300            # characters of the error, in the reason of a stack
+
+
+class Unloadable:
+    def __init__(self, runtime: Runtime, database: Database, journal: Journal, timeout: int,
+                 announce: Callable[[stacks.StoredStack], None]) -> None:
+        """`timeout`: seconds, of stacks without one of their own; `announce`: as of `given_up_stacks.give_up`."""
+        self._runtime = runtime
+        self._database = database
+        self._journal = journal
+        self._timeout = timeout
+        self._announce = announce
+        self._tries: dict[str, int] = {}
+
+    def loaded(self, stack_id: str) -> None:
+        """Note that a stack was loaded, or is gone."""
+        self._tries.pop(stack_id, None)
+
+    def failed(self, lease: Lease, error: Exception) -> float | None:
+        """Note that a stack cannot be loaded. Return the seconds to wait before it is tried again; None: it has no
+        lease any more, as it was given up. Raises DatabaseUnavailable."""
+        stack_id = lease.stack_id
+        tries = self._tries[stack_id] = self._tries.get(stack_id, 0) + 1
+        if tries == 1:
+            LOG.warning('Stack %s cannot be loaded, and is tried again from time to time: %s: %s', stack_id,
+                        type(error).__name__, error, exc_info=error if defects.is_defect(error) else None)
+        try:
+            return None if self._is_ended(lease, error, tries) else min(2.0 ** (tries - 1), LONGEST_PAUSE)
+        except (LeaseLost, NotStored, Superseded):
+            return 0.0                              # a newer request or another owner tries by itself
+
+    def _is_ended(self, lease: Lease, error: Exception, tries: int) -> bool:
+        """Whether the time of the action was over, and the stack is FAILED now. Else its reason says what it waits
+        for."""
+        with self._database.reader() as tx:
+            row = stacks.get(tx, lease.stack_id)
+        if row is None or row.status != Status.IN_PROGRESS:
+            return False
+        why = f'{type(error).__name__}: {error}'[:LONGEST_REASON]
+        length = timedelta(seconds=row.timeout_mins * 60 if row.timeout_mins else self._timeout)
+        if self._runtime.now() >= (row.started_at or row.created_at) + length:
+            self.loaded(row.id)
+            return given_up_stacks.fail(self._runtime, self._database, self._journal, lease, row, _(
+                'The stack could not be loaded until the timeout of its action: %s') % why, self._announce)
+        reason = _('The action waits until the stack can be loaded: %s') % why
+        if reason != row.reason:
+            self._journal.write(Change(row.id, lease.epoch, stack=StackChange(row.generation, reason=reason)))
+        return False
