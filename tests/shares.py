@@ -1,10 +1,12 @@
 """Which tests take long, and which of them a part of a run executes: the time of a machine is limited.
 
-HEATLITE_TEST_SHARE names the part; without it, all are executed.
+HEATLITE_TEST_SHARE names the part; without it, all are executed. `python -m tests.shares NUMBER SECONDS` prints that of
+a commit: see `of_commit`.
 """
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterable
 
@@ -53,11 +55,21 @@ DEPLOYMENTS = (
     'tests/system/test_poison.py::test_a_lone_service_gives_up', 'tests/system/test_production.py::test_the_profile')
 # With HEATLITE_TEST_SHARE, what is thorough in a file is executed with every seventh share only.
 TURNS = 7
+SHARES = 42                             # of which a commit executes one: each turn has six parts of the sweeps
+DAY = 24 * 60 * 60                      # seconds
 
 
 def is_thorough(name: str) -> bool:
     """Whether the test is listed as thorough. Those that have only the marker are executed with every share."""
     return name.startswith(THOROUGH) and not name.startswith(QUICK)
+
+
+def of_commit(number: int, seconds: int) -> int:
+    """Return the share that a commit executes, from 1. `number`: of the commit; `seconds`: when it was made,
+    since 1970.
+
+    The day decides on the turn, so that each file is executed at least once in seven days with commits in a row."""
+    return number % (SHARES // TURNS) * TURNS + seconds // DAY % TURNS + 1
 
 
 def of(names: Iterable[str], share: int, shares: int) -> set[str]:
@@ -100,3 +112,7 @@ def _file(name: str) -> str:
 
 def _number(text: str) -> int:
     return zlib.crc32(text.encode())
+
+
+if __name__ == '__main__':
+    print(f'{of_commit(*map(int, sys.argv[1:]))}/{SHARES}')

@@ -29,6 +29,17 @@ def test_a_share_executes_a_seventh_of_the_thorough_files_and_one_of_42_of_a_swe
     assert sorted(sum(name in part for name in sweep) for part in parts) == [0] * 36 + [10] * 6
 
 
+def test_each_thorough_file_is_executed_within_seven_days():
+    """Whatever the numbers of the commits."""
+    for first in range(0, 70, 3):
+        executed = set()
+        for day in range(first, first + 7):
+            share = shares.of_commit(day * day * 7919 % 100_003, day * shares.DAY + 5)
+            executed |= shares.of(NAMES, share, shares.SHARES)
+        assert {name.partition('::')[0] for name in executed} >= set(FILES)
+    assert {shares.of_commit(number, day * shares.DAY) for number in range(6) for day in range(7)} == set(range(1, 43))
+
+
 def test_tests_of_a_file_are_in_the_same_deployment():
     found = [f'tests/system/test_failover.py::test_{one}[{kind}]' for one in 'abc' for kind in ('x', 'y')]
     for share in range(1, 31):
