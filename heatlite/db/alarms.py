@@ -122,10 +122,18 @@ def put(tx: sa.Connection, new: Alarm) -> None:
 
 
 def remove(tx: sa.Connection, alarms: Iterable[Alarm]) -> None:
-    """Removes alarms and the requests of theirs that were not sent. Their history remains."""
-    for chunk in bulk.chunks(each.id for each in alarms):
-        tx.execute(alarm.delete().where(alarm.c.id.in_(chunk)))
-        tx.execute(alarm_webhook.delete().where(alarm_webhook.c.alarm_id.in_(chunk)))
+    """Removes alarms and the requests of theirs that were not sent. Their history remains.
+
+    Of the requests, those of the shard are read. Indexes: primary key, (shard, due_at).
+    """
+    by_shard: dict[int, list[str]] = {}
+    for each in alarms:
+        by_shard.setdefault(shards.of_project(each.project_id), []).append(each.id)
+    for shard, numbers in by_shard.items():
+        for chunk in bulk.chunks(numbers):
+            tx.execute(alarm.delete().where(alarm.c.id.in_(chunk)))
+            tx.execute(alarm_webhook.delete().where(
+                alarm_webhook.c.shard == shard, alarm_webhook.c.alarm_id.in_(chunk)))
 
 
 def remember(tx: sa.Connection, entries: Iterable[HistoryEntry]) -> None:

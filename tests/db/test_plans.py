@@ -26,7 +26,7 @@ from heatlite.db.tables import metadata
 from heatlite.planning.alarms import Datapoint, Metric
 from heatlite.planning.states import Action
 from tests.db.rows import NOW, Wanted, engine, event, later, leased, nested, stack, state
-from tests.db.test_alarms import alarm, entry
+from tests.db.test_alarms import alarm, entry, webhook
 from tests.db.test_revisions import FIRST
 
 PRIMARY = {'sqlite': 'sqlite_autoindex_{}', 'mysql': 'PRIMARY', 'postgresql': '{}_pkey'}
@@ -89,6 +89,7 @@ CASES = [
     (lambda tx: alarms.due(tx, 3, 5.0, 5), 'ix_alarm_shard_due_at'),
     (lambda tx: alarms.history(tx, 'p1', 'a7', limit=5), 'ix_alarm_history_project_id_name_id'),
     (lambda tx: alarms.purge_history(tx, NOW, 5), 'ix_alarm_history_created_at'),
+    (lambda tx: alarms.remove(tx, [alarm('a7', 'p1')]), 'ix_alarm_webhook_shard_due_at'),
 ]
 
 
@@ -126,6 +127,7 @@ def full(make_database, clock):
             for number in range(300):
                 alarms.put(tx, alarm(f'a{number}', project, stack_id=f's{number}', due_at=float(number)))
         alarms.remember(tx, [entry(f'a{number % 300}', at=number) for number in range(2000)])
+        alarms.queue(tx, [webhook(alarm(f'a{number}', f'p{number % 300}')) for number in range(2000)], 5.0, NOW)
     if database.dialect != 'sqlite':                # which nobody asks to gather figures
         with database.engine.connect().execution_options(isolation_level='AUTOCOMMIT') as connection:
             for table in metadata.tables:
