@@ -47,6 +47,7 @@ HTTP_URLS = {
 NEEDED = {('oslo_messaging_rabbit', 'use_queue_manager'): (
     ('oslo_concurrency', 'lock_path'), 'a folder in which the processes of a host lock the numbers of their queues')}
 _SECTION = re.compile(r'\[([^]]+)\]\s*\Z')
+_PORT = re.compile(r'(?:\[[^]]*\]|[^:\[\]]*)(?::(\d{1,5}))?')        # after a host, or an IPv6 address in brackets
 _ASSIGNMENT = re.compile(r'([^\s:=][^:=]*?)\s*[:=]\s*(.*)\Z')
 
 
@@ -58,6 +59,9 @@ class OptionPlace:
     group: str
     name: str
     value: str
+
+
+_NOWHERE = OptionPlace('', DEFAULT, '', '')
 
 
 class Assignments(_environment.EnvironmentConfigurationSource):
@@ -192,11 +196,24 @@ def wrong_values(conf: cfg.ConfigOpts) -> Iterator[str]:
             if (whole if schemes is DATABASES else scheme[0]) not in schemes:
                 yield (f'{place.where}: [{place.group}] {place.name}: no driver for "{whole[:40]}://"'
                        f'{meant(whole, schemes)} (allowed: {", ".join(schemes)})')
+    yield from _wrong_brokers(said)
     yield from _wrong_urls(said)
     for key, (needed, purpose) in NEEDED.items():
         if key in said and said[key].value.lower() in TRUE and needed not in said:
             place = said[key]
             yield f'{place.where}: [{place.group}] {place.name} needs [{needed[0]}] {needed[1]}: {purpose}'
+
+
+def _wrong_brokers(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
+    """A line for each transport URL, also of a cell, whose hosts cannot be read. The environment replaces files."""
+    found = {key: place for key, place in said.items() if place.name == 'transport_url'}
+    variable = f'OS_{DEFAULT}__TRANSPORT_URL'
+    if variable in os.environ and not found.get((DEFAULT, 'transport_url'), _NOWHERE).where.startswith('--set'):
+        found[DEFAULT, 'transport_url'] = OptionPlace(variable, DEFAULT, 'transport_url', os.environ[variable])
+    for place in found.values():
+        why = wrong_hosts(_unquoted(place.value)) if '$' not in place.value else ''     # `$`: refers to other options
+        if why:
+            yield f'{place.where}: [{place.group}] transport_url: {why} (allowed: a URL such as {EXAMPLE_BROKER})'
 
 
 def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
@@ -211,6 +228,21 @@ def _wrong_urls(said: Mapping[tuple[str, str], OptionPlace]) -> Iterator[str]:
                 shown = url if '@' not in url else '***'        # it may have a password
                 yield (f'{place.where}: [{place.group}] {place.name} = {shown}: not a URL that begins with http:// or '
                        f'https:// and a host (allowed: a URL such as {example})')
+
+
+def wrong_hosts(url: str) -> str:
+    """Why the messaging library cannot read the hosts of a transport URL; '' if it can. Never names a password."""
+    try:
+        hosts = [each for each in urllib.parse.urlsplit(url).netloc.split(',') if each]
+    except ValueError:                      # a bracket that is not closed
+        return 'the URL is malformed'
+    for host in hosts:
+        address = host.rpartition('@')[2]
+        port = _PORT.fullmatch(address)
+        if port is None or not 0 < int(port[1] or 1) < 65536:
+            return ('a host has no port from 1 to 65535 after its colon; write special characters of a password as '
+                    '%XX, as %2F for a slash')
+    return ''
 
 
 def _kind_of(group: str) -> str:

@@ -39,6 +39,17 @@ def test_the_database_is_checked_before_workers_start(program, url, words, tmp_p
     assert 'secret' not in lines[0]
 
 
+@pytest.mark.parametrize('program', PROGRAMS)
+@pytest.mark.parametrize('url', ['rabbit://u:secret@h:port/', 'rabbit://u:secret/more@h:5672/', 'rabbit://[::1/',
+                                 'rabbit://u:secret@h:5672,u:secret@g:99999'])
+def test_the_broker_is_checked_before_workers_start(program, url, tmp_path):
+    code, lines = run(program, tmp_path, {'database': {'connection': f'sqlite:///{tmp_path}/x'}},
+                      {'DEFAULT': {'transport_url': url}})
+    assert code == OWN and len(lines) == 1, lines
+    assert all(word in lines[0] for word in ('heatlite.conf:', '[DEFAULT] transport_url', 'rabbit://USER:')), lines
+    assert 'secret' not in lines[0]
+
+
 @pytest.mark.parametrize('program, part, words', [
     ('engine', {'plan_policies': {'rules_file': '/none'}}, ['/none']),
     ('heat_api', {'heat_api': {'trusted_proxies': 'nowhere/99'}}, ['trusted_proxies']),
