@@ -116,10 +116,11 @@ def run(conf: ConfigOpts) -> int:
     from heatlite.common import audit, messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
-    from heatlite.common.limits import Connections
+    from heatlite.common.limits import Connections, Limits
     from heatlite.db import engines, sync
     from heatlite.engine.notify import audited, notifications
     from heatlite.engine.service import EngineService
+    from heatlite.language.functions import query
     from heatlite.rpc.client import InProcessClient
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
@@ -141,6 +142,7 @@ def run(conf: ConfigOpts) -> int:
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
     notify = audited.recorded(notify, audit.of(conf, 'engine'))
     service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
+    query.warm_up(Limits.of(conf))
     client = InProcessClient(runtime, service.endpoint)
     application = deploy.build(conf, database, client)
     servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,

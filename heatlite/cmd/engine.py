@@ -65,6 +65,8 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     from heatlite.cmd import parts, signals
     from heatlite.common import exception, messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
+    from heatlite.common.limits import Limits
+    from heatlite.language.functions import query
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
@@ -75,6 +77,7 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
             conf, f'{PROGRAM}-{worker.number}'))
     except exception.Error as error:
         raise InvalidOptions(str(error)) from None
+    query.warm_up(Limits.of(conf))
     parts.watch_parent(runtime, worker, engine.release)
     runtime.spawn(engine.begin)
     figures = parts.serve_metrics(conf, worker.number, {
