@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 import pytest
 
 from heatlite.api.cfn import deploy
+from heatlite.api.console.identity import IdentityService
+from heatlite.common import exception, repeats
 from tests.api import in_process
 from tests.system import aws, options
 
@@ -43,3 +45,54 @@ def test_a_token_that_cannot_be_validated(database, tmp_path, caplog, url):
         assert answer.json['error']['message'] == 'The identity service cannot validate tokens.'
         assert answer.headers['Retry-After']
     assert 'Traceback' not in caplog.text and 'Unexpected' not in caplog.text
+
+
+HTTPS = 'https://127.0.0.1:1/v3'
+
+
+def test_a_signature_and_a_file_that_is_not_there(database, tmp_path, caplog):
+    """One of the Keystones has authorities of its own. The next one is asked."""
+    file, gone = tmp_path / 'heatlite.conf', tmp_path / 'gone.pem'
+    options.write(file, options.identity(AWAY, 'RegionOne', 'heatlite', 'service', 'heatlite'), {
+        'ec2authtoken': {'multi_cloud': 'true', 'clouds': 'north,south'},
+        'ec2authtoken.north': {'auth_uri': HTTPS, 'ca_file': str(gone)}, 'ec2authtoken.south': {'auth_uri': AWAY}})
+    app = deploy.build(in_process.options(files=[str(file)]), database, in_process.NoEngine())
+    signed = aws.version_2(('access', 'secret'), 'GET', HOST, '/v1/', Action='ListStacks')
+    for _time in range(3):
+        answer = in_process.ask(app, 'GET', f'/v1/?{urlencode(signed)}', None, project=None, headers={'Host': HOST})
+        assert (answer.status_code, '<Code>ServiceUnavailable</Code>' in answer.text) == (503, True), answer.text
+        assert str(gone) not in answer.text
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    assert '[ec2authtoken.north] ca_file' in line and str(gone) in line
+    assert 'Traceback' not in caplog.text
+    assert '127.0.0.1:1/v3/ec2tokens' in caplog.text, 'the next one was not asked'
+
+
+def test_a_token_and_a_file_that_is_not_there(database, tmp_path, caplog):
+    file, gone = tmp_path / 'heatlite.conf', tmp_path / 'gone.pem'
+    options.write(file, options.identity(HTTPS, 'RegionOne', 'heatlite', 'service', 'heatlite'), {
+        'keystone_authtoken': {'cafile': str(gone)}})
+    app = in_process.build(in_process.options(files=[str(file)]), database, in_process.NoEngine(), identity=None)
+    for _time in range(3):
+        answer = in_process.ask(app, 'GET', f'/v1/{in_process.PROJECT}/stacks', project=None,
+                                headers={'X-Auth-Token': 'token'})
+        assert (answer.status_code, answer.json['error']['type']) == (503, 'KeystoneUnavailable'), answer.text
+        assert str(gone) not in answer.text
+    (line,) = [each.getMessage() for each in caplog.records if each.levelno == logging.ERROR]
+    assert '[keystone_authtoken] cafile' in line and str(gone) in line
+    assert 'Traceback' not in caplog.text
+
+
+@pytest.mark.parametrize('method, path', [('GET', '/projects'), ('POST', '/token')])
+def test_a_login_at_the_console_and_a_file_that_is_not_there(tmp_path, caplog, method, path):
+    gone = tmp_path / 'gone.pem'
+    service = IdentityService(HTTPS, str(gone))
+    with pytest.raises(exception.KeystoneUnavailable) as raised:
+        service._ask(method, path)
+    assert str(gone) not in str(raised.value)
+    assert str(gone) in caplog.text
+
+
+@pytest.fixture(autouse=True)
+def _nothing_logged():
+    repeats.forget()

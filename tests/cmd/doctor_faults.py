@@ -97,6 +97,9 @@ FAULTS = (
           {'oslo_messaging_rabbit.use_queue_manager': 'true', 'oslo_concurrency.lock_path': '{folder}/locks'}),
     Fault('a file with authorities that has none', 'authorities', ['{folder}/ca.pem', '[clients] ca_file'],
           {'clients.ca_file': '{folder}/ca.pem'}, {'ca.pem': 'nothing'}),
+    Fault('authorities of one of several Keystones', 'authorities', [
+        '{folder}/gone.pem', '[ec2authtoken.north] ca_file'], {
+        'ec2authtoken.clouds': 'north', 'ec2authtoken.north.ca_file': '{folder}/gone.pem'}),
     Fault('a certificate that is not there', 'certificates', ['{folder}/none.pem', 'cannot be read'],
           {'heat_api.cert_file': '{folder}/none.pem', 'heat_api.key_file': '{folder}/key.pem'}),
     Fault('the key of another certificate', 'certificates', ['{folder}/valid.pem', 'mismatch'],

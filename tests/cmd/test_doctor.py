@@ -97,7 +97,7 @@ def healthy(folder):
 def write(folder, given):
     sections = {}
     for name, value in given.items():
-        group, _dot, option = name.partition('.')
+        group, _dot, option = name.rpartition('.')
         sections.setdefault(group, {})[option] = value
     files_of_options.write(folder / 'heatlite.conf', sections)
     return folder / 'heatlite.conf'

@@ -97,7 +97,7 @@ def _of_clouds(conf: cfg.ConfigOpts) -> list[SignatureKeystone]:
     for group in config.register_clouds(conf):
         if not conf[group].auth_uri:
             raise exception.Error(f'[{group}] auth_uri is not set, and [ec2authtoken] clouds names this cloud')
-        found.append(SignatureKeystone(str(conf[group].auth_uri), partial(_session, conf, group)))
+        found.append(SignatureKeystone(str(conf[group].auth_uri), partial(_session, conf, group), group))
     return found
 
 

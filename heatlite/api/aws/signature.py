@@ -21,6 +21,7 @@ from keystoneauth1 import exceptions as keystone_errors
 from heatlite.api.aws import parameters as query
 from heatlite.api.aws.errors import AwsError, IdentityUnavailable
 from heatlite.api.middleware import body, identity
+from heatlite.api.middleware.authorities import log_unusable
 from heatlite.api.middleware.context import AWS_CREDENTIALS
 from heatlite.common import outages
 
@@ -67,10 +68,12 @@ class Token(TypedDict, total=False):
 
 
 class SignatureKeystone:
-    """A service that checks signatures. `make_session`: makes the session of heatlite at it, at the first use."""
+    """A service that checks signatures. `make_session`: makes the session of heatlite at it, at the first use; `group`:
+    of the options with its authorities and its certificate."""
 
-    def __init__(self, uri: str, make_session: Callable[[], Session]) -> None:
+    def __init__(self, uri: str, make_session: Callable[[], Session], group: str = 'ec2authtoken') -> None:
         self.uri = uri
+        self.group = group
         self.url = f'{_VERSION.sub("", uri.rstrip("/"))}/v3/ec2tokens'
         self._make_session = make_session
 
@@ -128,6 +131,9 @@ class Ec2Signature:
                                   authenticated=session.auth is not None)
         except keystone_errors.ClientException as error:
             outages.away(outages.IDENTITY, f'{url} could not check a signature: {error}')
+            raise IdentityUnavailable from None
+        except OSError as error:
+            log_unusable(f'[{keystone.group}] ca_file, cert_file or key_file', error)
             raise IdentityUnavailable from None
         if answer.status_code == 200:
             outages.back(outages.IDENTITY)

@@ -14,6 +14,7 @@ from keystoneauth1 import exceptions, session
 
 from heatlite.api import json_text
 from heatlite.api.console import files
+from heatlite.api.middleware.authorities import log_unusable
 from heatlite.common import exception
 from heatlite.common.i18n import _
 
@@ -72,6 +73,9 @@ class IdentityService:
             found = answer.json() if answer.content else {}
         except (exceptions.ClientException, ValueError):
             raise exception.HTTPServiceUnavailable(_('Keystone does not answer; try again.')) from None
+        except OSError as error:
+            log_unusable('[clients_keystone] or [clients] ca_file, or [keystone_authtoken] cafile', error)
+            raise exception.KeystoneUnavailable(reason='a file cannot be used') from None
         finally:
             self._free.release()
         return answer.status_code, answer.headers, found if isinstance(found, dict) else {}

@@ -13,6 +13,7 @@ from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 from keystoneauth1 import exceptions as keystone_exceptions
 from keystonemiddleware import exceptions as middleware_exceptions
 
+from heatlite.api.middleware.authorities import log_unusable
 from heatlite.common import exception
 
 if TYPE_CHECKING:
@@ -42,6 +43,11 @@ class IdentityOutages:
             if PASSED in environ:
                 raise
             raise exception.KeystoneUnavailable(reason=f'{type(error).__name__}: {error}') from error
+        except OSError as error:
+            if PASSED in environ:
+                raise
+            raise exception.KeystoneUnavailable(reason=log_unusable(
+                '[keystone_authtoken] cafile, certfile or keyfile', error)) from error
 
     def _passed(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[PASSED] = True

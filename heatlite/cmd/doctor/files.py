@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from heatlite.cmd.doctor.checks import FAILED, WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.site import Site
-from heatlite.common import health, options, settings
+from heatlite.common import config, health, options, settings
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ def authorities(site: Site) -> Iterator[DoctorFinding]:
     """Files with the authorities to trust."""
     conf = site.conf
     named = [(f'[{group}] ca_file', conf[group].ca_file)
-             for group in ('clients', *(f'clients_{name}' for name in options.CLIENT_NAMES), 'ec2authtoken')]
+             for group in ('clients', *(f'clients_{name}' for name in options.CLIENT_NAMES), 'ec2authtoken',
+                           *config.register_clouds(conf))]
     named += [('[keystone_authtoken] cafile', conf.keystone_authtoken.cafile),
               ('[oslo_messaging_rabbit] ssl_ca_file', conf.oslo_messaging_rabbit.ssl_ca_file)]
     for option, file in named:
