@@ -33,6 +33,7 @@ OWNERS = {
     CONFIGURATION: ('root', NAME, '640'),
     f'/var/lib/{NAME}': (NAME, NAME, '750'),
     f'/var/log/{NAME}': (NAME, 'adm', '2750'),
+    f'/var/log/{NAME}/audit': (NAME, 'adm', '2750'),
 }
 # What Debian's own tools change when any package comes and goes.
 OF_DEBIAN = re.compile(
@@ -202,7 +203,7 @@ def rotation(debian: Debian) -> str:
         raise Failed(said)
     debian.run(f'{as_user()} sh -c "umask 0077; echo line > /var/log/{NAME}/engine.log"; '
                f'logrotate --force /etc/logrotate.d/{NAME}')
-    found = debian.run(f'stat -c "%n %U %a %s" /var/log/{NAME}/*').split('\n')
+    found = debian.run(f'stat -c "%n %U %a %s" /var/log/{NAME}/*.log*').split('\n')
     return same([f'/var/log/{NAME}/engine.log {NAME} 600 0', f'/var/log/{NAME}/engine.log.1 {NAME} 600 5', ''], found)
 
 
