@@ -15,6 +15,8 @@ OWN_TYPES = 'heatlite.engine.resources.'
 
 
 class AttributeReader:
+    """Reads attributes of one stack's resources, in threads of the pool and of requests that ask for live values."""
+
     def __init__(self, leased: LeasedStack, objects: ResourceObjects) -> None:
         self._leased = leased
         self._objects = objects

@@ -37,6 +37,8 @@ NAMED = re.compile(rf'(?:{"|".join(sorted(ACTING_BY_TOKEN))}|TemplateURL)(?![\w:
 
 
 class Authority:
+    """Makes, compares and gives up credentials of stacks: in threads of requests, and of runners whose action ends."""
+
     def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._registry = registry

@@ -26,6 +26,8 @@ Place = tuple[str, int]             # a root and a depth below it
 
 
 class _Waiting(NamedTuple):
+    """A call that waits for capacity, to begin a nested stack. Made in the thread of the runner of its parent."""
+
     place: Place
     owners: Owners
     stack_id: str | None

@@ -23,6 +23,8 @@ EVENTS_OF_RESOURCE = 5                  # about as many events are stored for ea
 
 
 class CleanUp:
+    """Cleans up after the stacks of an engine, in the thread of the runner whose action ends."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, recorder: Recorder,
                  use_cases: Provider, most_events: int) -> None:
         """`most_events`: in the history of one stack; 0: no limit."""

@@ -23,6 +23,8 @@ from heatlite.engine.types.registry import TypeRegistry
 
 
 class Executors:
+    """Makes the executor of any stack, in threads that load a stack to drive it and in those that only read one."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, journal: Journal,
                  may_act: Callable[[Lease], None], notify: Notify, use_cases: Provider, observe: bool,
                  interval: float) -> None:

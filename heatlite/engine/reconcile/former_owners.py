@@ -12,6 +12,8 @@ from heatlite.engine.reconcile.authority import Authority
 
 
 class FormerOwners:
+    """Finds and deletes these trusts, in threads of runners whose action ends and of requests that refactor."""
+
     def __init__(self, database: Database, authority: Authority) -> None:
         self._database = database
         self._authority = authority

@@ -55,6 +55,8 @@ class _OfflineDraft(DraftStack):
 
 
 class _NoClients:
+    """The clients of an offline draft: refuses each client. Used in the thread that builds the definition."""
+
     def __init__(self, known: OpenStackClients) -> None:
         self.client_plugin = known.client_plugin
 

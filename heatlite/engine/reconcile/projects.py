@@ -15,6 +15,8 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 
 
 class Projects:
+    """Makes the project of a tree, in threads of the pool: in the call of a type that makes the first of its users."""
+
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database

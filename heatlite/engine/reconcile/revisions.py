@@ -50,6 +50,8 @@ def encoded(template: Template) -> str:
 
 
 class Recorder:
+    """Keeps the revisions of root stacks: in threads of requests, and of runners that roll back or end an action."""
+
     def __init__(self, keep: int, key: str | None) -> None:
         """`keep`: the most revisions of a stack, 0: none are recorded; `key`: the key of the digests."""
         self._keep = keep

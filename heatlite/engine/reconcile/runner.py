@@ -62,6 +62,8 @@ class RunnerCallbacks(Protocol):
 
 
 class Runner:
+    """Drives one stack, in a green thread of its own (`run`). All threads may wake it, stop it, or `ask` for work."""
+
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
                  capacity: StackCapacity, timers: Timers, callbacks: RunnerCallbacks,
                  ended: Callable[[Runner, Exception | None], None], dispatcher: Callable[[Runner], SignalDispatcher],

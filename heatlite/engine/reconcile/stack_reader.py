@@ -24,6 +24,8 @@ T = TypeVar('T')
 
 
 class StackReader:
+    """Reads any stack, driven here or not, in threads of requests, of looks for drift, and of types with a child."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, runners: Runners,
                  executors: Executors) -> None:
         self._runtime = runtime

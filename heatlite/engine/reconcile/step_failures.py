@@ -18,6 +18,8 @@ LOG = logging.getLogger(__name__)
 
 
 class StepFailures:
+    """Classifies the failures of one stack's steps, in the threads of the pool that execute them."""
+
     def __init__(self, leased: LeasedStack) -> None:
         self._leased = leased
 

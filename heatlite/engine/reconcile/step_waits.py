@@ -26,6 +26,8 @@ AWAY_POLL_INTERVALS = 5             # poll intervals until a check is repeated w
 
 
 class StepWaits:
+    """Notes and bounds the waits of one stack's steps, in the threads of the pool that execute them."""
+
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, interval: float) -> None:
         """`interval`: seconds between two checks, unless the type has its own."""
         self._runtime = runtime

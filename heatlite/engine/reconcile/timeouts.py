@@ -15,6 +15,8 @@ from heatlite.planning.states import Status
 
 
 class Timeouts:
+    """Starts a timer for each action, in threads of runners and of loading; the runner handles what is due."""
+
     def __init__(self, runtime: Runtime, timers: Timers, runners: Runners, default: int) -> None:
         """`default`: seconds, for stacks without a timeout of their own."""
         self._runtime = runtime

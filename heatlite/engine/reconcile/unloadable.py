@@ -27,6 +27,8 @@ LONGEST_REASON = 300            # characters of the error, in the reason of a st
 
 
 class Unloadable:
+    """Remembers which stacks could not be loaded, and how often. Called in the threads that load stacks."""
+
     def __init__(self, runtime: Runtime, database: Database, journal: Journal, timeout: int,
                  announce: Callable[[stacks.StoredStack], None]) -> None:
         """`timeout`: seconds, of stacks without one of their own; `announce`: as of `given_up_stacks.give_up`."""

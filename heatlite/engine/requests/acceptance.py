@@ -53,6 +53,8 @@ class Applying(Protocol):
 
 
 class Acceptance:
+    """Stores accepted requests: in threads of requests, of the pool for nested stacks, and of forced deletes."""
+
     def __init__(self, runtime: Runtime, database: Database, controller: StackController, engine_id: str,
                  wake: Callable[[str, str | None], None], recorder: Recorder, retry_limit: int,
                  notify: InOrder) -> None:

@@ -53,6 +53,8 @@ AfterCommit = Callable[[], None]                   # to be called after the comm
 
 
 class Alarms:
+    """Serves requests of users in their threads, and types, as `stack.alarms`, in threads of the pool."""
+
     def __init__(self, runtime: Runtime, database: Database, settings: AlarmSettings, tell: Callable[[Followed], None],
                  wake: Callable[[str, str | None], None]) -> None:
         """`tell(followed)`: wakes up the owners of stacks with new signals; `wake(lease_id, engine_id)`: that of a

@@ -15,6 +15,8 @@ SECONDS = 10.0                      # in which the service has to answer
 
 
 class ConstraintValues:
+    """Serves forms, in threads of requests."""
+
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 

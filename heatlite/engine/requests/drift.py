@@ -55,6 +55,8 @@ class DriftSettings:
 
 
 class Drift:
+    """Looks at one stack: for users in threads of requests (`check`), by schedule in that of `drift_watch`."""
+
     def __init__(self, runtime: Runtime, database: Database, reader: StackReader, updates: StackUpdates,
                  sinks: EventSinks, settings: DriftSettings) -> None:
         self._runtime = runtime

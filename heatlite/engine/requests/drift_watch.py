@@ -48,6 +48,8 @@ class DriftWatchSettings:
 
 
 class DriftWatch:
+    """Runs scheduled looks in a thread of its own; the engine starts and stops it."""
+
     def __init__(self, runtime: Runtime, database: Database, settings: DriftWatchSettings,
                  watch: Callable[[str, BatchedReads], bool]) -> None:
         """`watch(stack_id, look)`: looks at a stack; returns whether a repair of it began."""

@@ -20,6 +20,8 @@ UseCase = Callable[[RequestContext, object], object]
 
 
 class Endpoint:
+    """Handles each message of the API in a thread of its request."""
+
     def __init__(self, use_cases: dict[type[messages.Message], UseCase],
                  admit: Callable[[RequestContext], None] = lambda context: None) -> None:
         """`admit(context)`: returns when the engine can take work of the caller; raises what it refuses it with."""

@@ -38,6 +38,8 @@ REMOVED: Final = 'Removed by a forced delete, while a call had not returned'
 
 
 class ForcedDeletes:
+    """Begins forced deletes and releases in threads of requests, and ends those that are due in one of its own."""
+
     def __init__(self, runtime: Runtime, database: Database, actions: StackActions, timeout: float) -> None:
         """`timeout`: seconds after which what is not deleted is left."""
         self._runtime = runtime

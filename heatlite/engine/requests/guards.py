@@ -19,6 +19,8 @@ from heatlite.rpc import messages
 
 
 class Guards:
+    """Serves protections and locks, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database

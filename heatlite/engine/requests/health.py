@@ -40,6 +40,8 @@ class _Reset:
 
 
 class Health:
+    """Serves marks as unhealthy, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database, reader: StackReader, sinks: EventSinks,
                  wake: Callable[[str, str | None], None]) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""

@@ -18,6 +18,8 @@ LOG = logging.getLogger(__name__)
 
 
 class LiveValues:
+    """Serves questions about values, in threads of requests."""
+
     def __init__(self, reader: StackReader) -> None:
         self._reader = reader
 

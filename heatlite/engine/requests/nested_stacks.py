@@ -37,6 +37,8 @@ MOST_ATTEMPTS = 8                   # of nested stacks of one row of a resource,
 
 
 class NestedStacks:
+    """Changes nested stacks for the types that own them, in threads of the pool: in calls of these types."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored_stacks: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
         self._runtime = runtime

@@ -84,6 +84,8 @@ class Ownership:
 
 
 class Owners:
+    """Finds for whom a stack acts after a request that is accepted now, in the thread of the request."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._database = database

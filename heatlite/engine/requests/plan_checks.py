@@ -101,6 +101,8 @@ class PlanReading:
 
 
 class PlanChecks:
+    """Checks plans that are made or applied, in threads of requests; services are asked in those of `questions`."""
+
     def __init__(self, runtime: Runtime, seconds: float, load_prices: Callable[[], Prices | None],
                  rating: str | None = None) -> None:
         """`seconds`: in which services have to answer; 0: they are not asked. `load_prices()`: raises what is wrong

@@ -45,6 +45,8 @@ class PolicySettings:
 
 
 class PlanPolicies:
+    """Judges the plans that are made or applied, in threads of requests, which ask one server after the other."""
+
     def __init__(self, runtime: Runtime, settings: PolicySettings) -> None:
         """Raises Error for a wrong rules file."""
         self._runtime = runtime

@@ -51,6 +51,8 @@ class PlanBounds:
 
 
 class Plans:
+    """Makes, approves, applies and deletes plans, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database, stacks: Stacks, updates: StackUpdates,
                  actions: StackActions, bounds: PlanBounds, checks: PlanChecks, policies: PlanPolicies) -> None:
         self._policies = policies

@@ -16,6 +16,8 @@ from heatlite.language.definition import StackDefinition
 
 
 class Previews:
+    """Makes previews for other use cases, in the threads of their requests. Stores nothing."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, use_cases: Provider,
                  resources_per_stack: int, observe: bool) -> None:
         """`resources_per_stack`: the quota; `observe`: updates compare with the state that services report."""

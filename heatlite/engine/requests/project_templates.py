@@ -44,6 +44,8 @@ def _logged_in(asked: clients.OpenStackClients) -> str | None:
 
 
 class ProjectTemplates:
+    """Writes templates from projects, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database) -> None:
         self._runtime = runtime
         self._database = database

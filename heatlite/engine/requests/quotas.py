@@ -28,6 +28,8 @@ class Quotas:
 
 
 class QuotaChecks:
+    """Checks sizes before anything is stored, in threads of requests and, for nested stacks, of the pool."""
+
     def __init__(self, database: Database, registry: TypeRegistry, quotas: Quotas, limits: Limits) -> None:
         self._database = database
         self._registry = registry

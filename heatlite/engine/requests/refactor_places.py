@@ -58,6 +58,8 @@ def renames(moves: Sequence[Mapping[str, Mapping[str, str]]], root: str) -> dict
 
 
 class _Finder:
+    """Finds the places of one refactor, in the thread of its request."""
+
     def __init__(self, tx: Connection, roots: Mapping[str, str], names: Mapping[str, str]) -> None:
         self._tx = tx
         self._roots = roots

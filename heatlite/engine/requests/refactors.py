@@ -118,6 +118,8 @@ class Refactoring:
 
 
 class Refactors:
+    """Checks and stores refactors, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
                  stored_stacks: StoredStacks, quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates,
                  owners: Owners, previews: Previews, recorder: Recorder, sinks: EventSinks, most_events: int,

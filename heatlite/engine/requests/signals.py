@@ -46,6 +46,8 @@ class AcceptedSignal:
 
 
 class Signals:
+    """Stores signals to resources, in threads of requests. (Alarms store theirs themselves.)"""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  sinks: EventSinks) -> None:
         self._sinks = sinks

@@ -34,6 +34,8 @@ MOST_NAMED = 20                         # resources that a refusal names
 
 
 class Snapshots:
+    """Serves users in threads of requests, and runners, in theirs, when an action of a snapshot or a stack ends."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, stored_stacks: StoredStacks,
                  actions: StackActions, owners: Owners, read: Callable[[str], Stack | None], limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""

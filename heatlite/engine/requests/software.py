@@ -60,6 +60,8 @@ class _Changed(Exception):
 
 
 class Software:
+    """Serves requests of users in their threads, and types, as `rpc_client()`, in threads of the pool."""
+
     def __init__(self, runtime: Runtime, database: Database, max_configs: int, max_deployments: int,
                  resource_of: Callable[[str, str, int], Any], changed: Callable[[str, int], None]) -> None:
         """`resource_of(stack id, name, row)`: an object of the type; `changed(stack id, row)`: what was read is old."""

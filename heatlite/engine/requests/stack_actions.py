@@ -44,6 +44,8 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 
 
 class StackActions:
+    """Accepts actions: of users in threads of requests, of types on nested stacks in threads of the pool."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored_stacks: StoredStacks, quotas: QuotaChecks, previews: Previews, recorder: Recorder,
                  owners: Owners) -> None:

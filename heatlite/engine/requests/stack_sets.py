@@ -38,6 +38,8 @@ Answer = dict[str, object]
 
 
 class StackSets:
+    """Answers questions about stack sets in threads of requests; each member is asked in a thread of `questions`."""
+
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
 

@@ -36,6 +36,8 @@ from heatlite.rpc import messages
 
 
 class StackUpdates:
+    """Accepts updates: in threads of requests, and of drift that is repaired."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  stored_stacks: StoredStacks, quotas: QuotaChecks, limits: Limits, previews: Previews,
                  recorder: Recorder, unchanged: UnchangedUpdates, checked_definitions: CheckedDefinitions,

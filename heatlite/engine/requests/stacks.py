@@ -34,6 +34,8 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 
 
 class Stacks:
+    """Checks, previews and creates new stacks, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
                  quotas: QuotaChecks, limits: Limits, previews: Previews,
                  checked_definitions: CheckedDefinitions) -> None:

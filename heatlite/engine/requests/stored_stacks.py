@@ -32,6 +32,8 @@ def visible(tx: Connection, stack_id: str, caller: RequestContext | None,
 
 
 class StoredStacks:
+    """Reads stacks for other use cases, in the threads and transactions of their requests."""
+
     def __init__(self, database: Database, registry: TypeRegistry) -> None:
         self._database = database
         self._registry = registry

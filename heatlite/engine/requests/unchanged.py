@@ -28,6 +28,8 @@ LOG = logging.getLogger(__name__)
 
 
 class UnchangedUpdates:
+    """Ends updates that change nothing, in the threads and transactions of their requests."""
+
     def __init__(self, runtime: Runtime, database: Database, engine_id: str, recorder: Recorder, observes: bool,
                  most_events: int, plugins: LifecyclePlugins, notify: Notify) -> None:
         """`observes`: whether every update compares resources with the cloud; `most_events`: in the history of one
