@@ -33,9 +33,20 @@ class Checking(Reading):
         if self.resource_id is None:
             raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
 
-    def check_properties(self) -> None:
-        """Check the properties completely, at the creation, when all values are known. Raises StackValidationFailed."""
+    def check_before_create(self, *, has_references: bool) -> None:
+        """Check the properties completely at the creation, when all values are known. Raises StackValidationFailed.
+
+        `has_references`: some values were not known when the stack was checked, so the type's own check runs again.
+        """
         self.properties.validate(lookup=self._constraint_lookup())
+        if has_references and self._has_own_check():
+            text = self.validate()
+            if text:
+                raise exception.StackValidationFailed(message=text)
+
+    def _has_own_check(self) -> bool:
+        """Whether the type checks more than all types do."""
+        return type(self).validate is not Checking.validate
 
     def validate_template(self) -> None:
         """Run the checks that need no values. Raises StackValidationFailed."""

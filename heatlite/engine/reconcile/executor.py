@@ -113,7 +113,7 @@ class StepExecutor(StepInspector):
         match action:
             case Action.CREATE:
                 resource.reparse()
-                resource.check_properties()
+                resource.check_before_create(has_references=self._has_references(command.row.name))
             case Action.UPDATE:
                 if work.difference is None:             # the update began before a crash
                     _, work.difference = diff.inspect(resource, type(resource), work.wanted(), self._leased,
@@ -144,6 +144,11 @@ class StepExecutor(StepInspector):
                     return None, ()
                 return resource.handler(action), (request_keys.entry_to_adopt(self._leased.row, command.step.name),)
         return resource.handler(action), ()
+
+    def _has_references(self, name: str) -> bool:
+        """Whether properties of a resource use other resources, as far as the stack still defines it."""
+        definition = self._leased.definition.resources.get(name)
+        return definition is not None and bool(definition.referring)
 
     def _abandonment(self, resource: Resource) -> Callable[[], object] | None:
         """Return the handler for DELETE of an abandoned stack: objects stay, but a nested stack is abandoned, too."""

@@ -40,6 +40,75 @@ WRONG = {
         'Can not specify "allocate_network" with other keys of networks at the same time.')}
 
 
+PORT = {'type': 'OS::Neutron::Port', 'properties': {'network': 'n'}}
+VOLUME = {'type': 'OS::Cinder::Volume', 'properties': {'size': 1}}
+P, V = {'get_resource': 'p'}, {'get_resource': 'v'}
+CONFLICT = 'Cannot define the following properties at the same time: %s.'
+SOURCES = CONFLICT % 'volume_id, snapshot_id, image, swap_size, ephemeral_size, ephemeral_format'
+NO_SOURCE = 'Neither image nor bootable volume is specified for instance r'
+WITH_REFERENCES = {                         # properties of a server -> what is refused before the port or volume exists
+    'groups and a port': ({'image': 'i', 'security_groups': ['g'], 'networks': [{'port': P}]},
+                          CONFLICT % 'security_groups, networks/port'),
+    'an address and a port': ({'image': 'i', 'networks': [{'port': P, 'fixed_ip': '10.0.0.9'}]},
+                              CONFLICT % 'networks/fixed_ip, networks/port'),
+    'an old device that does not start': (
+        {'block_device_mapping': [{'device_name': 'vdb', 'volume_id': V}]}, NO_SOURCE),
+    'a device that does not start': ({'block_device_mapping_v2': [{'volume_id': V, 'boot_index': -1}]}, NO_SOURCE),
+    'two sources of an old device': (
+        {'block_device_mapping': [{'device_name': 'vdb', 'volume_id': V, 'snapshot_id': 'x'}]},
+        CONFLICT % 'volume_id, snapshot_id'),
+    'two sources of a device': ({'block_device_mapping_v2': [{'volume_id': V, 'image': 'i'}]}, SOURCES),
+    'a volume and swap': ({'block_device_mapping_v2': [{'volume_id': V, 'swap_size': 1}]}, SOURCES),
+    'both lists': ({'block_device_mapping': [{'device_name': 'vda', 'volume_id': V}],
+                    'block_device_mapping_v2': [{'volume_id': V}]},
+                   CONFLICT % 'block_device_mapping, block_device_mapping_v2'),
+    'an image and a volume': ({'image': 'i', 'block_device_mapping_v2': [{'volume_id': V}]},
+                              'Multiple bootable sources for instance r.'),
+    'an entry beside one with a reference': (
+        {'image': 'i', 'networks': [{'port': P}, {'network': 'n', 'floating_ip': '172.24.0.9'}]},
+        'Property "floating_ip" is not supported if only "network" is specified, because the corresponding port can '
+        'not be retrieved.'),
+    'an empty entry': (
+        {'image': 'i', 'networks': [{'port': {'get_attr': ['p', 'show', 'id']}}, {'tag': 't'}]},
+        'One of the properties "network", "port", "allocate_network" or "subnet" should be set for the specified '
+        'network of server "r".'),
+    'a network and none': (
+        {'image': 'i', 'networks': [{'allocate_network': 'none'}, {'port': P}]},
+        'Property "allocate_network" can not be specified if multiple network interfaces set for server.')}
+LET_PASS = {                                # properties of a server
+    'a value that may be absent': {'image': 'i', 'networks': [
+        {'port': {'get_attr': ['p', 'show', 'id']}, 'fixed_ip': '10.0.0.9'}]},
+    'a list that may have any entries': {'block_device_mapping_v2': {'get_attr': ['v', 'show']}, 'networks': {
+        'get_attr': ['p', 'show']}},
+    'a boot index that may be any': {'block_device_mapping_v2': [
+        {'volume_id': V, 'boot_index': {'get_attr': ['v', 'size']}}]},
+    'a volume beside an image': {'image': 'i', 'block_device_mapping_v2': [{'volume_id': V, 'boot_index': -1}]}}
+REFERRING = {                               # types whose lists have references -> resource `r`, what is refused
+    'a device of Amazon': ({'type': 'AWS::EC2::Instance', 'properties': {
+        'ImageId': 'i', 'InstanceType': 't', 'BlockDeviceMappings': [
+            {'DeviceName': 'vdb', 'Ebs': {'SnapshotId': V}}, {'DeviceName': 'vdc', 'Ebs': {'VolumeSize': '1'}}]}},
+        'SnapshotId is missing, this is required when specifying BlockDeviceMappings.'),
+    'a container in no network': ({'type': 'OS::Zun::Container', 'properties': {
+        'image': 'i', 'networks': [{'port': P}, {'fixed_ip': '10.0.0.9'}]}},
+        'At least one of the following properties must be specified: network, port.'),
+    'a mount of nothing': ({'type': 'OS::Zun::Container', 'properties': {
+        'image': 'i', 'mounts': [{'mount_path': '/a', 'volume_id': V}, {'mount_path': '/b'}]}},
+        'At least one of the following properties must be specified: mounts/volume_id, mounts/volume_size.'),
+    'a database in no network': ({'type': 'OS::Trove::Instance', 'properties': {
+        'flavor': 'f', 'size': 1, 'networks': [{'port': P}, {'fixed_ip': '10.0.0.9'}]}},
+        'Either network or port must be provided.'),
+    'a task of two kinds': ({'type': 'OS::Mistral::Workflow', 'properties': {'type': 'direct', 'tasks': [
+        {'name': 'a', 'action': 'std.echo', 'input': {'output': P}},
+        {'name': 'b', 'action': 'std.echo', 'workflow': 'w'}]}}, CONFLICT % 'action, workflow'),
+    'a role nowhere': ({'type': 'OS::Keystone::User', 'properties': {
+        'roles': [{'role': 'a', 'project': P}, {'role': 'b'}]}},
+        'At least one of the following properties must be specified: project, domain.'),
+    'a connection without a number': ({'type': 'OS::Neutron::NetworkGateway', 'properties': {
+        'devices': [{'id': 'd', 'interface_name': 'e'}], 'connections': [
+            {'network': P, 'segmentation_type': 'flat'}, {'network': 'n', 'segmentation_type': 'vlan'}]}},
+        'segmentation_id must be specified for using vlan')}
+
+
 def findings(tmp_path, resources):
     file = tmp_path / 't.yaml'
     file.write_text(yaml.safe_dump({'heat_template_version': '2018-08-31', 'resources': resources}))
@@ -50,6 +119,24 @@ def findings(tmp_path, resources):
 def test_what_a_type_refuses_by_itself_is_told_with_its_place(tmp_path, resources, message):
     [found] = findings(tmp_path, resources)
     assert found.message == f'resources.r: {message}' and found.line is not None
+
+
+@pytest.mark.parametrize('properties, message', WITH_REFERENCES.values(), ids=WITH_REFERENCES)
+def test_a_reference_hides_nothing_else_that_is_wrong(tmp_path, properties, message):
+    [found] = findings(tmp_path, {**server(**properties), 'p': PORT, 'v': VOLUME})
+    assert found.message.endswith(message)
+
+
+@pytest.mark.parametrize('properties', LET_PASS.values(), ids=LET_PASS)
+def test_what_may_turn_out_right_is_let_pass(tmp_path, properties):
+    found = findings(tmp_path, {**server(**properties), 'p': PORT, 'v': VOLUME})
+    assert [each.message for each in found if each.level == rules.ERROR] == []
+
+
+@pytest.mark.parametrize('resource, message', REFERRING.values(), ids=REFERRING)
+def test_each_entry_of_a_list_is_checked_by_itself(tmp_path, resource, message):
+    [found] = findings(tmp_path, {'r': resource, 'p': PORT, 'v': VOLUME})
+    assert found.message.endswith(message)
 
 
 def test_what_only_a_service_could_tell_is_not_told(tmp_path):

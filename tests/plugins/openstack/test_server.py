@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import email
 import json
+import re
 
 import pytest
 
@@ -15,6 +16,9 @@ from tests.plugins.openstack.cloud import Cloud, Life, plain
 
 SERVER, SERVERS, PORTS = 'OS::Nova::Server', 'compute.servers', 'network.ports'
 PLAIN = {'image': 'cirros', 'flavor': 'm1.tiny', 'user_data_format': 'RAW', 'networks': [{'network': 'private'}]}
+
+NOWHERE = ('One of the properties "network", "port", "allocate_network" or "subnet" should be set for the specified '
+           'network of server "r".')
 
 
 @pytest.fixture(autouse=True)
@@ -331,16 +335,60 @@ def test_deletion_policy_snapshot(cloud: Cloud):
 
 @pytest.mark.parametrize('properties, text', [
     ({'image': None}, 'Neither image nor bootable volume'),
-    ({'networks': [{'fixed_ip': '10.0.0.9'}]}, 'At least one of the following'),
-    ({'networks': [{'allocate_network': 'auto'}, {'network': 'private'}]}, 'multiple networks'),
-    ({'networks': [{'allocate_network': 'auto', 'network': 'private'}]}, 'Can not specify'),
+    ({'networks': [{'fixed_ip': '10.0.0.9'}]}, NOWHERE), ({'networks': [{}]}, NOWHERE),
+    ({'networks': [{'allocate_network': 'auto'}, {'network': 'private'}]},
+     'Property "allocate_network" can not be specified if multiple network interfaces set for server.'),
+    *(({'networks': [{'allocate_network': 'auto', **more}]},
+       'Can not specify "allocate_network" with other keys of networks at the same time.') for more in (
+           {'network': 'private'}, {'tag': 'x'}, {'fixed_ip': '10.0.0.9'},
+           {'port_extra_properties': {'admin_state_up': False}})),
+    ({'networks': [{'network': 'private', 'floating_ip': '172.24.0.9'}]},
+     'Property "floating_ip" is not supported if only "network" is specified, because the corresponding port can not '
+     'be retrieved.'),
+    ({'personality': {'/a': 'b'}},
+     'Cannot use the personality parameter as nova no longer supports it. Use user_data instead.'),
+    ({'image': None, 'block_device_mapping_v2': [{'swap_size': 1, 'ephemeral_size': 1}]},
+     'Cannot define the following properties at the same time: volume_id, snapshot_id, image, swap_size, '
+     'ephemeral_size, ephemeral_format.'),
+    ({'block_device_mapping_v2': [{'image': 'cirros'}]}, 'Multiple bootable sources for instance r.'),
+    ({'image': None, 'block_device_mapping_v2': [{'image': 'cirros', 'boot_index': 1}]},
+     'Neither image nor bootable volume is specified for instance r'),
+    ({'metadata': {str(number): 'x' for number in range(129)}}, 'must not contain greater than 128 entries'),
     ({'block_device_mapping': [{'device_name': 'vda'}]}, 'Either volume_id or snapshot_id'),
     ({'flavor': 'no-such-flavor'}, 'no-such-flavor'),
 ])
 def test_refused(cloud: Cloud, properties, text):
     wanted = {name: value for name, value in {**PLAIN, **properties}.items() if value is not None}
-    with pytest.raises(exception.HeatException, match=text):
+    with pytest.raises(exception.HeatException, match=re.escape(text)):
         Life(cloud, SERVER, wanted).validate()
+
+
+def test_port_with_extra_properties_is_accepted(cloud: Cloud):
+    port = Life(cloud, 'OS::Neutron::Port', {'network': 'private'}, name='p')
+    port.create()
+    server(cloud, networks=[{'port': port.physical_id, 'port_extra_properties': {'admin_state_up': True}}]).validate()
+    port.delete()
+
+
+@pytest.mark.parametrize('image, text', [
+    ({'status': 'queued'}, 'Image status is required to be active not queued.'),
+    ({'min_ram': 4096}, 'Image {id} requires 4096 minimum ram. Flavor m1.tiny has only 512.'),
+    ({'min_disk': 99}, 'Image {id} requires 99 GB minimum disk space. Flavor m1.tiny has only 1 GB.')])
+def test_an_image_that_does_not_go_with_the_flavor(cloud: Cloud, image, text):
+    made = cloud.client('glance').images.create(name='big', disk_format='raw', container_format='bare', **{
+        name: value for name, value in image.items() if name != 'status'})
+    if 'status' not in image:
+        cloud.client('glance').http.request(f'/images/{made.id}/file', 'PUT', data=b'x', headers={
+            'Content-Type': 'application/octet-stream'})
+    with pytest.raises(exception.StackValidationFailed, match=re.escape(text.format(id=made.id))):
+        server(cloud, image=made.id).validate()
+    cloud.client('glance').images.delete(made.id)
+
+
+def test_deployments_in_metadata(cloud: Cloud):
+    life = Life(cloud, SERVER, {**PLAIN, 'user_data_format': 'SOFTWARE_CONFIG'}, metadata={'deployments': []})
+    with pytest.raises(exception.StackValidationFailed, match='deployments key not allowed in resource metadata'):
+        life.validate()
 
 
 def test_devices(cloud: Cloud):

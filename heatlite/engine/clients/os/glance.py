@@ -69,6 +69,12 @@ class GlanceClientPlugin(service.ServicePlugin[ImageClient]):
             raise EntityUniqueMatchNotFound(entity='images', args={'name': image_identifier})
         return named[0]
 
+    @shared.MEMOIZE_FINDER
+    def image_needs(self, image_identifier: str) -> list[str | int]:
+        """Return [status in small letters, MiB of memory, GiB of disk] of an image."""
+        image = self.get_image(image_identifier)
+        return [str(image.status).lower(), getattr(image, 'min_ram', 0) or 0, getattr(image, 'min_disk', 0) or 0]
+
 
 class EntityMatchNotFound(exception.EntityNotFound):
     msg_fmt = 'No %(entity)s matching %(args)s.'

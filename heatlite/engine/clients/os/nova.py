@@ -195,6 +195,12 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         return self.client().flavors.get(self.find_flavor_by_name_or_id(flavor_identifier))
 
     @shared.MEMOIZE_FINDER
+    def flavor_capacity(self, flavor_identifier: str) -> list[int]:
+        """Return [MiB of memory, GiB of disk] of a flavor, public or not."""
+        flavor = self.get_flavor(flavor_identifier)
+        return [flavor.ram, flavor.disk]
+
+    @shared.MEMOIZE_FINDER
     def get_keypair(self, key_name: str) -> Entity:
         """Raises EntityNotFound."""
         try:

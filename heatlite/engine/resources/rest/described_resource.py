@@ -28,6 +28,7 @@ from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, fi
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
 from heatlite.engine.resources.rest.words import AttributeWords, Kept
+from heatlite.engine.resources.unknown_values import entries
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.translation import TranslationRule
 
@@ -508,11 +509,15 @@ class DescribedResource(resource.Resource):
                 hooks.call(what, 'check', self)
         return found
 
+    def _has_own_check(self) -> bool:
+        what = self.description
+        return bool(what.check) or 'check' in what.hooks or type(self).validate is not DescribedResource.validate
+
     def _given(self, path: str) -> object:
         """A property's value for the rules: None when it was not given, SOMETHING when it is not known yet."""
         first, _dot, rest = path.partition('.')
         if first in self.properties.deferred:
-            return rules.SOMETHING
+            return (not rest and entries(self.properties, first)) or rules.SOMETHING
         value = self.properties[first]
         return pick(value, rest) if rest else value
 

@@ -13,6 +13,7 @@ from heatlite.engine.resources import existing
 from heatlite.engine.resources.rest import edges
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
+from heatlite.engine.resources.unknown_values import entries
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Fields
@@ -154,9 +155,7 @@ def devices_changed(resource: DescribedResource, changed: set[str], after: objec
 
 @hook
 def gateway_connections(resource: DescribedResource) -> None:
-    if 'connections' in resource.properties.deferred:
-        return
-    for entry in resource.properties['connections'] or ():
+    for entry in entries(resource.properties, 'connections'):
         kind, number = entry.get('segmentation_type'), entry.get('segmentation_id')
         if kind == 'vlan' and number is None:
             raise refuse(_('segmentation_id must be specified for using vlan'))

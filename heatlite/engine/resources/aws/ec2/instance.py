@@ -17,6 +17,7 @@ from heatlite.engine.resources.openstack.nova import own_ports, server_changes, 
 from heatlite.engine.resources.openstack.nova.server_changes import ServerStep
 from heatlite.engine.resources.scheduler_hints import SchedulerHintsMixin
 from heatlite.engine.resources.steps import work_off
+from heatlite.engine.resources.unknown_values import entries, is_set
 from heatlite.engine.rsrc_defn import Metadata, ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'AWS::EC2::Instance'
@@ -53,14 +54,16 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     def validate(self) -> None:
         """Raises ResourcePropertyConflict, StackValidationFailed."""
         super().validate()
-        if self.properties[self.SECURITY_GROUPS] and self.properties[self.NETWORK_INTERFACES]:
+        groups, interfaces = self.properties[self.SECURITY_GROUPS], self.properties[self.NETWORK_INTERFACES]
+        if groups and interfaces and is_set(groups) and is_set(interfaces):
             raise exception.ResourcePropertyConflict(
                 '/'.join([self.SECURITY_GROUPS, self.SECURITY_GROUP_IDS]), self.NETWORK_INTERFACES)
-        for mapping in self.properties[self.BLOCK_DEVICE_MAPPINGS] or ():
+        for mapping in entries(self.properties, self.BLOCK_DEVICE_MAPPINGS):
             ebs = mapping.get('Ebs')
             if not ebs:
                 raise exception.StackValidationFailed(message=_('Ebs is missing, this is required'))
-            if not ebs.get('SnapshotId') and self.BLOCK_DEVICE_MAPPINGS not in self.t.deferred:
+            if isinstance(ebs, Mapping) and not ebs.get('SnapshotId') and not (
+                    self.BLOCK_DEVICE_MAPPINGS in self.t.deferred and 'SnapshotId' in ebs):
                 raise exception.StackValidationFailed(message=_('SnapshotId is missing, this is required when '
                                                                 'specifying BlockDeviceMappings.'))
 

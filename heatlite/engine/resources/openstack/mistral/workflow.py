@@ -15,6 +15,7 @@ from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import translation
 from heatlite.engine.resources import catalogue, existing, signal_responder
+from heatlite.engine.resources.unknown_values import entries, is_set
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 if TYPE_CHECKING:
@@ -49,18 +50,15 @@ class Workflow(signal_responder.SignalResponder):
     def validate(self) -> None:
         """Raises StackValidationFailed."""
         super().validate()
-        if self.TASKS in self.t.deferred:
-            return
         kind = self.properties[self.TYPE_]
-        tasks = self.properties[self.TASKS]
-        for task in tasks:
-            where = {'name': self.name, 'task': task['name']}
-            if task.get('action') and task.get('workflow'):
+        for task in entries(self.properties, self.TASKS):
+            where = {'name': self.name, 'task': task.get('name')}
+            if all(task.get(name) and is_set(task.get(name)) for name in ('action', 'workflow')):
                 raise exception.ResourcePropertyConflict('action', 'workflow')
-            if kind == 'reverse' and any(task.get(name) for name in ONLY_DIRECT):
+            if kind == 'reverse' and any(task.get(name) and is_set(task[name]) for name in ONLY_DIRECT):
                 raise exception.StackValidationFailed(message=_(
                     'task %(task)s contains property that is only for direct workflows in resource %(name)s.') % where)
-            if kind == 'direct' and task.get('requires'):
+            if kind == 'direct' and task.get('requires') and is_set(task['requires']):
                 raise exception.StackValidationFailed(message=_(
                     'task %(task)s contains property "requires" in case of direct workflow in resource %(name)s. '
                     'Only reverse workflows can contain property "requires".') % where)

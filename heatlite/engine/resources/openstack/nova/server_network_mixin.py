@@ -13,6 +13,7 @@ from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Values
 from heatlite.engine.resources.openstack.neutron.port import Port
 from heatlite.engine.resources.openstack.nova import own_ports
+from heatlite.engine.resources.unknown_values import is_set, may_be_set
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity
@@ -35,6 +36,7 @@ class ServerNetworkMixin(Resource):
 
     NETWORKS: str
     NETWORK_ID: str
+    NETWORK_UUID: str
     NETWORK_FIXED_IP: str
     NETWORK_PORT: str
     NETWORK_SUBNET: str
@@ -46,20 +48,26 @@ class ServerNetworkMixin(Resource):
     # --- what the template must not say -------------------------------------------------------------------
 
     def _validate_network(self, network: Network) -> None:
-        """Raises StackValidationFailed, ResourcePropertyConflict, PropertyUnspecifiedError."""
+        """Raises StackValidationFailed, ResourcePropertyConflict."""
         net_id, port = network.get(self.NETWORK_ID), network.get(self.NETWORK_PORT)
         subnet, auto = network.get(self.NETWORK_SUBNET), network.get(self.ALLOCATE_NETWORK)
-        if not any((net_id, port, subnet, auto)):
-            raise exception.PropertyUnspecifiedError(self.NETWORK_ID, self.NETWORK_PORT, self.NETWORK_SUBNET)
-        if port and network.get(self.NETWORK_PORT_EXTRA):
-            raise exception.ResourcePropertyConflict(
-                '.'.join([self.NETWORKS, self.NETWORK_PORT]), '.'.join([self.NETWORKS, self.NETWORK_PORT_EXTRA]))
-        if port and network.get(self.NETWORK_FIXED_IP):
-            raise exception.ResourcePropertyConflict(
-                '/'.join([self.NETWORKS, self.NETWORK_PORT]), '/'.join([self.NETWORKS, self.NETWORK_FIXED_IP]))
-        if auto and any((net_id, port, subnet)):
+        if not any(map(may_be_set, (net_id, network.get(self.NETWORK_UUID), port, subnet, auto))):
+            raise exception.StackValidationFailed(message=_(
+                'One of the properties "%(id)s", "%(port_id)s", "%(str_network)s" or "%(subnet)s" should be set for '
+                'the specified network of server "%(server)s".') % {
+                    'id': self.NETWORK_ID, 'port_id': self.NETWORK_PORT, 'str_network': self.ALLOCATE_NETWORK,
+                    'subnet': self.NETWORK_SUBNET, 'server': self.name})
+        if auto and is_set(auto) and sum(map(is_set, network.values())) > 1:
             raise exception.StackValidationFailed(message=_(
                 'Can not specify "%s" with other keys of networks at the same time.') % self.ALLOCATE_NETWORK)
+        if is_set(port) and is_set(network.get(self.NETWORK_FIXED_IP)):
+            raise exception.ResourcePropertyConflict(
+                '/'.join([self.NETWORKS, self.NETWORK_FIXED_IP]), '/'.join([self.NETWORKS, self.NETWORK_PORT]))
+        if is_set(network.get(self.NETWORK_FLOATING_IP)) and is_set(net_id) and not any(
+                map(may_be_set, (port, subnet))):
+            raise exception.StackValidationFailed(message=_(
+                'Property "%(fip)s" is not supported if only "%(net)s" is specified, because the corresponding port '
+                'can not be retrieved.') % {'fip': self.NETWORK_FLOATING_IP, 'net': self.NETWORK_ID})
 
     def _validate_belonging_subnet_to_net(self, network: Network) -> None:
         """Raises StackValidationFailed when the subnet is of another network."""
@@ -75,7 +83,7 @@ class ServerNetworkMixin(Resource):
     def _str_network(self, networks: Sequence[Mapping[str, object]]) -> str | None:
         """`auto` or `none`, when the template leaves the networks to the service."""
         return next((str(network[self.ALLOCATE_NETWORK]) for network in networks
-                     if network.get(self.ALLOCATE_NETWORK)), None)
+                     if network.get(self.ALLOCATE_NETWORK) in ('auto', 'none')), None)
 
     # --- starting -----------------------------------------------------------------------------------------
 

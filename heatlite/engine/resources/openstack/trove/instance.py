@@ -15,7 +15,9 @@ from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.trove import instance_steps
 from heatlite.engine.resources.openstack.trove.instance_steps import InstanceStep
+from heatlite.engine.resources.unknown_values import entries
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
+from heatlite.language.unknown import is_known
 
 if TYPE_CHECKING:
     from heatlite.engine.clients.os.collection import Entity, Fields
@@ -59,8 +61,9 @@ class Instance(resource.Resource):
         users = self.properties[self.USERS]
         if users and not {self.USERS, self.DATABASES} & set(deferred):
             self._check_users(users, [database['name'] for database in self.properties[self.DATABASES] or ()])
-        for nic in self.properties[self.NICS] or ():
-            if self.NICS not in deferred and bool(nic.get('network')) == bool(nic.get('port')):
+        for nic in entries(self.properties, self.NICS):
+            given = [nic.get('network'), nic.get('port')]
+            if is_known(given) and sum(map(bool, given)) != 1:
                 raise exception.StackValidationFailed(message=_('Either network or port must be provided.'))
 
     def _check_users(self, users: Iterable[Values], databases: list[str]) -> None:

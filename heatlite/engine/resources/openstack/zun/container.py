@@ -14,6 +14,7 @@ from heatlite.engine import resource, translation
 from heatlite.engine.properties import Properties
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.steps import StoredStep
+from heatlite.engine.resources.unknown_values import entries, is_set
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 
 TYPE = 'OS::Zun::Container'
@@ -56,16 +57,15 @@ class Container(resource.Resource):
             raise exception.StackValidationFailed(message=_(
                 'restart_policy "%s" is invalid. Valid values are "no", "on-failure[:max-retry]", "always", '
                 '"unless-stopped".') % policy)
-        for network in self.properties[self.NETWORKS] or ():
-            if self.NETWORKS not in self.t.deferred and not (network.get(self.NETWORK_ID)
-                                                             or network.get(self.NETWORK_PORT)):
+        for network in entries(self.properties, self.NETWORKS):
+            if not (network.get(self.NETWORK_ID) or network.get(self.NETWORK_PORT)):
                 raise exception.PropertyUnspecifiedError(self.NETWORK_ID, self.NETWORK_PORT)
-        for mount in self.properties[self.MOUNTS] or ():
+        for mount in entries(self.properties, self.MOUNTS):
             given = [name for name in ('volume_id', 'volume_size') if mount.get(name)]
-            if len(given) > 1:
+            if len(given) > 1 and all(is_set(mount[name]) for name in given):
                 raise exception.ResourcePropertyConflict('/'.join([self.MOUNTS, given[0]]),
                                                          '/'.join([self.MOUNTS, given[1]]))
-            if not given and self.MOUNTS not in self.t.deferred:
+            if not given:
                 raise exception.PropertyUnspecifiedError('/'.join([self.MOUNTS, 'volume_id']),
                                                          '/'.join([self.MOUNTS, 'volume_size']))
 
