@@ -502,3 +502,15 @@ def test_an_error_whose_cause_is_elsewhere_has_no_path():
     path = ('resources', 'there')
     assert Diagnostic(exception.StackValidationFailed(message='no answer'), path).names_path
     assert not Diagnostic(exception.StackValidationFailed(message='no answer', elsewhere=True), path).names_path
+
+
+@pytest.mark.parametrize('condition', [
+    '{"Fn::Not": [{"Fn::Equals": [{"Ref": "P"}, ""]}]}', '{"Fn::Equals": [{"Ref": "P"}, "x"]}'])
+@pytest.mark.parametrize('declared, error', [
+    (True, (exception.UserParameterMissing, 'The Parameter (P) was not provided.')),
+    (False, (exception.InvalidTemplateReference, 'The specified reference "P" (in unknown) is incorrect.'))])
+def test_a_parameter_without_a_value_in_a_condition_is_missing(condition, declared, error):
+    parameters = '"P": {"Type": "String"}' if declared else ''
+    found = diagnostics(f'''{{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {{{parameters}}},
+        "Conditions": {{"C": {condition}}}, "Resources": {{"r": {{"Type": "OS::Heat::None", "Condition": "C"}}}}}}''')
+    assert (type(found[0].error), str(found[0].error)) == error

@@ -255,10 +255,7 @@ class Ref(Call):
             raise TypeError(_('Argument to "%s" must be a string') % self.name)
         if args in self.home.resource_names:
             return scope.reference(args)
-        value = self.home.parameters.get(args, _MISSING)
-        if value is _MISSING:
-            raise exception.InvalidTemplateReference(resource=args, key='unknown')
-        return value
+        return _parameter(self, args)
 
     def requirements(self, scope: Scope) -> Iterator[Requirement]:
         if isinstance(self.args, str) and self.args in self.home.resource_names:
@@ -271,10 +268,18 @@ class ParamRef(GetParam):
     __slots__ = ()
 
     def result(self, args: object, scope: Scope) -> object:
-        value = self.home.parameters.get(args, _MISSING) if isinstance(args, str) else _MISSING
-        if value is _MISSING:
-            raise exception.InvalidTemplateReference(resource=args, key='unknown')
-        return value
+        return _parameter(self, args)
+
+
+def _parameter(call: Call, name: object) -> object:
+    """Raises UserParameterMissing if the parameter has no value, InvalidTemplateReference if it is not declared."""
+    parameters = call.home.parameters
+    if not isinstance(name, str) or name not in parameters:
+        raise exception.InvalidTemplateReference(resource=name, key='unknown')
+    value = parameters.get(name, _MISSING)
+    if value is _MISSING:
+        raise exception.UserParameterMissing(key=name)
+    return value
 
 
 class FindInMap(Call):
