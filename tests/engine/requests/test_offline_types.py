@@ -35,6 +35,13 @@ WRONG = {
     'a disk of nothing': (
         server(block_device_mapping_v2=[{'device_name': 'vda'}]),
         'Either volume_id, snapshot_id, image_id, swap_size, ephemeral_size or ephemeral_format must be specified.'),
+    'a property of a network in its value_specs': (
+        {'r': {'type': 'OS::Neutron::Net', 'properties': {'value_specs': {
+            'tags': ['t'], 'availability_zone_hints': ['nova'], 'tenant_id': 't', 'mtu': 1}}}},
+        'availability_zone_hints, tags, tenant_id not allowed in value_specs'),
+    'a property of a firewall in its value_specs': (
+        {'r': {'type': 'OS::Neutron::Firewall', 'properties': {
+            'firewall_policy_id': 'p', 'value_specs': {'shared': True}}}}, 'shared not allowed in value_specs'),
     'a network and none': (
         server(image='i', networks=[{'network': 'n', 'allocate_network': 'auto'}]),
         'Can not specify "allocate_network" with other keys of networks at the same time.')}

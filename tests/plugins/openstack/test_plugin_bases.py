@@ -99,6 +99,8 @@ def test_a_network_type_of_a_vendor(cloud: Cloud):
     life.delete()
     wrong = Life(cloud, 'Vendor::Zone', {'value_specs': {'shared': True}})
     assert wrong.validate() == 'shared not allowed in value_specs'
+    wrong = Life(cloud, 'Vendor::Zone', {'value_specs': {'name': 'n'}})
+    assert wrong.validate() == 'name not allowed in value_specs'
 
 
 def test_a_server_of_a_vendor(cloud: Cloud):

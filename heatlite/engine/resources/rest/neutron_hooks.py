@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import existing
+from heatlite.engine.resources.openstack.neutron import neutron
 from heatlite.engine.resources.rest import edges
 from heatlite.engine.resources.rest.calls import DescribedCall
 from heatlite.engine.resources.rest.hooks import hook
@@ -26,6 +27,14 @@ NO_GATEWAY, CHOSEN_BY_NEUTRON = '', 'auto'
 
 def refuse(text: str) -> exception.StackValidationFailed:
     return exception.StackValidationFailed(message=text)
+
+
+@hook
+def no_properties_in_value_specs(resource: DescribedResource) -> None:
+    """In Heat, types with a check of their own, such as routers and subnets, do not check this."""
+    found = neutron.refused_value_specs(resource.properties)
+    if found is not None:
+        raise refuse(found)
 
 
 @hook

@@ -22,6 +22,13 @@ SECURITY_GROUP_PROTOCOL_DESCRIPTION = (
     f'The protocol of matching packets: a number from 0 to 255, or {", ".join(_PROTOCOLS)}.')
 
 
+def refused_value_specs(properties: Properties) -> str | None:
+    """An error text when `value_specs` sets what a property, or only an administrator, should set."""
+    specs = properties.get('value_specs')
+    refused = {'shared', 'tenant_id', *properties}.intersection(specs if isinstance(specs, Mapping) else ())
+    return _('%s not allowed in value_specs') % ', '.join(sorted(refused)) if refused else None
+
+
 class NeutronResource(resource.Resource):
     """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`."""
 
@@ -40,16 +47,8 @@ class NeutronResource(resource.Resource):
 
     @staticmethod
     def validate_properties(properties: Properties) -> str | None:
-        """An error text when `value_specs` sets what the type, or only an administrator, should set."""
-        if 'value_specs' in properties and properties['value_specs'] is not None:
-            specs = set(properties['value_specs'])
-            banned = {'shared', 'tenant_id'} & specs
-            if banned:
-                return _('%s not allowed in value_specs') % ', '.join(sorted(banned))
-            known = specs & set(properties)
-            if known:
-                return _('%s in value_specs is already a property') % ', '.join(sorted(known))
-        return None
+        """An error text when `value_specs` sets what a property, or only an administrator, should set."""
+        return refused_value_specs(properties)
 
     # --- bodies -------------------------------------------------------------------------------------------
 
