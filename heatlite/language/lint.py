@@ -434,8 +434,7 @@ class Checker(DocumentChecks):
             # ignored.
             is_of_values = isinstance(own, exception.StackValidationFailed) and bool(own.error)
             if self.depth == 0 or not is_of_values:
-                named = own if self.depth else _with_path(own, resource.path)       # inside, an outer one is named
-                yield Diagnostic(named, self._path_of(own, resource.path))
+                yield Diagnostic(own, self._path_of(own, resource.path))
 
     def _evaluated(self, resource: DefinedResource, name: str, expression: object) -> object:
         try:
@@ -570,13 +569,6 @@ class Checker(DocumentChecks):
 def too_deep(limit: int) -> exception.RequestLimitExceeded:
     """The error for a nested stack below `limit` others."""
     return exception.RequestLimitExceeded(_('Recursion depth exceeds %d.') % limit)
-
-
-def _with_path(error: exception.HeatException, path: tuple[object, ...]) -> exception.HeatException:
-    """The error of a type's own check; one that says only what is wrong gets the path of its resource."""
-    if type(error) is not exception.StackValidationFailed or error.error or error.path or error.elsewhere:
-        return error
-    return exception.StackValidationFailed(path=path, message=error.error_message, details=error.details)
 
 
 def _policy_attributes(resource: DefinedResource) -> Iterator[expressions.InvalidCall]:
