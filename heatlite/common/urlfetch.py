@@ -53,7 +53,7 @@ def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
     """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError."""
     scheme = _split(url).scheme
     if scheme not in allowed_schemes:
-        raise URLFetchError(_('Invalid URL scheme %s') % (scheme or _('(none)')))
+        raise URLFetchError(_('Invalid URL scheme %s') % scheme)
     limit = cfg.CONF.get('max_template_size', DEFAULT_SIZE)
     content = _read_file(url, limit) if scheme == 'file' else _read_http(url, limit)
     if len(content) > limit:

@@ -16,11 +16,17 @@ from heatlite.language.parameters import WIRE_TYPES, Parameters, ParameterSchema
 from heatlite.language.registry import RESOURCES
 from heatlite.language.unknown import is_known
 
+# Clients of POST /validate know these two errors of the template itself as HTTPBadRequest only.
+TEMPLATE_ERRORS = (exception.StackValidationFailed, exception.InvalidTemplateSection)
+# A group whose members are not looked at: it has none, or they are no stacks.
+WITHOUT_MEMBERS = {'Description': 'No description', 'Parameters': {}}
+
 
 def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_nested: bool = False,
                       ignored: Container[str] = (), take: Callable[[int], None] = lambda count: None,
                       ) -> dict[str, object]:
-    """The response body. Raises the first error with all others; StackValidationFailed as HTTPBadRequest.
+    """The response body. Raises the first error with all others, `TEMPLATE_ERRORS` as HTTPBadRequest unless they are in
+    nested stacks.
 
     Whether the template is refused does not depend on values. `ignored`: codes of errors to ignore, such as `99001` for
     a missing service. `take`: is called with the number of resources of each stack of the tree that is shown, before
@@ -32,7 +38,7 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
             diagnostics = list(_counting(checker, ignored))
         if diagnostics:
             lint.raise_first(_with_values(diagnostics, definition, types, ignored))
-    except exception.StackValidationFailed as error:
+    except TEMPLATE_ERRORS as error:
         raise exception.HTTPBadRequest(str(error)) from None
     answer = described(definition)
     if show_nested:
@@ -43,8 +49,23 @@ def validation_answer(definition: StackDefinition, types: TypeCatalog, *, show_n
     for found in checker.found.values():
         if found.is_template and not found.path:
             registry.setdefault(str(found.target), found.target)
+    registry.update(_used_aliases(checker, registry))
     answer['Environment'] = {**environment, 'resource_registry': {RESOURCES: registry.pop(RESOURCES, {}), **registry}}
     return answer
+
+
+def _used_aliases(checker: lint.Checker, shown: Container[str]) -> dict[str, str]:
+    """Type name -> entry of the operator's registry that gives it another name, as Heat adds them to the user's."""
+    operator = checker.definition.environment.registry.behind
+    used: dict[str, str] = {}
+    for name, found in checker.found.items():
+        type_name = checker.definition.resources[name].type
+        if found.is_template or found.is_user or not found.path or type_name in shown:
+            continue
+        target = operator.entries.get(found.path[-1]) if operator is not None else None
+        if isinstance(target, str):
+            used[type_name] = target
+    return used
 
 
 def _counting(checker: lint.Checker, ignored: Container[str]) -> Iterator[lint.Diagnostic]:
@@ -138,6 +159,8 @@ def _nested(types: TypeCatalog, checker: lint.Checker, ignored: Container[str],
     for name, resource in checker.definition.resources.items():
         child = checker.child(resource)
         if child is None:
+            if checker.facts[name].has_members:
+                shown[name] = {'Type': resource.type, **WITHOUT_MEMBERS}
             continue
         if checker.depth >= deepest:
             raise lint.too_deep(deepest)

@@ -35,9 +35,9 @@ class TypeFacts:
     `own_check`: the type's own validation, given the definition and its values (None where unknown);
     `own_check_is_pure`: it depends on nothing else. `nested`: for a group, the document of its members' template for
     such values; None when there is none (yet). `nested_at`: for a type that is a stack of the template at a URL: (URL,
-    parameters) for such values; None while the URL is unknown. `needs`: names of resources that the type implicitly
-    depends on, from all definitions of the stack. `available`: raises ResourceTypeUnavailable when the type's service
-    is missing.
+    parameters) for such values; None while the URL is unknown. `has_members`: it is a stack of members. `needs`: names
+    of resources that the type implicitly depends on, from all definitions of the stack. `available`: raises
+    ResourceTypeUnavailable when the type's service is missing.
     """
 
     name: str
@@ -58,6 +58,7 @@ class TypeFacts:
     own_check_is_pure: bool = False
     nested: Nested | None = None
     nested_at: NestedAt | None = None
+    has_members: bool = False
     needs: Callable[[DefinedResource], Iterable[str]] | None = None
     available: Callable[[], None] | None = None
 

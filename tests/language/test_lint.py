@@ -514,3 +514,28 @@ def test_a_parameter_without_a_value_in_a_condition_is_missing(condition, declar
     found = diagnostics(f'''{{"AWSTemplateFormatVersion": "2010-09-09", "Parameters": {{{parameters}}},
         "Conditions": {{"C": {condition}}}, "Resources": {{"r": {{"Type": "OS::Heat::None", "Condition": "C"}}}}}}''')
     assert (type(found[0].error), str(found[0].error)) == error
+
+
+@pytest.mark.parametrize('inside, text', [
+    ('OS::Nope', 'The Resource Type (OS::Nope) could not be found.'),
+    ('a.yaml', 'Could not fetch remote template "a.yaml": Invalid URL scheme ')])
+def test_what_is_wrong_inside_keeps_its_type(inside, text):
+    """With show_nested, as in Heat; what is wrong in the template itself is HTTPBadRequest."""
+    nested = f'heat_template_version: 2018-08-31\nresources: {{r: {{type: {inside}}}}}\n'
+    parent = 'heat_template_version: 2018-08-31\nresources: {n: {type: n.yaml}}\n'
+    with pytest.raises(exception.StackValidationFailed) as caught:
+        describe.validation_answer(build(parent, files={'n.yaml': nested}), TYPES, show_nested=True)
+    assert str(caught.value).split('\n')[0] == text
+    with pytest.raises(exception.HTTPBadRequest):
+        describe.validation_answer(build(nested), TYPES, show_nested=True)
+
+
+def test_aliases_that_were_used_are_shown():
+    shown = describe.validation_answer(build('''heat_template_version: 2018-08-31
+resources:
+  alarm: {type: OS::Ceilometer::Alarm, properties: {meter_name: x, threshold: 1}}
+  net: {type: OS::Quantum::Net}
+  other: {type: OS::Neutron::Net}
+'''), TYPES)
+    assert shown['Environment']['resource_registry'] == {
+        'resources': {}, 'OS::Ceilometer::Alarm': 'OS::Aodh::Alarm', 'OS::Quantum::Net': 'OS::Neutron*'}

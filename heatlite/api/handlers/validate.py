@@ -5,7 +5,6 @@ from __future__ import annotations
 from heatlite.api import bodies
 from heatlite.api.query import Query
 from heatlite.api.wsgi import Request
-from heatlite.common import exception
 from heatlite.common.limits import Limits
 
 
@@ -13,9 +12,5 @@ def validate(req: Request) -> dict[str, object]:
     query = Query(req.query)
     message = bodies.validate_template(req.require_json(), Limits.of(req.conf), query.boolean('show_nested'),
                                        bodies.ignored_errors(query.text('ignore_errors')))
-    try:
-        described: dict[str, object] = req.call(message)
-    except (exception.StackValidationFailed, exception.InvalidTemplateSection) as error:
-        # Clients of this call know these two errors by this name only.
-        raise exception.HTTPBadRequest(str(error)) from None
+    described: dict[str, object] = req.call(message)
     return described

@@ -25,6 +25,7 @@ from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.types.registry import TypeRegistry
+from heatlite.language import describe
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import definition_tags, text
 from heatlite.planning.states import Action, Status
@@ -89,7 +90,10 @@ class Stacks:
                                     isotime(self._runtime.now()), self._quotas.quotas.resources_per_stack)
 
     def validate(self, context: RequestContext, message: messages.ValidateTemplate) -> dict[str, object]:
-        definition = self.define(message, StackIdentity('validate', None, context.project_id or ''))
+        try:
+            definition = self.define(message, StackIdentity('dummy', None, context.project_id or ''))
+        except describe.TEMPLATE_ERRORS as error:
+            raise exception.HTTPBadRequest(str(error)) from None
         return validation.described(definition, self._registry, context, message,
                                     self._quotas.quotas.resources_per_stack)
 

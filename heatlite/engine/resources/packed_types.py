@@ -85,7 +85,7 @@ class PackedTypes:
         return self._facts[name]
 
     def fetch(self, template_name: str, is_user: bool) -> str:
-        scheme = template_name.rpartition('://')[0] or '(none)'
+        scheme = template_name.rpartition('://')[0]
         raise missing_template(template_name, f'Invalid URL scheme {scheme}')
 
 

@@ -114,6 +114,7 @@ class Catalog:
             own_check_is_pure=_validates_alone(resource_class),
             nested=getattr(resource_class, 'nested_members', None),
             nested_at=getattr(resource_class, 'nested_at', None),
+            has_members=hasattr(resource_class, 'child_template') and hasattr(resource_class, 'get_size'),
             needs=(self._needs(resource_class)
                    if resource_class.add_dependencies is not Resource.add_dependencies else None),
             available=(self._available(resource_class, type_name)

@@ -12,6 +12,7 @@ from heatlite.engine.requests import validation
 from heatlite.language import definition as definitions
 from heatlite.language import template as templates
 from heatlite.language.environment import Environment
+from heatlite.rpc import messages
 
 CHILD = '''
 heat_template_version: 2018-08-31
@@ -131,3 +132,18 @@ def test_what_a_type_finds_wrong_names_its_resource(types, resource, text):
     with pytest.raises(exception.StackValidationFailed, match=f'^{text}') as caught:
         check(types, resource)
     assert 'resources.r' in str(caught.value)
+
+
+@pytest.mark.parametrize('resource', [
+    {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 0, 'resource_def': {'type': 'OS::Heat::None'}}},
+    {'type': 'OS::Heat::InstanceGroup', 'properties': {
+        'AvailabilityZones': ['a'], 'Size': 0, 'LaunchConfigurationName': 'c'}},
+    {'type': 'OS::Heat::SoftwareDeploymentGroup', 'properties': {'config': 'c', 'servers': {}}}])
+def test_a_group_without_members_is_shown(types, resource):
+    definition = definitions.build(
+        templates.from_mapping({'heat_template_version': '2018-08-31', 'resources': {'r': resource}}),
+        Environment({}, types.operator), {}, definitions.StackIdentity('dummy', None, 'p'))
+    context = RequestContext(project_id='p', overwrite=False)
+    message = messages.ValidateTemplate(show_nested=True, ignore_errors=('99001',))
+    assert validation.described(definition, types, context, message, 100)['NestedParameters'] == {
+        'r': {'Type': resource['type'], 'Description': 'No description', 'Parameters': {}}}

@@ -24,6 +24,10 @@ def server(**properties):
 
 
 WRONG = {
+    'a volume without a size': (
+        {'r': {'type': 'OS::Cinder::Volume'}},
+        'If neither "backup_id" nor "size" is provided, one and only one of "source_volid", "snapshot_id" must be '
+        'specified, but currently specified options: [].'),
     'a size beyond the largest': (
         {'r': {'type': 'OS::Heat::AutoScalingGroup', 'properties': {
             'min_size': 3, 'max_size': 1, 'resource': {'type': 'OS::Heat::None'}}}},

@@ -62,10 +62,10 @@ class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
                 self.properties[name] for name in (self.SNAPSHOT_ID, self.SOURCE_VOLID, self.BACKUP_ID)) \
                 and self.SIZE not in getattr(self.t, 'deferred', ()):
             raise exception.StackValidationFailed(message=_(
-                'If neither "%(backup)s" nor "%(size)s" is provided, one and only one of "%(source)s" must be '
+                'If neither "%(backup)s" nor "%(size)s" is provided, one and only one of %(source)s must be '
                 'specified, but currently specified options: %(given)s.') % {
                     'backup': self.BACKUP_ID, 'size': self.SIZE,
-                    'source': ', '.join((self.IMAGE, self.SNAPSHOT_ID, self.SOURCE_VOLID)), 'given': given})
+                    'source': ', '.join(f'"{name}"' for name in (self.SOURCE_VOLID, self.SNAPSHOT_ID)), 'given': given})
 
     # --- creating -----------------------------------------------------------------------------------------
 
