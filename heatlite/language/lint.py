@@ -257,7 +257,7 @@ class Checker(DocumentChecks):
         requires = self._requirements()
         self.order, waiting = _sorted(requires)
         if len(self.order) < len(requires) and self.right:      # the text of the error names any cycle of all
-            requires = {name: self._requires(resource) for name, resource in resources.items()}
+            requires = {name: self.requires(resource) for name, resource in resources.items()}
             self.order, waiting = _sorted(requires)
         if len(self.order) < len(requires):
             left = {name: sorted(other for other in requires[name] if waiting[other])   # the same error each time
@@ -272,17 +272,18 @@ class Checker(DocumentChecks):
         """The requirements of the resources that are not right, and of those that they require, in template order."""
         resources = self.definition.resources
         if not self.right:
-            return {name: self._requires(resource) for name, resource in turns.paced(resources.items(), STEPS_PER_ITEM)}
+            return {name: self.requires(resource) for name, resource in turns.paced(resources.items(), STEPS_PER_ITEM)}
         found: dict[str, frozenset[str]] = {}
         waiting = [name for name in resources if name not in self.right]
         while waiting:
             name = waiting.pop()
             if name not in found:
-                found[name] = self._requires(resources[name])
+                found[name] = self.requires(resources[name])
                 waiting += found[name]
         return found if len(found) < 2 else {name: found[name] for name in resources if name in found}
 
-    def _requires(self, resource: DefinedResource) -> frozenset[str]:
+    def requires(self, resource: DefinedResource) -> frozenset[str]:
+        """Return the names of the resources that a resource waits for, with those that its type adds."""
         facts = self.facts.get(resource.name)
         found = resource.requires
         if facts is not None and facts.needs is not None:

@@ -17,6 +17,7 @@ from heatlite.language.expression import PLACEHOLDERS
 from heatlite.language.facts import TypeFacts
 from heatlite.language.outputs import OutputDefinition
 from heatlite.language.unknown import is_known
+from heatlite.planning import graph
 from heatlite.rpc import messages
 
 LOG = logging.getLogger(__name__)
@@ -56,7 +57,8 @@ class _Tree:
         """List the resources of one stack. Raises StackResourceLimitExceeded if the tree exceeds its quota."""
         definition = checker.definition
         deque(checker.diagnostics(), maxlen=0)       # fills the facts; the diagnostics were reported before
-        needed_by = presenters.required_by(definition)
+        needed_by = graph.dependents(
+            (name, checker.requires(resource)) for name, resource in definition.resources.items())
         self._take(len(definition.resources))
         shown: list[object] = []
         for name, resource in definition.resources.items():

@@ -71,3 +71,18 @@ def test_a_deprecated_sequence(preview, name, word):
     shown = preview('OS::Heat::RandomString', {name: word})
     assert shown['sequence'] is None
     assert shown['character_classes'] == [{'class': word, 'min': 1}]
+
+
+def test_what_types_need_is_shown_as_required(types):
+    """A port needs the subnets of its network, though its template does not name them."""
+    definition = definitions.build(templates.from_mapping({'heat_template_version': '2018-08-31', 'resources': {
+        'net': {'type': 'OS::Neutron::Net'},
+        'subnet': {'type': 'OS::Neutron::Subnet', 'properties': {
+            'network': {'get_resource': 'net'}, 'cidr': '10.0.0.0/24'}},
+        'port': {'type': 'OS::Neutron::Port', 'properties': {'network': {'get_resource': 'net'}}}}}),
+        Environment({}, types.operator), {}, definitions.StackIdentity('s', None, 'p'))
+    checker, catalog = validation.checker(definition, types, RequestContext(project_id='p', overwrite=False))
+    message = messages.PreviewStack(stack_name='s', template=definition.template.document)
+    shown = preview_create.shown(checker, catalog, message, 'me', 'now', 100)['resources']
+    assert {each['resource_name']: sorted(each['required_by']) for each in shown} == {
+        'net': ['port', 'subnet'], 'subnet': ['port'], 'port': []}

@@ -337,3 +337,9 @@ def test_a_user_of_a_try_before_a_crash_is_taken(cloud: Cloud, request):
     keystone.delete_stack_domain_user(user, project)
     keystone.delete_stack_domain_project(project)
     keystone.delete_stack_domain_project(project)
+
+
+@pytest.mark.parametrize('name', ['pool', 'listener', 'loadbalancer', 'flavor'])
+def test_what_octavia_does_not_have_is_named_as_by_its_client(cloud: Cloud, name):
+    with pytest.raises(exception.EntityNotFound, match=r'^x not found \(HTTP 404\)$'):
+        getattr(cloud.plugin('octavia'), f'get_{name}')('x')

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from heatlite.common import exception
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
@@ -16,7 +18,14 @@ class OctaviaClientPlugin(service.ServicePlugin[collection.Client]):
     api_version = {'min_version': '2', 'max_version': '2.latest'}
     client_class = collection.Client
 
-    # The finders raise EntityNotFound, PhysicalResourceNameAmbiguity.
+    # The finders raise LoadBalancingNotFound, PhysicalResourceNameAmbiguity.
+
+    def _find(self, entity: str, path: str, key: str, plural: str, wanted: object, *, field: str = 'id',
+              filters: Mapping[str, object] | None = None) -> str:
+        try:
+            return super()._find(entity, path, key, plural, wanted, field=field, filters=filters)
+        except exception.EntityNotFound:
+            raise LoadBalancingNotFound(entity=entity, name=wanted) from None
 
     @shared.MEMOIZE_FINDER
     def get_pool(self, value: str) -> str:
@@ -51,6 +60,12 @@ class OctaviaClientPlugin(service.ServicePlugin[collection.Client]):
     def get_availabilityzoneprofile(self, value: str) -> str:
         return self._find('AvailabilityZoneProfile', '/lbaas/availabilityzoneprofiles', 'availability_zone_profile',
                           'availability_zone_profiles', value)
+
+
+class LoadBalancingNotFound(exception.EntityNotFound):
+    """With the text of Heat's client."""
+
+    msg_fmt = '%(name)s not found (HTTP 404)'
 
 
 class OctaviaConstraint(constraints.BaseCustomConstraint):
