@@ -24,11 +24,12 @@ _SECTIONS: dict[str, type] = {'resource_registry': dict, 'parameters': dict, 'pa
 
 
 def environment(stored: Mapping[str, object], document: Mapping[str, object],
-                is_sealed: bool = False) -> dict[str, object]:
+                is_sealed: bool = False, mask: Mask | None = None) -> dict[str, object]:
     """`stored` with every section and without secrets.
 
     `document`: the template that declares the parameters; files that serve as its types are added to the registry, as
-    in Heat. `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters.
+    in Heat. `is_sealed`: it is stored encrypted, which clients see by the names of hidden parameters. `mask`: that of
+    both documents, if it is known.
     """
     shown: dict[str, object] = {name: stored.get(name) or kind() for name, kind in _SECTIONS.items()}
     files = {name: name for name in _types(document) if isinstance(name, str) and is_template_name(name)}
@@ -39,7 +40,7 @@ def environment(stored: Mapping[str, object], document: Mapping[str, object],
         named = shown['encrypted_param_names']
         shown['encrypted_param_names'] = sorted({*(named if isinstance(named, Iterable) else ()),
                                                  *secret & mapping(shown['parameters']).keys()})
-    mask = masking.of_documents(document, stored)
+    mask = masking.of_documents(document, stored) if mask is None else mask
     for section in ('parameters', 'parameter_defaults'):
         shown[section] = {name: HIDDEN if name in secret else mask(value)
                           for name, value in mapping(shown[section]).items()}
@@ -55,12 +56,9 @@ def template(document: Mapping[str, object], stored: Mapping[str, object]) -> Ma
     return Mask(secrets if isinstance(secrets, Iterable) else ())(document)
 
 
-def whole_template(document: Mapping[str, object], stored: Mapping[str, object]) -> object:
-    """The template with all hidden values masked, also those that its author wrote as defaults.
-
-    `stored`: the environment.
-    """
-    return masking.of_documents(document, stored)(document)
+def of_stored(stored: templates.StoredTemplate) -> Mask:
+    """The mask of the documents of a stack: hides values that its author wrote as defaults as well."""
+    return masking.of_documents(stored.document, stored.environment)
 
 
 def export(data: Mapping[str, object]) -> dict[str, object]:
@@ -94,8 +92,9 @@ def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[
     stored, inside = data.get('environment'), data.get('resources')
     if isinstance(stored, Mapping):
         document = mapping(data.get('template'))
-        masked = environment(stored, document)
-        mask |= masking.of_documents(document, stored)
+        own = masking.of_documents(document, stored)
+        masked = environment(stored, document, mask=own)
+        mask |= own
         shown['environment'] = {name: masked[name] for name in stored if name in masked}
         if is_nested:
             shown['template'] = mask(document)
@@ -133,8 +132,7 @@ def of_parameters(tx: Connection, stack: stacks.Identity) -> Mask:
     """The mask of a stack's parameters. One small SELECT, and another one if something is, or may be, hidden."""
     if stack.owner_id is None and HIDDEN not in (stacks.parameters(tx, stack.id) or {}).values():
         return masking.NOTHING
-    stored = templates.show(tx, stack.template_id)
-    return masking.of_documents(stored.document, stored.environment)
+    return of_stored(templates.show(tx, stack.template_id))
 
 
 def of_resource(tx: Connection, stack: stacks.Identity, row: resources.ShownResource | None = None) -> Mask:

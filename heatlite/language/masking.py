@@ -10,13 +10,21 @@ from __future__ import annotations
 
 import contextlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, overload
 
+from heatlite.common import turns
+from heatlite.language import text_index
 from heatlite.language.hiding import HIDDEN_TEXT as TEXT
 from heatlite.language.hiding import is_generated
+from heatlite.language.text_index import TextIndex
 
-SHORTEST = 4                # characters; a shorter text is masked only where it is the whole value
+SHORTEST = text_index.BEGINNING     # characters; a shorter text is masked only where it is the whole value
+FEW = 100                           # hidden texts that are searched one after the other in a value of any size
+QUICK = 1_000_000                   # characters that are compared, at most, for more of them
+SEARCH = 50                         # characters that are compared in the time in which a search begins
+CHARACTERS_A_STEP = 10_000          # that a search compares in one step of `turns`
+VALUES_A_STEP = 8
 MOST_KEPT = 100             # values of former requests that remain hidden
 NAMES, VALUES = 'encrypted_param_names', 'hidden_values'        # sections of a stored environment
 
@@ -24,19 +32,34 @@ NAMES, VALUES = 'encrypted_param_names', 'hidden_values'        # sections of a 
 class Mask:
     """Masks values: `mask(value)` is a copy without hidden texts. A mask is false when it hides nothing.
 
-    Costs a search for each hidden text in the value, and nothing without hidden texts.
+    Costs a step for some characters of a value, however many texts are hidden, and nothing without hidden texts.
     """
 
     def __init__(self, secrets: Iterable[object] = ()) -> None:
-        found = {spelled for secret in secrets for text in _texts(secret) for spelled in _spellings(text)}
-        self._long = sorted((text for text in found if len(text) >= SHORTEST), key=len, reverse=True)
+        self._hide({spelled for secret in secrets for text in ((secret,) if isinstance(secret, str) else _texts(secret))
+                    if text for spelled in _spellings(text)})
+
+    def _hide(self, found: Collection[str]) -> None:
+        self._long = sorted((text for text in found if len(text) >= SHORTEST), key=lambda text: (-len(text), text))
         self._whole = frozenset(found)
+        self._all: TextIndex | None = None
 
     def __bool__(self) -> bool:
         return bool(self._whole)
 
     def __or__(self, other: Mask) -> Mask:
-        return Mask([*self._whole, *other._whole]) if self and other else self or other
+        if not self or not other:
+            return self or other
+        made = Mask()
+        made._hide(self._whole | other._whole)
+        return made
+
+    @property
+    def _index(self) -> TextIndex:
+        """The index of all texts, made at the first use: few masks need it."""
+        if self._all is None:
+            self._all = TextIndex(self._long)
+        return self._all
 
     @overload
     def __call__(self, value: str) -> str: ...
@@ -56,9 +79,8 @@ class Mask:
     def __call__(self, value: object) -> object:
         if not self:
             return value
-        seen = '\n'.join(_texts(value, whole=True))
-        found = [text for text in self._long if text in seen]
-        return self._masked(value, found)
+        seen = value if isinstance(value, str) else '\n'.join(_texts(value, whole=True))
+        return self._masked(value, self._found(seen) if self._searches_each(seen) else None)
 
     def text(self, text: str) -> str:
         """Masks a text."""
@@ -70,58 +92,81 @@ class Mask:
             return []
         leaves = list(_texts(value, whole=True))
         seen = '\n'.join(leaves)
-        return sorted({text for text in self._long if text in seen} | self._whole.intersection(leaves))
+        found = self._found(seen) if self._searches_each(seen) else self._index.within(seen)
+        return sorted(self._whole.intersection(leaves).union(found))
 
     def without(self, other: Mask) -> list[str]:
         """Hidden texts that `other` does not hide, at most MOST_KEPT."""
         return sorted(self._whole - other._whole)[:MOST_KEPT]
 
-    def _masked(self, value: object, found: list[str]) -> object:
-        match value:
-            case Mapping():
-                return {self._key(key, found): self._masked(item, found) for key, item in value.items()}
-            case list() | tuple():
-                return [self._masked(item, found) for item in value]
-            case bool() | None:
-                return value
-            case str():
-                if value in self._whole:
-                    return TEXT
-                for text in found:
-                    value = value.replace(text, TEXT)
-                return value
-            case int() | float():
-                shown = str(value)
-                return TEXT if shown in self._whole or any(text in shown for text in found) else value
+    def _searches_each(self, seen: str) -> bool:
+        """Whether a search for each hidden text takes less time than the index of all."""
+        return len(self._long) <= FEW or len(self._long) * (SEARCH + len(seen)) <= QUICK
+
+    def _found(self, seen: str) -> list[str]:
+        turns.spend(1 + len(self._long) * (SEARCH + len(seen)) // CHARACTERS_A_STEP)
+        return [text for text in self._long if text in seen]
+
+    def _masked(self, value: object, found: list[str] | None) -> object:
+        """A copy of `value` without the texts `found` in it; None: they are in the index."""
+        if isinstance(value, str):
+            if value in self._whole:
+                return TEXT
+            if found is None:
+                return self._index.replaced(value, TEXT)
+            for text in found:
+                value = value.replace(text, TEXT)
+            return value
+        if isinstance(value, dict | Mapping):
+            turns.spend(1 + len(value) // VALUES_A_STEP * (1 + len(found or ())))
+            return {self._key(key, found): self._masked(item, found) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            turns.spend(1 + len(value) // VALUES_A_STEP * (1 + len(found or ())))
+            return [self._masked(item, found) for item in value]
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            shown = str(value)
+            return TEXT if self._masked(shown, found) != shown else value
         return value
 
-    def _key(self, key: object, found: list[str]) -> object:
+    def _key(self, key: object, found: list[str] | None) -> object:
         return self._masked(key, found) if isinstance(key, str) and len(key) >= SHORTEST else key
 
 
 def _texts(value: object, whole: bool = False) -> Iterator[str]:
-    """The texts and numbers in a value, and keys that may be secrets; `whole` includes all keys."""
-    match value:
-        case Mapping():
-            for key, item in value.items():
-                if whole or is_generated(key):
-                    yield str(key)
-                yield from _texts(item, whole)
-        case list() | tuple() | set() | frozenset():
-            for item in value:
-                yield from _texts(item, whole)
-        case bool() | None | '':
-            return
-        case str():
-            yield value
-        case int() | float():
-            yield str(value)
+    """The texts and numbers in a value, and keys that may be secrets; `whole` includes all keys. At any depth: a hidden
+    text may be JSON that nests deeper than documents do."""
+    waiting: list[Iterator[object]] = [iter((value,))]
+    while waiting:
+        for each in waiting[-1]:
+            if isinstance(each, str):
+                if each:
+                    yield each
+            elif isinstance(each, dict | Mapping):
+                waiting.append(_entries(each, whole))
+                break
+            elif isinstance(each, list | tuple | set | frozenset):
+                waiting.append(iter(each))
+                break
+            elif isinstance(each, int | float) and not isinstance(each, bool):
+                yield str(each)
+        else:
+            waiting.pop()
+            turns.spend()
+
+
+def _entries(value: Mapping[object, object], whole: bool) -> Iterator[object]:
+    """The keys, those that may be secrets or the `whole` of them, each before its value."""
+    for key, item in value.items():
+        if whole or is_generated(key):
+            yield str(key)
+        yield item
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """A text as it is and as escaped in JSON; for a list or a JSON text also its parts."""
+    """A text as it is and as escaped in JSON."""
+    turns.spend()
     yield text
-    for ascii_only in (True, False):
+    for ascii_only in (True,) if text.isascii() else (True, False):
         escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         if escaped != text:
             yield escaped

@@ -12,7 +12,7 @@ from tests.architecture import source
 PACKAGES = ('language', 'planning')
 ALLOWED = {
     '__future__', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal', 'difflib',
-    'enum', 'fnmatch', 'functools', 'hashlib', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
+    'enum', 'fnmatch', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
     'urllib.parse',
     'regex', 'yaml', 'yaql',
     'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',

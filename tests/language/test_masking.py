@@ -1,11 +1,15 @@
 """What is hidden in a stack, and how it is taken out of values."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heatlite.common import turns
 from heatlite.language import hiding, masking
 from heatlite.language.masking import Mask
+from heatlite.language.text_index import TextIndex
 
 HIDDEN = {'type': 'string', 'hidden': True}
 
@@ -71,3 +75,83 @@ def test_only_keys_that_look_generated_are_secrets():
     assert mask.text(f'a {token}, database_host_number_1, passwordofthedatabase') == (
         'a ******, database_host_number_1, passwordofthedatabase')
     assert hiding.masked(f'no {token}', hiding.texts_of([{token: 'v'}])) == 'no ******'
+
+
+def replaced_in_turn(value, texts):
+    """What masks did before they had an index."""
+    for text in sorted(texts, key=lambda text: (-len(text), text)):
+        value = value.replace(text, hiding.HIDDEN_TEXT)
+    return value
+
+
+HIDDEN_TEXTS = st.sets(st.text('ab', min_size=4, max_size=12) | st.text('abc\n"\\', min_size=4, max_size=20),
+                       max_size=40)
+SEARCHED = st.text('ab', max_size=80) | st.text('abc\n"\\', max_size=80)
+
+
+@given(HIDDEN_TEXTS, SEARCHED, st.data())
+def test_an_index_replaces_what_searches_in_turn_replace(texts, value, data):
+    for part in data.draw(st.lists(st.sampled_from(sorted(texts)), max_size=4)) if texts else ():
+        place = data.draw(st.integers(0, len(value)))
+        value = value[:place] + part + value[place:]
+    index = TextIndex(texts)
+    assert index.replaced(value, hiding.HIDDEN_TEXT) == replaced_in_turn(value, texts)
+    assert index.within(value) == {text for text in texts if text in value}
+
+
+@given(HIDDEN_TEXTS, JSON, SEARCHED)
+def test_many_hidden_texts_are_masked_as_few_are(texts, value, text):
+    value = {'value': value, 'text': text, 'json': json.dumps([text]), text: 'xaaaax'}
+    few, many = Mask(texts), Mask(texts)
+    few._searches_each, many._searches_each = (lambda seen: True), (lambda seen: False)
+    assert many(value) == few(value)
+    assert many.within(value) == few.within(value)
+    assert many.text(text) == few.text(text)
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """How many steps of `turns` were spent, in a list of one number."""
+    spent = [0]
+    monkeypatch.setattr(turns, 'spend', lambda steps=1: spent.__setitem__(0, spent[0] + steps))
+    return spent
+
+
+@pytest.mark.parametrize('secrets, value', [
+    ([f's{number:06}' for number in range(20_000)], 's0' * 50_000),
+    ([f's{number:06}' for number in range(20_000)], ' '.join(f's{number:06}' for number in range(12_000))),
+    (['a' * length for length in range(4, 500)], 'a' * 100_000),
+    (['a' * length + 'b' for length in range(4, 500)], 'a' * 100_000),
+    (['a' * 50_000 + end for end in 'bc'] * 20, 'a' * 100_000),
+])
+def test_a_mask_costs_steps_in_proportion_to_the_value_however_much_is_hidden(steps, secrets, value):
+    mask = Mask(secrets)
+    mask(value[:len(value) // 2])           # makes the index
+    counts = []
+    for length in (len(value) // 2, len(value)):
+        before = steps[0]
+        mask(value[:length])
+        mask.within(value[:length])
+        counts.append(steps[0] - before)
+    assert counts[0] > 1000 or len(secrets) == 40
+    assert counts[1] < min(2.5 * counts[0], 10 * len(value))
+
+
+def test_masks_of_many_stacks_do_not_escape_each_others_texts_again():
+    mask = Mask(['\\' * 8])
+    for number in range(20):
+        mask |= Mask([f'secret-{number}'])
+    assert len(mask._whole) == 2 + 20
+    assert mask('a secret-19 ' + '\\' * 16) == 'a ****** ******'
+
+
+def test_a_hidden_json_text_of_any_depth_is_hidden():
+    secret = '[' * 900 + '"secret-1"' + ']' * 900
+    deep = json.loads(secret)
+    for _level in range(100):
+        deep = [deep] * 1
+    mask = masking.of_documents({'parameters': {'p': HIDDEN}}, {'parameters': {'p': secret}})
+    assert mask('a secret-1') == 'a ******'
+    for _level in range(100_000):
+        deep = [deep]
+    assert Mask([deep])('a secret-1') == 'a ******'

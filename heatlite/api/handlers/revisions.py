@@ -33,9 +33,10 @@ def show(req: Request, stack_name: str, stack_id: str, number: str) -> View:
     with req.db.reader() as tx:
         stack = finding.live_stack(req, tx, stack_name, stack_id)
         found, stored = _definition(tx, stack, natural('revision', number))
+    mask = masking.of_stored(stored)
     return {'revision': {
-        **_summary(req, stack, found), 'template': masking.whole_template(stored.document, stored.environment),
-        'environment': masking.environment(stored.environment, stored.document, stored.is_sealed),
+        **_summary(req, stack, found), 'template': mask(stored.document),
+        'environment': masking.environment(stored.environment, stored.document, stored.is_sealed, mask),
         'files': sorted(stored.files), 'parameters': found.parameters or {}}}
 
 
