@@ -77,6 +77,10 @@ def aborted(action: str, why: str) -> str:
     return f'{action} aborted ({why})'
 
 
+def refused_by_database(action: str) -> str:
+    return f'{action} failed: the database refuses what it stores, for instance a value that is too large'
+
+
 def invalid_state(state: tuple[str, str], action: str) -> str:
     return f"State ('{state[0]}', '{state[1]}') invalid for {action.lower()}"
 

@@ -6,6 +6,7 @@ import pytest
 
 from heatlite.common import exception
 from heatlite.engine import resource
+from heatlite.engine.reconcile import step_calls
 from tests.simulation import cloud as clouds
 from tests.simulation.cluster import Cluster, done, lose_database_in, wait
 from tests.simulation.test_signals import pending, signal, until
@@ -26,7 +27,8 @@ class Slow(resource.Resource):
 
 @pytest.fixture(autouse=True)
 def types(monkeypatch):
-    found = {**clouds.resource_mapping(), 'Sim::Slow': Slow, 'Sim::Asked': Asked, 'Sim::Outage': Outage}
+    found = {**clouds.resource_mapping(), 'Sim::Slow': Slow, 'Sim::Asked': Asked, 'Sim::Outage': Outage,
+             'Sim::Refused': Refused}
     monkeypatch.setattr(clouds, 'resource_mapping', lambda: found)       # also for engines that start later
 
 
@@ -95,6 +97,29 @@ def test_the_database_is_away_in_a_handler():
         assert Outage.seen == ['obj-1', 'obj-1'] and not pending(cluster)
         assert cluster.states(stack_id)['target'] == [('CREATE', 'COMPLETE', 'id-2')]
         assert cluster.cloud.made.count('slow') == 1
+
+
+class Refused(clouds.Thing):
+    """Stores what the database refuses each time, as MariaDB a value larger than its largest packet."""
+
+    tries = 0
+
+    def handle_create(self):
+        Refused.tries += 1
+        raise exception.DatabaseUnavailable(reason='Lost connection to MySQL server during query at 10.1.2.3')
+
+
+def test_what_the_database_refuses_while_it_accepts_other_writes_fails_its_step(monkeypatch):
+    monkeypatch.setattr(Refused, 'tries', 0)
+    with Cluster(engines=1, seal=None) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'large': {'type': 'Sim::Refused'}, 'other': {'type': 'Sim::Thing'}}})
+        row = cluster.settle(stack_id)
+        assert (row.action, row.status) == ('CREATE', 'FAILED')
+        assert 'the database refuses what it stores' in row.reason and '10.1.2.3' not in row.reason
+        assert Refused.tries <= step_calls.REFUSALS
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
 
 
 def signalled(cluster):

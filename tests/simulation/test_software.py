@@ -8,6 +8,7 @@ from oslo_config import cfg
 
 from heatlite.common import config, exception, limits
 from heatlite.db import resources, software_configs, software_deployments
+from heatlite.engine.resources.openstack.heat import resource_group
 from heatlite.rpc import messages
 from tests.simulation import stores
 from tests.simulation.cluster import PROJECT, Cluster, done, kill_engines_in, lose_database_in, outputs
@@ -235,6 +236,47 @@ def test_structured_and_component_configs():
         by_group = {each.group: each.config for each in of_server(cluster, 'machine')}
         assert by_group['Heat::Ungrouped']['config'] == {'a': 1, 'b': [None, 'kept']}
         assert by_group['component']['config']['configs'][0]['actions'] == ['CREATE']
+
+
+@pytest.mark.parametrize('places, error', [
+    (200, 'max_template_expansion'), (40, 'max_evaluation_result'), (20, f'{limits.MOST_METADATA} that one')])
+def test_the_inputs_of_a_map_count_in_each_of_their_places(monkeypatch, places, error):
+    """300 kB in 200 places would be 60 MB, which no packet of a database takes. What the budget allows is refused
+    before it is stored, if it is more than a server may have."""
+    stored = []
+    insert = software_configs.insert
+    monkeypatch.setattr(software_configs, 'insert', lambda tx, new: (stored.append(new), insert(tx, new)))
+    with Cluster() as cluster:
+        row = cluster.settle(cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'map': {'type': 'OS::Heat::StructuredConfig', 'properties': {
+                'config': {'k': [{'get_input': 'a'}] * places}}},
+            'one': {'type': 'OS::Heat::StructuredDeployment', 'properties': {
+                'config': {'get_resource': 'map'}, 'server': 'machine', 'input_values': {'a': 'x' * 300_000},
+                'signal_transport': 'NO_SIGNAL'}}}}))
+        assert row.status == 'FAILED' and error in row.reason
+        assert [len(str(each.config)) < 100_000 for each in stored] == [True]
+
+
+def test_a_stored_config_counts_in_each_part_of_a_message():
+    with Cluster() as cluster:
+        config_id = config_of(cluster, 900_000)
+        row = cluster.settle(cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'mime': {'type': 'OS::Heat::MultipartMime', 'properties': {
+                'parts': [{'config': config_id}] * 100}}}}))
+        assert row.status == 'FAILED' and 'max_evaluation_result' in row.reason
+
+
+def test_the_copies_of_a_members_definition_are_measured_before_they_are_made(monkeypatch):
+    copies = []
+    build = resource_group.ResourceGroup.build_resource_definition
+    monkeypatch.setattr(resource_group.ResourceGroup, 'build_resource_definition',
+                        lambda self, name, given: (copies.append(name), build(self, name, given))[1])
+    with Cluster() as cluster:
+        row = cluster.settle(cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'group': {'type': 'OS::Heat::ResourceGroup', 'properties': {'count': 600, 'resource_def': {
+                'type': 'OS::Heat::Value', 'properties': {'value': '%index%' + 'x' * 400_000}}}}}}))
+        assert row.status == 'FAILED' and 'max_template_expansion' in row.reason
+    assert set(copies) <= {'0'}
 
 
 def group(**given):

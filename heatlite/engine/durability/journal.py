@@ -233,7 +233,7 @@ class Journal:
 
         def is_refused(error: Exception) -> bool:
             nonlocal failed
-            is_its_own = not isinstance(error, Contention) and self._is_writable()
+            is_its_own = not isinstance(error, Contention) and self.is_writable()
             failed = failed + 1 if is_its_own else 0
             has_no_space = isinstance(error, TakesNoWrites) and not is_part
             return failed >= (self.TRIES_WITHOUT_SPACE if has_no_space else tries)
@@ -247,7 +247,7 @@ class Journal:
         return retries.call(transaction, retries.JOURNAL, exception.DatabaseUnavailable, gives_up=is_refused,
                             before_pause=wait, sleep=self._runtime.sleep)
 
-    def _is_writable(self) -> bool:
+    def is_writable(self) -> bool:
         """Whether the database accepts a write (one that changes nothing)."""
         try:
             with self._database.writer() as tx:

@@ -78,7 +78,7 @@ class Runner:
         self._end = ended
         self._inbox = RunnerInbox(runtime, leased)
         self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, capacity, timers, self._note_idle,
-                                interval, patience)
+                                journal.is_writable, interval, patience)
         self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from heatlite.common import exception, metrics, outages, tracing
 from heatlite.common.runtime import Runtime
+from heatlite.db.connection import Busy, Contention
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
@@ -27,6 +28,7 @@ LOG = logging.getLogger(__name__)
 T = TypeVar('T')
 
 STEP = 'step'                       # kind of retries, in metrics
+REFUSALS = 10                       # tries that the database refuses while it accepts others, until the step fails
 DATABASE_PATIENCE = 1.0             # seconds until a call is repeated that failed as the database was unavailable
 
 
@@ -38,11 +40,12 @@ class PoolCall:
     """A call for the pool. Not a function: one that refers to itself is freed by the garbage collector only, with the
     whole stack that it belongs to."""
 
-    __slots__ = ('calls', 'has_waited', 'is_handler', 'perform', 'row', 'step')
+    __slots__ = ('calls', 'has_waited', 'is_handler', 'perform', 'recovers', 'row', 'step')
 
     def __init__(self, calls: StepCalls, step: Step, row: ResourceState, perform: Callable[[], commands.Event],
-                 is_handler: bool) -> None:
+                 is_handler: bool, recovers: bool) -> None:
         self.calls, self.step, self.row, self.perform, self.is_handler = calls, step, row, perform, is_handler
+        self.recovers = recovers                    # its result precedes another try of the handler
         self.has_waited = False                     # for room for a nested stack
 
     def __call__(self) -> None:
@@ -54,10 +57,11 @@ class StepCalls:
     the inbox."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
-                 capacity: StackCapacity, timers: Timers, returned: Callable[[], None], interval: float,
-                 patience: float) -> None:
-        """`returned()`: called after each call that has ended; `interval`: seconds between two polls, unless the type
-        sets its own; `patience`: seconds that an aborted call has to return."""
+                 capacity: StackCapacity, timers: Timers, returned: Callable[[], None],
+                 is_writable: Callable[[], bool], interval: float, patience: float) -> None:
+        """`returned()`: called after each call that has ended; `is_writable()`: whether the database accepts writes;
+        `interval`: seconds between two polls, unless the type sets its own; `patience`: seconds that an aborted call
+        has to return."""
         self._runtime = runtime
         self._leased = leased
         self._executor = executor
@@ -66,6 +70,8 @@ class StepCalls:
         self._capacity = capacity
         self._timers = timers
         self._note_returned = returned
+        self._is_writable = is_writable
+        self._refused: dict[Step, int] = {}         # step -> its tries in a row that the database refused
         self._interval = interval
         self._patience = patience
         self._calling: dict[Step, PoolCall] = {}    # step -> its call under way, or that waits for room
@@ -98,13 +104,13 @@ class StepCalls:
     def recover(self, step: Step, row: ResourceState) -> None:
         if tracing.tracer is not None:
             self._spans.begin(tracing.tracer, step, row, row.action, recovers=True)
-        self._call(step, row, partial(self._executor.recover, step, row))
+        self._call(step, row, partial(self._executor.recover, step, row), recovers=True)
 
     def _call(self, step: Step, row: ResourceState, perform: Callable[[], commands.Event], *,
-              is_handler: bool = False) -> bool:
+              is_handler: bool = False, recovers: bool = False) -> bool:
         """Run `perform` in the pool. `is_handler`: its result is unknown after an interruption, so recover then. Return
         whether it waits for room."""
-        call = PoolCall(self, step, row, perform, is_handler)
+        call = PoolCall(self, step, row, perform, is_handler, recovers)
         self._calling[step] = call
         if is_handler and self._executor.owns_stack(row):
             call.has_waited = self._capacity.run(call, self._leased, row.physical_id)
@@ -131,11 +137,15 @@ class StepCalls:
             self._inbox.ask(self._lost)
             return
         except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
-            outages.away(outages.DATABASE, error)
-            LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self._leased.id)
-            self._ask_after(step, DATABASE_PATIENCE,
-                            lambda: self._once_more(step, row, call.perform, call.is_handler))
-            return
+            if not self._is_refused(step, error):
+                outages.away(outages.DATABASE, error)
+                LOG.debug('%s of %s in stack %s waits for the database', row.action, row.name, self._leased.id)
+                self._ask_after(step, DATABASE_PATIENCE,
+                                lambda: self._once_more(call))
+                return
+            LOG.warning('The database refuses what %s of %s in stack %s stores: %s', row.action, row.name,
+                        self._leased.id, error)
+            event = commands.Failed(step, text.refused_by_database(row.action))
         except Exception as error:                  # made while that of a type became an event: the step must end
             LOG.exception('%s of %s in stack %s ended without a result', row.action, row.name, self._leased.id)
             event = commands.Failed(step, f'Internal error: {type(error).__name__}')
@@ -145,6 +155,8 @@ class StepCalls:
             given_up = self._calling.get(step) is not call
             if not given_up:
                 self._returned(step)
+        if not call.recovers:
+            self._refused.pop(step, None)
         if not given_up:
             self._post(event)
 
@@ -153,6 +165,13 @@ class StepCalls:
             return self.fenced(call.perform)
         with self._spans.within(call.step):
             return self.fenced(call.perform)
+
+    def _is_refused(self, step: Step, error: exception.DatabaseUnavailable) -> bool:
+        """Whether the database has refused REFUSALS tries in a row while it accepted other writes: MariaDB ends the
+        connection when a value is larger than its largest packet."""
+        is_its_own = not isinstance(error, Contention | Busy) and self._is_writable()
+        self._refused[step] = refused = self._refused.get(step, 0) + 1 if is_its_own else 0
+        return refused >= REFUSALS
 
     def _post(self, event: commands.Event) -> None:
         if tracing.tracer is not None:
@@ -169,17 +188,17 @@ class StepCalls:
             if self._capacity.withdraw(call):
                 self._returned(step)
 
-    def _once_more(self, step: Step, row: ResourceState, perform: Callable[[], commands.Event],
-                   is_handler: bool) -> None:
+    def _once_more(self, call: PoolCall) -> None:
+        step, row = call.step, call.row
         if step in self._aborted:
             self._end_aborted(step, row)
         elif self._inbox.is_stopped:
             return
-        elif is_handler:                            # as after a crash
+        elif call.is_handler:                       # as after a crash
             self._forget_resource(step)
             self.recover(step, self._leased.rows.get(row.id, row))
         else:
-            self._call(step, row, perform)
+            self._call(step, row, call.perform, recovers=call.recovers)
 
     def _forget_resource(self, step: Step) -> None:
         """Make the step use a new object of the type: a call may still work with the one it has."""

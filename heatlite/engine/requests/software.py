@@ -202,7 +202,7 @@ class Software:
                     'IN_PROGRESS', 'COMPLETE') and _is_alike(software_configs.show(tx, known.config_id), new):
                 return server_id                    # at most, the metadata are pushed once more
             presence.enter(tx, new.project_id)
-            with _growing(tx, new.project_id, server_id):
+            with _growing(tx, new.project_id, server_id, size):
                 replace(tx, known)
             return server_id
 
@@ -217,6 +217,7 @@ class Software:
             software_configs.delete_unused(tx, known.config_id)
 
         new = self._config(context, self._runtime.uuid(), config)
+        size = len(codec.encode(new.config))
         self._telling(context, put, may_grow=True)
         return self.show_software_deployment(context, deployment_id)
 
@@ -347,15 +348,20 @@ class Software:
 
 
 @contextmanager
-def _growing(tx: Connection, project_id: str, server_id: str) -> Iterator[None]:
+def _growing(tx: Connection, project_id: str, server_id: str, new: int = 0) -> Iterator[None]:
     """Raises RequestLimitExceeded if the block lets what is deployed on a server grow beyond the limit of metadata.
 
     Each read of an agent, and each change of one deployment, takes all of them, one config as often as it is deployed.
+    `new`: characters of a config that the block inserts, which may be more than the database takes.
     """
     before = software_deployments.size_on_server(tx, project_id, server_id)
-    yield
-    now = software_deployments.size_on_server(tx, project_id, server_id)
-    if now > max(before, limits.MOST_METADATA):     # of an earlier release there may be more, which may be removed
+    most = max(before, limits.MOST_METADATA)        # of an earlier release there may be more, which may be removed
+    if new <= most:
+        yield
+        now = software_deployments.size_on_server(tx, project_id, server_id)
+    else:
+        now = new
+    if now > most:
         raise exception.RequestLimitExceeded(
             _('The software configs deployed on server %(server)s would have %(size)d characters, more than the '
               '%(limit)d that one server can have.')

@@ -13,6 +13,7 @@ from email.mime import multipart, text
 from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
+from heatlite.language.budget import Budget, text_size
 
 NAME = 'OS::Heat::MultipartMime'
 
@@ -28,14 +29,18 @@ class MultipartMime(software_config.SoftwareConfig):
     support_status = catalogue.status(NAME)
 
     def fields(self) -> dict[str, object]:
-        message = multipart.MIMEMultipart()
+        message, budget = multipart.MIMEMultipart(), Budget(self.stack.defn.limits)
+        stored: dict[str, str] = {}
         for part in self.properties[self.PARTS] or ():
-            for each in self._parts_of(part):
+            config = part[self.CONFIG]
+            if config not in stored:
+                stored[config] = self._content(config)
+            budget.make(self.PARTS, text_size(stored[config]))
+            for each in self._parts_of(part, stored[config]):
                 message.attach(each)
         return {'group': self.properties[self.GROUP], 'config': message.as_string()}
 
-    def _parts_of(self, part: Values) -> Iterator[text.MIMEText]:
-        content = self._content(part[self.CONFIG])
+    def _parts_of(self, part: Values, content: str) -> Iterator[text.MIMEText]:
         if part[self.TYPE] == self.MULTIPART:
             yield from self._split(content, part)
         else:

@@ -10,6 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from heatlite.common import grouputils, turns
+from heatlite.common.i18n import _
+from heatlite.common.limits import exceeded
+from heatlite.common.template_format import measure
 from heatlite.engine.resources import catalogue, members, packed_types
 from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 from heatlite.language.template import Template
@@ -90,8 +93,23 @@ class ResourceGroup(members.MemberGroup):
     def _assemble_nested(self, names: Iterable[str], include_all: bool = False,
                          template_version: tuple[str, str] = members.VERSION) -> Template:
         wanted = self.get_resource_def(include_all)
-        return self.assembled({name: self.build_resource_definition(name, wanted) for name in names},
-                              template_version)
+        return self.assembled(self._definitions(names, wanted), template_version)
+
+    def _definitions(self, names: Iterable[str], wanted: Mapping[str, object]) -> dict[str, members.Member]:
+        """The definitions of these members. Raises RequestLimitExceeded before it makes copies that are too large."""
+        names = list(names)
+        found: dict[str, members.Member] = {}
+        for name in names:
+            found[name] = made = self.build_resource_definition(name, wanted)
+            if len(found) == 1 and made is not wanted:
+                self._check_copies(made, len(names))
+        return found
+
+    def _check_copies(self, member: members.Member, count: int) -> None:
+        limits = self.stack.defn.limits
+        if measure(dict(member), limits) * count > limits.max_expansion:
+            raise exceeded(_('The members of the group "%s" expand further') % self.name, limits.max_expansion,
+                           'max_template_expansion')
 
     def child_template(self) -> Template:
         return self._assemble_nested(self._resource_names())
@@ -212,7 +230,7 @@ class ResourceGroup(members.MemberGroup):
         if batch is None:
             return None if len(kept) == len(current) else self.child_template()
         names = list(self._resource_names(batch.size))
-        wanted = {name: self.build_resource_definition(name, definition) for name in names}
+        wanted = self._definitions(names, definition)
         return self.assembled(self.rolled(kept, names, wanted, stale, batch))
 
     # --- attributes ---------------------------------------------------------------------------------------

@@ -9,9 +9,11 @@ import copy
 from collections.abc import Mapping
 
 from heatlite.common import exception
+from heatlite.common.template_format import measure
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config, software_deployment
+from heatlite.language.budget import ITEM, Budget
 from heatlite.rpc.software import ConfigEntry, ShownConfig
 
 CONFIG, DEPLOYMENT, GROUP, OLD_GROUP = (
@@ -40,8 +42,11 @@ class StructuredDeployment(software_deployment.SoftwareDeployment):
 
     def derived_config(self, source: ShownConfig, inputs: list[ConfigEntry]) -> object:
         values = {entry['name']: entry.get('value') for entry in inputs}
-        return with_inputs(copy.deepcopy(source.get('config')), self.properties[self.INPUT_KEY], values,
-                           self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)
+        found = with_inputs(copy.deepcopy(source.get('config')), self.properties[self.INPUT_KEY], values,
+                            self.properties[self.INPUT_VALUES_VALIDATE] == self.STRICT)
+        limits = self.stack.defn.limits         # the places of an input share its value until the config is written
+        Budget(limits).make(self.properties[self.INPUT_KEY], ITEM * measure(found, limits))
+        return found
 
 
 def with_inputs(part: object, key: str, values: Mapping[str, object], strict: bool) -> object:
