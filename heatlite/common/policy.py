@@ -92,7 +92,7 @@ RULES = (
     ('resource:mark_unhealthy', MEMBER, NOT_STACK_USER, 'Mark a resource as unhealthy.'),
     ('resource:show', READER, NOT_STACK_USER, 'Show a resource.'),
     ('resource:show_access', 'rule:stacks:update_patch', NEVER_CHANGED,
-     'Show attributes of resources that give access to something, and secrets in the others.'),
+     'Show attributes of resources that give access to something, secrets in the others, and logins in configs.'),
     ('service:index', ADMIN, 'rule:context_is_admin', 'List the engines.'),
     ('service:load', ADMIN, NEVER_CHANGED, 'Show how much work the engines have.'),
     ('software_configs:global_index', NOBODY, NEVER_CHANGED, 'List configs of all projects.'),
@@ -187,7 +187,8 @@ ADMIN_TYPES = (
 
 SHOW_ACCESS = 'resource:show_access'
 # Attributes that give access to something, and those for which a service makes something when they are read. By name,
-# not by type: the type in a template may be another name of it. Callers without the rule `SHOW_ACCESS` get null.
+# not by type: the type in a template may be another name of it. Callers without the rule `SHOW_ACCESS` get null. The
+# logins in configs of deployments, which they do not get either, are in `heatlite.api.access`.
 ACCESS_ATTRIBUTES = frozenset({
     'AlarmUrl', 'alarm_url',                            # signed URLs of scaling policies and workflows
     'console_urls',                                     # of servers; the service makes new ones

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding, json_text, masking, schemas, stack_users, views
+from heatlite.api import access, finding, json_text, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.rendering import yield_control
 from heatlite.api.results import StreamedList
@@ -30,7 +30,7 @@ def index(req: Request, stack_name: str, stack_id: str) -> StreamedList:
     """Resources of the outer level first, each level in the order of creation. One SELECT for a small stack, two for
     others, and for any depth below a root; below a nested stack two more, and one for each level."""
     wanted = schemas.ListResources.parse(Query(req.query), req.conf.max_nested_stack_depth)
-    may_see = wanted.with_detail and _may_see_access(req)
+    may_see = wanted.with_detail and access.may_see(req)
     with req.db.reader() as tx:
         depth = wanted.nested_depth + 1     # more than is listed: the deepest level shows which resources own a stack
         few = None
@@ -76,7 +76,7 @@ def show(req: Request, stack_name: str, stack_id: str, resource_name: str) -> Vi
     for callers who may not see secrets.
     """
     names = Query(req.query).texts('with_attr')
-    may_see = _may_see_access(req)
+    may_see = access.may_see(req)
     with req.db.reader() as tx:
         stack, row, nested = _in_place(req, tx, stack_name, stack_id, resource_name)
         needed_by = tuple(resources.required_by(tx, stack.id, resource_name))
@@ -105,7 +105,8 @@ def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity,
     if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
-    shown: Mapping[str, object] = mask(row.metadata)
+    metadata = row.metadata if access.may_see(req) else access.metadata_without_logins(row.metadata)
+    shown: Mapping[str, object] = mask(metadata)
     return shown
 
 
@@ -182,11 +183,6 @@ def _detailed(stack_url: str, row: resources.ShownResource, needed_by: tuple[str
 def _stored_attributes(row: resources.ShownResource) -> Mapping[str, object]:
     """The stored attributes without internal ones: the result of get_resource (the empty name), values of paths."""
     return {name: value for name, value in (row.attributes or {}).items() if name and not name.startswith('[')}
-
-
-def _may_see_access(req: Request) -> bool:
-    """Whether the caller may see attributes that give access to something."""
-    return req.services.policy.allows(req.context, policy.SHOW_ACCESS)
 
 
 def _visible(attributes: Mapping[str, object], may_see_access: bool) -> Mapping[str, object]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 
 from sqlalchemy import Connection
 
-from heatlite.api import finding
+from heatlite.api import access, finding
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.rendering import PIECE_TEXT
@@ -48,13 +48,20 @@ def index(req: Request) -> StreamedList:
 def metadata(req: Request, server_id: str) -> StreamedList:
     """Configs deployed on a server, in the order of their names.
 
-    Agents in servers poll it, so it never calls an engine.
+    Agents in servers poll it, so it never calls an engine. Callers who are none and may not see access get no logins.
     """
     project_id = finding.listed_project(req)
     with req.db.reader() as tx:
         found = software_deployments.configs_of_server(tx, project_id, server_id)
     size = sum(len(text) for each in found if isinstance(text := each.config.get('config'), str))
-    return StreamedList('metadata', (JsonText(write(shown_config(each))) for each in found), len(found),
+    role, sees_access = req.conf.heat_stack_user_role, access.may_see(req)
+
+    def shown(each: software_configs.Config) -> Mapping[str, object]:
+        config = shown_config(each)
+        sees_logins = sees_access or access.is_agent(req.context, each.project_id, role)
+        return config if sees_logins else access.without_logins(config)
+
+    return StreamedList('metadata', (JsonText(write(shown(each))) for each in found), len(found),
                         is_large=size > PIECE_TEXT)
 
 

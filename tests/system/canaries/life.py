@@ -11,6 +11,7 @@ GENERATED = {           # kind -> (resource, attribute)
     'generated string': ('random', 'value'), 'secret of an access key': ('access', 'SecretAccessKey'),
     'signal of a stack user': ('heat_handle', 'signal'), 'signal by token': ('token_handle', 'token'),
     'signed URL of a policy': ('policy', 'alarm_url')}
+LOGIN = 'cnry-login-of-a-deployment'
 OF_A_CLOUD = {'private key': ('key', 'private_key')}
 
 
@@ -32,6 +33,7 @@ class Life:
         path = self.create('canaries', first)
         self.gather(path)
         self.read(path)
+        self.deploy()
         self.signal(path)
         self.previews(path, second)
         self.snapshot(path)
@@ -106,6 +108,21 @@ class Life:
         """A member sees no secrets; an admin, whose export can be adopted again, does."""
         for who in ('member', 'reader'):
             self.note('/export', path, self.place.ask(who, 'GET', f'{path}/export')[1])
+
+    def deploy(self):
+        """A config with a login, as deployments derive it for their servers, and every page that shows it."""
+        config = self.place.json('member', 'POST', '/software_configs', {
+            'name': 'derived', 'config': f'login with {LOGIN}', 'inputs': [
+                {'name': 'deploy_password', 'type': 'String', 'value': LOGIN}]})['software_config']['id']
+        made = self.place.json('member', 'POST', '/software_deployments', {
+            'config_id': config, 'server_id': 'server-of-canaries', 'action': 'CREATE', 'status': 'IN_PROGRESS'})
+        self.secrets['login of a deployment'] = {LOGIN}
+        for page in ('/software_configs', f'/software_configs/{config}', '/software_deployments',
+                     f'/software_deployments/{made["software_deployment"]["id"]}',
+                     '/software_deployments/metadata/server-of-canaries'):
+            status, text = self.place.ask('reader', 'GET', page)
+            assert status == 200, (page, text)
+            self.note('/software', page, text)
 
     # --- changing -----------------------------------------------------------------------------------------
 
