@@ -14,6 +14,21 @@ DIGITS_OF_KEY = 10              # and of so many characters one is a digit at le
 MOST_VALUES = 1000              # texts of a hidden map or list that are searched
 
 
+SHOWN_WORDS = frozenset({'false', 'no', 'off', 'n', 'f', '0', ''})       # of NoEcho
+
+
+def is_hidden(definition: Mapping[str, object]) -> bool:
+    """Whether the definition of a parameter hides its values. The only function that decides this.
+
+    As in Heat, `hidden` (HOT) is true for all values but false, null, 0 and what is empty: for the texts `y` and
+    `no` it is true. `NoEcho` (CFN) is false for the texts SHOWN_WORDS, too; in Heat it is for all but `true`, so that
+    values are shown that were meant to be hidden (`yes` in quotes, 1).
+    """
+    no_echo = definition.get('NoEcho')
+    return bool(definition.get('hidden')) or (
+        no_echo.strip().lower() not in SHOWN_WORDS if isinstance(no_echo, str) else bool(no_echo))
+
+
 def texts_of(values: Iterable[object]) -> tuple[str, ...]:
     """All texts in which one of `values`, or a part of it, may appear in an error; longest first."""
     found: set[str] = set()

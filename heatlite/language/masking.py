@@ -16,7 +16,7 @@ from typing import Any, overload
 from heatlite.common import turns
 from heatlite.language import text_index
 from heatlite.language.hiding import HIDDEN_TEXT as TEXT
-from heatlite.language.hiding import is_generated
+from heatlite.language.hiding import is_generated, is_hidden
 from heatlite.language.text_index import TextIndex
 
 SHORTEST = text_index.BEGINNING     # characters; a shorter text is masked only where it is the whole value
@@ -172,17 +172,13 @@ def _spellings(text: str) -> Iterator[str]:
             yield escaped
 
 
-def _is_true(value: object) -> bool:
-    return value is True or str(value).lower() in ('true', '1', 'yes', 'on')
-
-
 def declared(document: Mapping[str, object]) -> dict[str, Mapping[str, object]]:
     """The parameters that a template declares as hidden (HOT) or NoEcho (CFN), with their definitions."""
     found = document.get('parameters') or document.get('Parameters') or {}
     if not isinstance(found, Mapping):
         return {}
     return {name: schema for name, schema in found.items()
-            if isinstance(schema, Mapping) and (_is_true(schema.get('hidden')) or _is_true(schema.get('NoEcho')))}
+            if isinstance(schema, Mapping) and is_hidden(schema)}
 
 
 def hidden_names(document: Mapping[str, object], environment: Mapping[str, Any]) -> set[str]:

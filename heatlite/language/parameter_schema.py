@@ -22,7 +22,7 @@ from heatlite.language.constraints import (
     check_fit,
     to_number,
 )
-from heatlite.language.hiding import HIDDEN_TEXT
+from heatlite.language.hiding import HIDDEN_TEXT, is_hidden
 from heatlite.language.kind_names import kind_name
 
 HOT_KINDS = {'string': 'string', 'number': 'number', 'comma_delimited_list': 'list', 'json': 'map',
@@ -202,7 +202,7 @@ def _hot_schema(name: str, definition: Mapping[str, object], edition: versions.E
     word, kind = _type_of(name, definition, 'type', HOT_KINDS)
     schema = ParameterSchema(
         name, word, kind, default=definition.get('default'), label=definition.get('label'),
-        description=definition.get('description'), hidden=bool(definition.get('hidden')),
+        description=definition.get('description'), hidden=is_hidden(definition),
         immutable=_flag(definition.get('immutable')), tags=tags, constraints=constraints)
     _check_fit(schema)
     return schema
@@ -290,7 +290,7 @@ def _cfn_schema(name: str, definition: Mapping[str, Any]) -> ParameterSchema:
         constraints.append(AllowedPattern(definition['AllowedPattern'], description))
     schema = ParameterSchema(
         name, word, kind, default=get('Default'), label=get('Label'), description=get('Description'),
-        hidden=str(get('NoEcho', 'false')).lower() == 'true', constraints=tuple(constraints))
+        hidden=is_hidden(definition), constraints=tuple(constraints))
     _check_fit(schema)
     return schema
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heatlite.api import masking as api_masking
 from heatlite.common import turns
-from heatlite.language import hiding, masking
+from heatlite.language import hiding, masking, parameter_schema, template
 from heatlite.language.masking import Mask
 from heatlite.language.text_index import TextIndex
 
@@ -42,6 +43,28 @@ def test_longer_texts_go_first_and_nothing_is_copied_without_need():
     {'Parameters': {'p': {'Type': 'String', 'NoEcho': 'true'}, 'q': {'Type': 'String'}}}])
 def test_the_documents_of_a_stack_say_what_is_hidden(document, environment):
     assert masking.of_documents(document, environment)('a secret-1') == 'a ******'
+
+
+HOT, CFN = 'heat_template_version: 2018-08-31\nparameters: {p: {type: string, hidden: %s}}', (
+    "AWSTemplateFormatVersion: '2010-09-09'\nParameters: {p: {Type: String, NoEcho: %s}}")
+WRITTEN = ['true', 'y', 't', "'yes'", "'on'", '1', '2', "'2'", '[1]', 'Y', "' TRUE '", 'whatever']
+NOT_HIDDEN = ['false', 'null', "''", '0', '[]']
+
+
+@pytest.mark.parametrize('text, written, is_hidden', [
+    *((text, written, True) for text in (HOT, CFN) for written in WRITTEN),
+    *((text, written, False) for text in (HOT, CFN) for written in NOT_HIDDEN),
+    *((HOT, written, True) for written in ("'false'", "'no'", 'n')),           # texts, which are true as in Heat
+    *((CFN, written, False) for written in ("'false'", "'no'", 'n', 'F', "'0'")),
+])
+def test_a_parameter_is_hidden_everywhere_or_nowhere(text, written, is_hidden):
+    source = template.Template(template.parse(text % written))
+    schema = parameter_schema.schemata(source.section('parameters'), source.edition)['p']
+    mask = masking.of_documents(source.document, {'parameters': {'p': 'SECRETVALUE'}})
+    names = masking.hidden_names(source.document, {})
+    shown = api_masking.environment({'parameters': {'p': 'SECRETVALUE'}}, source.document)['parameters']['p']
+    found = (schema.hidden, mask('SECRETVALUE') == '******', names == {'p'}, shown == '******')
+    assert found == (is_hidden,) * 4
 
 
 def test_a_default_is_hidden_and_what_is_not_declared_so_is_shown():

@@ -30,7 +30,7 @@ VISIBLE_IN_ANSWERS = [
       for page in ('/metadata', '/snapshot', '/snapshots', '/export')),
     ({'generated string'}, '/stack', 'an output shows what the template says it shows; as Heat'),
     ({'generated string'}, '/outputs', 'an output shows what the template says it shows; as Heat'),
-    ({'hidden string'}, '/software', 'input values that a template gives to a deployment are there to be read; as Heat'),
+    ({'hidden string'}, '/software', 'input values that a template gives to a deployment are shown; as Heat'),
     ({*GENERATED, *OF_A_CLOUD}, '/resource', 'the attributes of a resource are where clients fetch them; as Heat'),
 ]
 # Without encrypt_parameters_and_properties what users write is stored as they wrote it; what is secret by nature and
