@@ -130,7 +130,7 @@ class EngineService:
         LOG.info('Engine %s is up (process %d)', self.engine_id, os.getpid())
 
     def _measure(self) -> None:
-        """Make metrics tell how much work waits, whenever they are collected."""
+        """Serve the metrics of engines; those of work that waits are read whenever they are collected."""
         for gauge, read in (
                 (metrics.steps_waiting, lambda: self._pool.waiting),
                 (metrics.steps_waiting_for_room, lambda: self.controller.waiting_for_capacity),
@@ -140,6 +140,7 @@ class EngineService:
                 (metrics.journal_waiting, lambda: len(self._journal)),
                 (metrics.lease_seconds_left, lambda: self.lease_manager.seconds_left)):
             gauge.set_function(read)
+        metrics.serve_engine()
 
     def reload(self) -> None:
         """Reload plug-ins, environment files, prices and the rules about plans, for what begins from now on; running
