@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heatlite.cmd.plugins import silence
-from heatlite.common import config, exception, key_manager, options, release, settings
+from heatlite.common import config, exception, key_manager, options, policy_files, release, settings
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -75,6 +75,11 @@ def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
             PlanRules.load(conf.plan_policies.rules_file)
         except exception.Error as error:
             yield ConfigFinding(ERROR, f'{_named(conf, "plan_policies", "rules_file")}: {error}')
+    for path in policy_files.paths(conf):
+        try:
+            policy_files.read(path)
+        except exception.Error as error:
+            yield ConfigFinding(ERROR, f'{_named(conf, "oslo_policy", "policy_file")}: {error}')
 
 
 def _named(conf: ConfigOpts, group: str, name: str) -> str:

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import copy
 import functools
+import logging
 import operator
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from oslo_config import cfg
 from oslo_policy import _checks, policy
 from oslo_policy import opts as policy_options
 
-from heatlite.common import exception
+from heatlite.common import exception, log_throttle, policy_files
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+
+LOG = logging.getLogger(__name__)
 
 READER = 'role:reader and project_id:%(project_id)s'
 MEMBER = 'role:member and project_id:%(project_id)s'
@@ -233,17 +238,25 @@ def _parsed_rules() -> tuple[policy.RuleDefault, ...]:
 
 
 class Enforcer(policy.Enforcer):
-    """Checks for changed files once a second, not at each question: that check costs more than the answer."""
+    """The rules of texts that were read before, over the defaults. Reads no file itself: where a file is gone, the
+    library takes the defaults, and where one of several cannot be read it leaves half of the rules."""
 
-    LOOK = 1.0                  # seconds
-
-    _looked = 0.0
+    def __init__(self, conf: cfg.ConfigOpts, texts: Sequence[str]) -> None:
+        super().__init__(conf)
+        self.suppress_deprecation_warnings = True
+        self.suppress_default_change_warnings = True
+        self.register_defaults(list_rules())
+        for text in texts:
+            self.set_rules(policy.Rules.load(text, self.default_rule), overwrite=False, use_conf=True)
+            self._record_file_rules(text)
+        super().load_rules()
 
     def load_rules(self, force_reload: bool = False) -> None:
-        now = time.monotonic()
-        if force_reload or not self.rules or now - self._looked > self.LOOK:
-            self._looked = now
-            super().load_rules(force_reload)
+        """Does nothing: the library calls it before each question."""
+
+    def _get_policy_path(self, path: str) -> str:
+        """The library asks for the path of each file and folder that the options name, to read it."""
+        raise cfg.ConfigFilesNotFoundError([path])
 
     def register_default(self, default: policy.RuleDefault) -> None:
         """Register a rule without the library's deep copy of it, which is most of the time: each enforcer gets rules of
@@ -262,21 +275,52 @@ _PLAIN = (_checks.TrueCheck, _checks.FalseCheck, _checks.RoleCheck, _checks.Gene
 
 
 class Policy:
-    """The rules of one process. Files are read again only when they change; answers are cached until then.
+    """The rules of one process. Files are read again only when they change, and answers are cached until then: the
+    library needs a quarter of a short request to compute one.
 
-    The library needs a quarter of a short request to compute one.
+    Files are checked for changes once a second, not at each question: that costs more than the answer. Where one cannot
+    be read, is empty or is gone, as while it is edited, all rules stay as they were: the defaults may allow more.
     """
 
     REMEMBERED = 10_000         # answers
+    LOOK = 1.0                  # seconds
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
+        """Raises Error, naming the file, if one cannot be read."""
         policy_options.set_defaults(conf, FILE)
-        self._enforcer = Enforcer(conf)
-        self._enforcer.suppress_deprecation_warnings = True
-        self._enforcer.suppress_default_change_warnings = True
-        self._enforcer.register_defaults(list_rules())
+        self._conf = conf
+        self._looked = time.monotonic()
+        self._stamps = policy_files.stamps(conf)
+        self._enforcer = Enforcer(conf, [policy_files.read(path) for path in self._stamps])
         self._answers: dict[tuple[object, ...], bool] = {}
         self._answered_by: object = None           # the rules that the cached answers are from
+
+    def _look(self) -> None:
+        """Take the rules of files that have changed, if all can be read."""
+        now = time.monotonic()
+        if now - self._looked < self.LOOK:
+            return
+        self._looked = now
+        stamps = policy_files.stamps(self._conf)
+        if stamps == self._stamps:
+            return
+        try:
+            self._enforcer = Enforcer(self._conf, self._read(stamps))
+            self._stamps = stamps
+        except exception.Error as error:
+            log_throttle.log(LOG, logging.WARNING, 'files', 'The access rules stay as they were: %s. Correct the file; '
+                             'heatlite-manage doctor --only policy shows what is wrong', error)
+
+    def _read(self, stamps: Mapping[Path, policy_files.Stamp]) -> list[str]:
+        """The texts of the files. Raises Error for one that is wrong, empty or gone."""
+        for path in self._stamps:
+            if path not in stamps:
+                raise exception.Error(_('%s is gone: if that is meant, start the program again') % path)
+        texts = {path: policy_files.read(path) for path in stamps}
+        for path, text in texts.items():
+            if not text.strip() and path in self._stamps:
+                raise exception.Error(_('%s is empty: if that is meant, write {} into it') % path)
+        return list(texts.values())
 
     def allows(self, context: RequestContext, rule: str, target: Mapping[str, object] | None = None) -> bool:
         """Whether `context` passes `rule`; `target` is by default the caller's own project and user.
@@ -285,7 +329,7 @@ class Policy:
         """
         if target is None:
             target = {'project_id': context.project_id, 'user_id': context.user_id}
-        self._enforcer.load_rules()
+        self._look()
         if self._answered_by is not self._enforcer.rules or len(self._answers) > self.REMEMBERED:
             self._answered_by, self._answers = self._enforcer.rules, {}
         key = (rule, *target.items(), _values_of(context), *context.roles, None, *context.service_roles)
@@ -326,7 +370,7 @@ class Policy:
 
     def allows_type(self, context: RequestContext, resource_type: str) -> bool:
         """Whether `context` may use a resource type; a type without a rule is allowed."""
-        self._enforcer.load_rules()
+        self._look()
         namespace = f'{resource_type.rpartition("::")[0]}::*'
         return all(self.allows(context, rule)
                    for rule in (rule_of_type(resource_type), rule_of_type(namespace))

@@ -63,6 +63,7 @@ class EngineService:
         self._wake_other = wake
         self._notify = InOrder(notify)
         self.registry = registries.create(conf)
+        self.registry.check_access_rules()
         self._history = EventHistory(runtime, database, conf.max_events_per_stack)
         self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))

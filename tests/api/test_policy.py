@@ -1,6 +1,8 @@
 """The default rules, role by role, and what operators can change about them."""
 
+import logging
 import os
+from pathlib import Path
 
 import pytest
 import yaml
@@ -8,7 +10,7 @@ from oslo_config import cfg
 from oslo_policy import opts as policy_options
 from oslo_policy import policy as oslo_policy
 
-from heatlite.common import exception, policy
+from heatlite.common import exception, log_throttle, policy
 from heatlite.common.context import RequestContext
 
 READ = {'stacks:index', 'stacks:show', 'events:index', 'resource:show', 'actions:check', 'build_info:build_info',
@@ -19,16 +21,19 @@ WRITE = {'stacks:create', 'stacks:update', 'stacks:update_patch', 'stacks:update
 GUEST = {'stacks:lookup', 'resource:signal', 'resource:metadata', 'software_deployments:metadata'}
 
 
-def make(tmp_path, rules=None, **overrides):
+def options(tmp_path, **overrides):
     conf = cfg.ConfigOpts()
-    file = tmp_path / 'policy.yaml'
-    file.write_text(yaml.safe_dump(rules or {}))
     conf([], default_config_files=[], default_config_dirs=[])
     policy_options.set_defaults(conf)
-    conf.set_override('policy_file', str(file), group='oslo_policy')
+    conf.set_override('policy_file', str(tmp_path / 'policy.yaml'), group='oslo_policy')
     for name, value in overrides.items():
         conf.set_override(name, value, group='oslo_policy')
-    return policy.Policy(conf)
+    return conf
+
+
+def make(tmp_path, rules=None, **overrides):
+    (tmp_path / 'policy.yaml').write_text(yaml.safe_dump(rules or {}))
+    return policy.Policy(options(tmp_path, **overrides))
 
 
 def caller(*roles, project='p', **more):
@@ -111,7 +116,7 @@ def test_an_admin_of_the_admin_project_only(tmp_path):
 
 
 def test_answers_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy.Enforcer, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
     rules = make(tmp_path)
     reader = caller('reader')
     assert [rules.allows(reader, 'stacks:show') for _again in range(2)] == [True, True]
@@ -121,6 +126,76 @@ def test_answers_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
     os.utime(file, (2**31, 2**31))
     assert not rules.allows(reader, 'stacks:show')
     assert rules.allows(caller('auditor'), 'stacks:show')
+
+
+WRONG = {
+    'not-yaml': ('"stacks:index": "!"\n"stacks:show": "role:reader', '/policy.yaml:2: is not YAML'),
+    'list': ('- stacks:index', '/policy.yaml:1: is a list'),
+    'no-rule': ('"stacks:show": "!"\n"stacks:index":', '/policy.yaml:2: stacks:index has no rule'),
+    'number': ('"stacks:index": 1', '/policy.yaml:1: stacks:index has no rule'),
+    'bytes': (b'"stacks:index": "\xff"', '/policy.yaml: is not text in UTF-8'),
+    'folder': (Path.mkdir, '/policy.yaml: Is a directory'),
+}
+EDITED = {
+    **WRONG, 'empty': ('', '/policy.yaml is empty'), 'gone': (lambda _file: None, '/policy.yaml is gone'),
+}
+
+
+def replace(file, content):
+    """Replaces a file: by a text, by bytes, or by what a function makes in its place."""
+    if file.is_dir():
+        file.rmdir()
+    file.unlink(missing_ok=True)
+    if isinstance(content, bytes | str):
+        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    else:
+        content(file)
+
+
+@pytest.mark.parametrize('content, words', EDITED.values(), ids=EDITED)
+def test_a_file_that_is_being_edited_leaves_all_rules(tmp_path, monkeypatch, caplog, content, words):
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    log_throttle.forget()
+    rules = make(tmp_path, {'stacks:index': 'role:auditor'})
+    file = tmp_path / 'policy.yaml'
+    replace(file, content)
+    for _again in range(3):
+        assert rules.allows(caller('auditor'), 'stacks:index') and not rules.allows(caller('reader'), 'stacks:index')
+        assert rules.allows_type(caller('member'), 'OS::Nova::Server')
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(said) == 1 and f'{tmp_path}{words}' in said[0] and 'doctor --only policy' in said[0], said
+    assert all(record.exc_info is None for record in caplog.records)
+    replace(file, '"stacks:index": "role:reader"')
+    assert rules.allows(caller('reader'), 'stacks:index')
+
+
+@pytest.mark.parametrize('content, words', WRONG.values(), ids=WRONG)
+def test_no_program_starts_with_a_wrong_file(tmp_path, content, words):
+    replace(tmp_path / 'policy.yaml', content)
+    with pytest.raises(exception.Error) as refused:
+        policy.Policy(options(tmp_path))
+    assert f'{tmp_path}{words}' in str(refused.value) and len(str(refused.value).splitlines()) == 1
+
+
+@pytest.mark.parametrize('content', ['', '# comments\n', '{}'], ids=['empty', 'comments', 'no-rules'])
+def test_a_program_starts_with_a_file_without_rules(tmp_path, content):
+    replace(tmp_path / 'policy.yaml', content)
+    assert policy.Policy(options(tmp_path)).allows(caller('reader'), 'stacks:index')
+
+
+def test_files_of_folders_replace_rules_and_are_not_taken_by_half(tmp_path, monkeypatch):
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    folder = tmp_path / 'policy.d'
+    folder.mkdir()
+    (folder / '10.yaml').write_text('"stacks:index": "role:auditor"')
+    (folder / '.20.yaml.swp').write_text('not: [for us')
+    rules = make(tmp_path, {'stacks:index': 'role:guard', 'stacks:show': 'role:guard'}, policy_dirs=[str(folder)])
+    assert rules.allows(caller('auditor'), 'stacks:index') and not rules.allows(caller('guard'), 'stacks:index')
+    replace(tmp_path / 'policy.yaml', '"stacks:show": "role:reader"')
+    replace(folder / '10.yaml', 'half: "')
+    assert rules.allows(caller('guard'), 'stacks:show') and not rules.allows(caller('reader'), 'stacks:show')
+    replace(folder / '10.yaml', '"stacks:index": "role:auditor"')
+    assert rules.allows(caller('reader'), 'stacks:show') and rules.allows(caller('auditor'), 'stacks:index')
 
 
 @pytest.mark.parametrize('rule, differs', [

@@ -134,6 +134,8 @@ FAULTS = (
           files={'environments/all.yaml': 'resource_registry: ['}),
     Fault('access rules that are no YAML', 'policy', ['{folder}/policy.yaml can be read'],
           {'oslo_policy.policy_file': '{folder}/policy.yaml'}, {'policy.yaml': '"stacks:index": ["'}),
+    Fault('access rules that are a list', 'policy', ['{folder}/policy.yaml:1: is a list'],
+          {'oslo_policy.policy_file': '{folder}/policy.yaml'}, {'policy.yaml': '- "stacks:index"'}),
     Fault('an access rule that cannot be parsed', 'policy', ['stacks:index', 'refuses everybody'],
           {'oslo_policy.policy_file': '{folder}/policy.yaml'}, {'policy.yaml': '"stacks:index": "role:admin and"'}),
     Fault('an access rule of nothing', 'policy', ['There is no rule "stacks:indecks"'],

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-from oslo_policy import _parser, policy
+from oslo_policy import _parser
 
 from heatlite.cmd import plugins as command
 from heatlite.cmd.doctor.checks import WARNING, Check, DoctorFinding
 from heatlite.cmd.doctor.files import is_default
 from heatlite.cmd.doctor.site import Site
+from heatlite.common import exception, policy_files
 from heatlite.common import policy as rules
 from heatlite.common.i18n import _
 
@@ -52,23 +52,13 @@ def namespaces(site: Site) -> Iterator[DoctorFinding]:
 
 # --- access rules -----------------------------------------------------------------------------------------
 
-def policy_files(site: Site) -> list[Path]:
-    """The file of [oslo_policy] policy_file, if there is one, and those of policy_dirs."""
-    given = site.conf.oslo_policy
-    named = site.conf.find_file(given.policy_file)
-    folders = [Path(site.conf.find_file(folder) or folder) for folder in given.policy_dirs]
-    return [*([Path(named)] if named else []),
-            *(file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir()) if file.is_file())]
-
-
 def access_rules(site: Site) -> Iterator[DoctorFinding]:
     given = site.conf.oslo_policy.policy_file
-    files = policy_files(site)
     if given and given != rules.FILE and not site.conf.find_file(given):
         yield DoctorFinding(_('The file of [oslo_policy] policy_file exists.'), _('There is no %s.') % given,
                             _('Correct [oslo_policy] policy_file, or make the file; it may be empty.'))
     known = {rule.name for rule in rules.list_rules()}
-    for file in files:
+    for file in policy_files.paths(site.conf):
         yield from policy_problems(file, known)
 
 
@@ -76,9 +66,9 @@ def policy_problems(file: Path, known: set[str]) -> Iterator[DoctorFinding]:
     """`known`: names of the rules of the service. Other names are allowed where a rule refers to them."""
     expected = _('The access rules in %s can be read.') % file
     try:
-        found = policy.parse_file_contents(file.read_text(encoding='utf-8')) or {}
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        yield DoctorFinding(expected, ' '.join(str(error).split()),
+        found = policy_files.parse(file, policy_files.read(file))
+    except exception.Error as error:
+        yield DoctorFinding(expected, str(error),
                             _('Correct the file: each line is NAME: "RULE"; docs/operators/policy.rst has the rules.'))
         return
     for name, text in found.items():

@@ -279,6 +279,10 @@ class TypeRegistry:
         except exception.HeatException:             # the answer about its schema says why
             return NO_DESCRIPTION
 
+    def check_access_rules(self) -> None:
+        """Raises Error, naming the file, if the files with access rules cannot be read."""
+        self._rules()
+
     def _rules(self) -> policy.Policy:
         if self._policy is None:
             self._policy = policy.Policy(self._conf or cfg.CONF)
