@@ -193,6 +193,15 @@ class KeystoneUnavailable(HTTPServiceUnavailable):
         super().__init__(_('The identity service cannot validate tokens: %s') % reason)
 
 
+class ServiceLoginRefused(HeatException):
+    """The identity service refuses a login of this service. `options`: those of the login, for operators."""
+
+    http_code = 503
+    cfn_code = 'ServiceUnavailable'
+    msg_fmt = _('The identity service refuses the login of the orchestration service. Its operators have to correct '
+                '%(options)s; the request may be sent again then.')
+
+
 class BrokerUnavailable(HeatException):
     """The broker is unavailable. `reason`: the library's text, for the log only; it names hosts and users."""
 

@@ -177,6 +177,12 @@ def service_plugin() -> plugin.BaseAuthPlugin:
     return _service_plugin()
 
 
+def service_group() -> str:
+    """The option group with the login of the service user."""
+    loading.register_auth_conf_options(cfg.CONF, TRUSTEE)
+    return TRUSTEE if cfg.CONF[TRUSTEE].auth_type or cfg.CONF[TRUSTEE].auth_section else AUTHTOKEN
+
+
 def _service_plugin(**scope: str | None) -> plugin.BaseAuthPlugin:
     for group in (TRUSTEE, AUTHTOKEN):
         loading.register_auth_conf_options(cfg.CONF, group)

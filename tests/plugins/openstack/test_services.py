@@ -6,7 +6,7 @@ import pytest
 from keystoneauth1 import exceptions
 from oslo_config import cfg
 
-from heatlite.common import exception
+from heatlite.common import exception, log_throttle
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients
 from heatlite.engine.clients import constraint_names, sessions
@@ -180,15 +180,51 @@ def test_a_token_of_the_caller_is_enough(cloud: Cloud):
     assert clients.of(context).client('neutron').list_networks(name='private')['networks']
 
 
-def test_a_trust_acts_for_the_caller(cloud: Cloud, request):
-    """Keystone at times refuses to delete one, and the same request a moment later is fine."""
+@pytest.fixture
+def trustee(cloud: Cloud):
+    """The login of the service user."""
     from keystoneauth1 import loading
-    from keystoneauth1.exceptions import NotFound
     loading.register_auth_conf_options(cfg.CONF, 'trustee')
     cfg.CONF.register_opts(loading.get_auth_plugin_conf_options('password'), group='trustee')
     for option, value in (('auth_type', 'password'), ('auth_url', f'{cloud.url}/v3'), ('username', 'heat'),
                           ('password', 'secret'), ('user_domain_id', 'default')):
         cfg.CONF.set_override(option, value, group='trustee')
+
+
+@pytest.fixture
+def domain_admin():
+    """The login of the administrator of the domain of stacks."""
+    values = {'stack_user_domain_name': 'heat', 'stack_domain_admin': 'heat_domain_admin',
+              'stack_domain_admin_password': 'secret'}
+    for option, value in values.items():
+        cfg.CONF.set_override(option, value)
+    yield
+    for option in values:
+        cfg.CONF.clear_override(option)
+
+
+@pytest.mark.parametrize('uses, options', [
+    pytest.param(lambda keystone: keystone.create_trust_context(), '[trustee]', id='trustee'),
+    pytest.param(lambda keystone: keystone.create_stack_domain_project('p'), '[DEFAULT] stack_domain_admin',
+                 id='domain')])
+def test_a_refused_login_of_the_service_is_not_an_error_of_the_caller(cloud: Cloud, trustee, domain_admin, caplog, uses,
+                                                                      options):
+    log_throttle.forget()
+    keystone = cloud.client('keystone')
+    keystone.auth_ref()
+    for _again in range(2):
+        cloud.fault(kind='error', service='identity', method='POST', path='*/auth/tokens', status=401, count=1)
+        with pytest.raises(exception.ServiceLoginRefused) as refused:
+            uses(keystone)
+        assert refused.value.http_code == 503 and options in str(refused.value)
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == 'WARNING']
+    assert len(warnings) == 1 and options in warnings[0] and 'doctor --only keystone-' in warnings[0], warnings
+    assert 'secret' not in warnings[0] + str(refused.value)
+
+
+def test_a_trust_acts_for_the_caller(cloud: Cloud, request, trustee):
+    """Keystone at times refuses to delete one, and the same request a moment later is fine."""
+    from keystoneauth1.exceptions import NotFound
     trusted = cloud.client('keystone').create_trust_context()
     over = RequestContext(auth_token='long-over', trust_id=trusted.trust_id, auth_url=cloud.context.auth_url,
                           project_id=cloud.context.project_id, region_name='RegionOne', overwrite=False,

@@ -17,7 +17,7 @@ from keystoneauth1 import session as keystone_session
 from keystoneauth1.identity import v3
 from oslo_config import cfg
 
-from heatlite.common import config, exception, netutils, password_gen
+from heatlite.common import config, exception, log_throttle, netutils, password_gen
 from heatlite.common import runtime as runtimes
 from heatlite.common.i18n import _
 from heatlite.engine.clients import sessions
@@ -116,12 +116,12 @@ class KeystoneClient:
         again = cfg.CONF.reauthentication_auth_method == 'trusts' and cfg.CONF.allow_trusts_redelegation
         if self.context.trust_id and not again:
             return self.context
-        trustee = self._service_session()
+        trustee_id = _own_access(self._service_session(), f'[{sessions.service_group()}]', 'keystone-trustee').user_id
         trustor = self.auth_ref()
         roles = cfg.CONF.trusts_delegated_roles or trustor.role_names
         try:
             trust = self.client.trusts.create(
-                trustor_user_id=trustor.user_id, trustee_user_id=trustee.get_user_id(), project_id=trustor.project_id,
+                trustor_user_id=trustor.user_id, trustee_user_id=trustee_id, project_id=trustor.project_id,
                 impersonation=True, allow_redelegation=again, roles=[{'name': name} for name in roles or ()])
         except exceptions.NotFound as error:
             LOG.debug('No trust can be made of the roles %s', roles)
@@ -161,7 +161,8 @@ class KeystoneClient:
 
     @functools.cached_property
     def domain_admin_client(self) -> IdentityClient:
-        """As the user who may manage that domain. Raises Error when none is configured."""
+        """As the user who may manage that domain, logged in. Raises Error when none is configured, and
+        ServiceLoginRefused."""
         if not self.stack_domain_is_configured:
             raise exception.Error(_('The domain of users inside stacks is not configured.'))
         domain = {'domain_id': cfg.CONF.stack_user_domain_id} if cfg.CONF.stack_user_domain_id else \
@@ -169,7 +170,9 @@ class KeystoneClient:
         auth = v3.Password(auth_url=self.v3_endpoint, username=cfg.CONF.stack_domain_admin,
                            password=cfg.CONF.stack_domain_admin_password,
                            **{f'user_{name}': value for name, value in domain.items()}, **domain)
-        return IdentityClient(self._adapter(self._session_of(auth)), self.context)
+        session = self._session_of(auth)
+        _own_access(session, '[DEFAULT] stack_domain_admin, stack_domain_admin_password', 'keystone-domain')
+        return IdentityClient(self._adapter(session), self.context)
 
     @staticmethod
     def _session_of(auth: v3.Password) -> keystone_session.Session:
@@ -373,6 +376,17 @@ def _access(session: keystone_session.Session) -> AccessInfo:
     # All that are used have it, though their base has not.
     ask: Callable[[keystone_session.Session], AccessInfo] = getattr(session.auth, 'get_access')  # noqa: B009
     return ask(session)
+
+
+def _own_access(session: keystone_session.Session, options: str, check: str) -> AccessInfo:
+    """As `_access`, of a login of the service itself, configured by `options`. Raises ServiceLoginRefused: the caller
+    has done nothing wrong. `check`: of doctor, which tests the login."""
+    try:
+        return _access(session)
+    except exceptions.Unauthorized as error:
+        log_throttle.log(LOG, logging.WARNING, options, '%s: the service cannot log in at Keystone: %s; '
+                         'heatlite-manage doctor --only %s shows more', options, error, check)
+        raise exception.ServiceLoginRefused(options=options) from None
 
 
 def _deleted(collection: Collection, what: str) -> None:
