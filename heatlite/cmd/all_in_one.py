@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from heatlite.common.invalid_options import InvalidOptions
 from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """The console script. Returns an exit code."""
     from heatlite.common import runtime
     runtime.patch()                           # before anything that has a lock or a socket
+    from heatlite.cmd.workers import refused
     from heatlite.common.exception import HeatException
     try:
-        return run(load(sys.argv[1:] if arguments is None else arguments))
+        return refused(None, lambda: run(load(sys.argv[1:] if arguments is None else arguments)))
     except HeatException as error:          # a database of a newer release, for example
         print(f'{PROGRAM}: {error}', file=sys.stderr)
         return 1
@@ -65,7 +67,8 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
     except OSError as error:
         raise SystemExit(f'The folder {state} cannot be made: {error.strerror}; --state-dir takes another') from None
     if conf.cells.names:
-        raise SystemExit('[cells] names: heatlite-all has one database; other programs divide projects among several')
+        raise InvalidOptions('[cells] names: heatlite-all has one database; other programs divide projects among '
+                             'several')
     config.register_database(conf)
     conf.set_default('connection', f'sqlite:///{state}/heatlite.sqlite', group='database')
     alone(state)
@@ -125,7 +128,8 @@ def run(conf: ConfigOpts) -> int:
 
     inbox = signals.Inbox(within=conf.engine.stop_timeout + 2 * GRACE)
     runtime = GreenRuntime()
-    tracing.start(conf, 'all')
+    with parts.checking_contents():
+        tracing.start(conf, 'all')
     listening = parts.listen(HOST, conf.port, conf.heat_api.backlog, hint='; --port N takes another')
     port = listening.getsockname()[1]
     signed = _listen_for_signed(conf) if conf.auth == 'keystone' else {}
@@ -140,17 +144,19 @@ def run(conf: ConfigOpts) -> int:
     parts.release_dead_engines(database, runtime, dead, parts.watch_itself(
         runtime, state_dir(conf) / 'activity', conf.engine.stall_timeout))
     notify = notifications.sender(conf, runtime) if messaging.has_notifications(conf) else notifications.silent
-    notify = audited.recorded(notify, audit.of(conf, 'engine'))
-    service = EngineService(conf, runtime, database, notify=notify)       # it is the only engine: no other one to wake
+    with parts.checking_contents():
+        notify = audited.recorded(notify, audit.of(conf, 'engine'))
+        service = EngineService(conf, runtime, database, notify=notify)   # it is the only engine: no other one to wake
     query.warm_up(Limits.of(conf))
     client = InProcessClient(runtime, service.endpoint)
-    application = deploy.build(conf, database, client)
-    servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
-                          Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
-    for name, listening in signed.items():
-        deployment = importlib.import_module(f'heatlite.api.{name}.deploy')
-        servers.append(HttpServer(listening, deployment.build(conf, database, client), Connections.of(
-            conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=deployment.refusal))
+    with parts.checking_contents():
+        application = deploy.build(conf, database, client)
+        servers = [HttpServer(listening, only_from_here(application) if conf.auth == 'none' else application,
+                              Connections.of(conf.heat_api, conf.max_json_body_size), refusal=deploy.refusal)]
+        for name, listening in signed.items():
+            deployment = importlib.import_module(f'heatlite.api.{name}.deploy')
+            servers.append(HttpServer(listening, deployment.build(conf, database, client), Connections.of(
+                conf[f'heat_api_{name}'], conf.max_json_body_size), refusal=deployment.refusal))
     service.start()
     parts.settle(runtime)
     for server in servers:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import InvalidOptions, WorkerParameters, log_file, refused, supervise
+from heatlite.cmd.workers import WorkerParameters, log_file, refused, supervise
 from heatlite.common.standard_output import ends_with_its_reader
 
 if TYPE_CHECKING:
@@ -38,8 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
-        conf = load(arguments)
-        return refused(worker, lambda: work(conf, worker))
+        return refused(worker, lambda: work(load(arguments), worker))
+    return refused(None, lambda: lead(arguments))
+
+
+def lead(arguments: Sequence[str]) -> int:
+    """Becomes the parent of the workers."""
     from heatlite.cmd import parts
     conf = load(arguments)
     parts.check_database(conf)
@@ -63,7 +67,7 @@ def load(arguments: Sequence[str]) -> ConfigOpts:
 def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     """Runs one engine in this process until a signal stops it."""
     from heatlite.cmd import parts, signals
-    from heatlite.common import exception, messaging, tracing
+    from heatlite.common import messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.limits import Limits
     from heatlite.language.functions import query
@@ -71,12 +75,10 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     inbox = signals.Inbox(within=conf.engine.stop_timeout + GRACE)
     runtime = GreenRuntime()
     parts.be_watched(runtime, worker)
-    try:                                # errors: an extra is not installed, a header or the rules for plans are wrong
+    with parts.checking_contents():
         tracing.start(conf, 'engine')
         engine = EngineProcess(conf, worker, runtime, parts.database(conf), messaging.transport(
             conf, f'{PROGRAM}-{worker.number}'))
-    except exception.Error as error:
-        raise InvalidOptions(str(error)) from None
     query.warm_up(Limits.of(conf))
     parts.watch_parent(runtime, worker, engine.release)
     runtime.spawn(engine.begin)

@@ -7,6 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from heatlite.common.invalid_options import InvalidOptions
+
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
 
@@ -29,14 +31,14 @@ def load(conf: ConfigOpts) -> None:
 
 
 def check(conf: ConfigOpts) -> None:
-    """Raises SystemExit with one line if an encryption key is invalid: for the start of every program that needs
-    them."""
+    """Raises InvalidOptions if an encryption key is invalid, and SystemExit as `load`: for the start of every program
+    that needs them."""
     from heatlite.common import crypt, exception
     load(conf)
     try:
         crypt.check_keys(conf)
     except exception.HeatException as error:
-        raise SystemExit(str(error)) from None
+        raise InvalidOptions(str(error)) from None
 
 
 def check_fits(conf: ConfigOpts, database: Database) -> None:

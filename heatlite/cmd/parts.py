@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import logging
 import os
 import signal
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from heatlite.cmd import keys
-from heatlite.cmd.workers import SHOW_STACKS, InvalidOptions, WorkerParameters
+from heatlite.cmd.workers import SHOW_STACKS, WorkerParameters
+from heatlite.common.invalid_options import InvalidOptions
 from heatlite.common.runtime import Runtime
 
 if TYPE_CHECKING:
@@ -46,14 +48,25 @@ def database(conf: ConfigOpts) -> Database:
 
 
 def check_database(conf: ConfigOpts) -> None:
-    """Raises SystemExit with one line if no worker could use [database] connection: for the start of a program that
+    """Raises InvalidOptions if no worker could use [database] connection: for the start of a program that
     starts a new worker for each one that ends. Connects to nothing."""
     from heatlite.common import exception
     from heatlite.db import connection
     try:
         connection.check_url(conf)
     except exception.HeatException as error:
-        raise SystemExit(str(error)) from None
+        raise InvalidOptions(str(error)) from None
+
+
+@contextlib.contextmanager
+def checking_contents() -> Iterator[None]:
+    """Raises InvalidOptions for an Error in the block: an extra is not installed, the contents of a file are wrong, or
+    options do not fit each other."""
+    from heatlite.common import exception
+    try:
+        yield
+    except exception.Error as error:
+        raise InvalidOptions(str(error)) from None
 
 
 def share(conf: ConfigOpts) -> ConfigOpts:

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from heatlite.cmd.workers import InvalidOptions, WorkerParameters, become, log_file, refused, supervise
+from heatlite.cmd.workers import WorkerParameters, become, log_file, refused, supervise
+from heatlite.common.invalid_options import InvalidOptions
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -29,9 +30,14 @@ def main(program: str, module: str, group: str, deploy: str, arguments: Sequence
     if worker is not None:
         from heatlite.common import runtime
         runtime.patch()                       # before anything that has a lock or a socket
+        return refused(worker, lambda: work(
+            load(program, arguments, description), group, worker, deploy, program))
+    return refused(None, lambda: lead(program, module, group, arguments, description))
+
+
+def lead(program: str, module: str, group: str, arguments: Sequence[str], description: str) -> int:
+    """Becomes the only worker, or the parent of the workers."""
     conf = load(program, arguments, description)
-    if worker is not None:
-        return refused(worker, lambda: work(conf, conf[group], worker, deploy, program))
     count = conf[group].workers if conf.workers is None else conf.workers
     if count <= 1:
         become(module, arguments)
@@ -54,10 +60,10 @@ def load(program: str, arguments: Sequence[str], description: str) -> ConfigOpts
     return conf
 
 
-def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParameters, deploy: str, program: str) -> int:
+def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, program: str) -> int:
     """Serves in this process until a signal stops it."""
     from heatlite.cmd import keys, parts, signals
-    from heatlite.common import exception, messaging, tracing
+    from heatlite.common import messaging, tracing
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.common.http_server import HttpServer
     from heatlite.common.limits import Connections
@@ -65,6 +71,9 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParamete
     from heatlite.rpc import cells
     from heatlite.rpc.client import BrokerClient
 
+    options = conf[group]
+    if not worker.has_parent:               # which has checked it
+        parts.check_database(conf)
     inbox = signals.Inbox(within=GRACE + 5.0)
     parts.watch_parent(runtime := GreenRuntime(), worker)
     if worker.socket is None:
@@ -76,14 +85,12 @@ def work(conf: ConfigOpts, options: ConfigOpts.GroupAttr, worker: WorkerParamete
     database = parts.database(conf)
     runtime.spawn(keys.watch, conf, database, runtime)
     transport = messaging.transport(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
-    try:
+    with parts.checking_contents():
         tracing.start(conf, program.removeprefix('heatlite-'))
         others = cells.clients(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
         for each in others.values():
             runtime.spawn(keys.watch, conf, each.database, runtime)
         application = deployment.build(conf, database, BrokerClient(conf, transport), others=others)
-    except exception.Error as error:        # about the contents of a file
-        raise InvalidOptions(str(error)) from None
     try:
         server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
                             tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)

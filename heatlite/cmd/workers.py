@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from heatlite.cmd import signals
 from heatlite.cmd.stalls import LOOK, Watch, named
 from heatlite.common import activity
+from heatlite.common.invalid_options import InvalidOptions
 
 if TYPE_CHECKING:
     from oslo_config.cfg import ConfigOpts
@@ -42,10 +43,6 @@ LONGEST_DELAY = 10.0    # seconds
 SHOW_STACKS = signal.SIGUSR2        # makes a worker write its threads' stacks to standard error
 SHOWING = 0.5           # seconds for that
 LINE = '%(asctime)s.%(msecs)03d %(process)d %(levelname)s %(name)s [- - - -] %(message)s'
-
-
-class InvalidOptions(SystemExit):
-    """No worker can work with the options. The argument is a text of one line for operators."""
 
 
 @dataclass(frozen=True)
@@ -100,19 +97,23 @@ class _Place:
     stack_id: str | None = None         # executed by the last process in this slot when it died
 
 
-def refused(worker: WorkerParameters, work: Callable[[], int]) -> int:
-    """Returns the exit code of `work`.
+def refused(worker: WorkerParameters | None, work: Callable[[], int]) -> int:
+    """Returns the exit code of `work`: EX_CONFIG, after the text, if it raises InvalidOptions, or if the command line
+    is wrong. systemd does not start the program again then.
 
-    If it raises InvalidOptions, the first worker of a slot prints the text and returns EX_CONFIG: the parent ends too,
-    since another worker would fail alike. One that follows another worker ends alone: siblings that still work must not
-    end because a file was changed meanwhile.
+    The parent of a worker ends too, since another worker would fail alike. A worker that follows another one ends
+    alone, with 1: siblings that still work must not end because a file was changed meanwhile.
     """
     try:
         return work()
-    except InvalidOptions as error:
-        if not worker.has_parent or worker.predecessor is not None:
+    except SystemExit as error:
+        is_of_command_line = isinstance(error.code, int) and error.code != 0        # the library has printed the text
+        if not isinstance(error, InvalidOptions) and not is_of_command_line:
             raise
-        print(error.code, file=sys.stderr)
+        if worker is not None and worker.has_parent and worker.predecessor is not None:
+            raise
+        if not is_of_command_line:
+            print(error.code, file=sys.stderr)
         return os.EX_CONFIG
 
 

@@ -15,6 +15,7 @@ from oslo_config import cfg
 
 from heatlite.common import options, release, settings
 from heatlite.common.command_line import HelpAll
+from heatlite.common.invalid_options import InvalidOptions
 from heatlite.common.release import PROJECT
 
 LOG = logging.getLogger(__name__)
@@ -83,7 +84,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     that is set and has no effect.
     `description`: of the program, for `--help`. `reports(conf)`: whether the program itself reports all values that
     are wrong (`problems`), rather than end at the first one; if there are any, no log is set up.
-    Exits with a message of one line when a value or a file is wrong.
+    Raises InvalidOptions when a value or a file is wrong.
     """
     from oslo_log import log
 
@@ -103,7 +104,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
              version=release.text(), default_config_files=None if default_files is None else list(default_files),
              default_config_dirs=None if reads_files else [])
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
-        raise SystemExit(' '.join(str(error).split())) from None
+        raise InvalidOptions(' '.join(str(error).split())) from None
     settings.assignments(conf).values.clear()
     register_cells(conf)
     register_clouds(conf)
@@ -114,7 +115,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     for problem in problems(conf):
         if reports(conf):
             return conf
-        raise SystemExit(problem)
+        raise InvalidOptions(problem)
     if not (conf.log_file or conf.log_dir or conf.use_journal):
         conf.set_default('use_stderr', True)    # by default the library writes to standard output, which is for results
     log.setup(conf, PROJECT)
@@ -159,24 +160,24 @@ def _log_options(conf: cfg.ConfigOpts) -> str:
 
 
 def override(conf: cfg.ConfigOpts, assignment: str) -> None:
-    """Applies `[GROUP.]NAME=VALUE`, also to an option that a library registers later. Raises SystemExit with a message
-    of one line when there is no such option or it takes no such value."""
+    """Applies `[GROUP.]NAME=VALUE`, also to an option that a library registers later. Raises InvalidOptions
+    when there is no such option or it takes no such value."""
     name, equals, value = assignment.partition('=')
     group, dot, option = name.strip().rpartition('.')
     group, option = group if dot else settings.DEFAULT, option.replace('-', '_')
     if not equals:
-        raise SystemExit(f'--set {assignment}: wanted [GROUP.]NAME=VALUE')
+        raise InvalidOptions(f'--set {assignment}: wanted [GROUP.]NAME=VALUE')
     problem = settings.unknown(settings.known_names(conf), group, option) or (
         '' if group in settings.known_names(conf) else f'there is no group [{group}]')
     if problem:
-        raise SystemExit(f'--set {assignment}: {problem}')
+        raise InvalidOptions(f'--set {assignment}: {problem}')
     opt = settings.registered(conf).get((group, option))
     if opt is not None:
         try:
             opt.type(value.strip())
         except ValueError as error:
             shown = f'{name}=***' if opt.secret else assignment
-            raise SystemExit(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
+            raise InvalidOptions(f'--set {shown}: {error} (allowed: {settings.allowed(opt)})') from None
     settings.assignments(conf).values.setdefault((group, option), []).append(value.strip())
     conf.clear_override('max_json_body_size')   # any name: this clears the library's cache of all values
 

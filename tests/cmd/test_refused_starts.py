@@ -12,17 +12,16 @@ from tests.system.processes import ROOT, free_port
 PROGRAMS = {'engine': 'engine', 'heat_api': 'api', 'heat_api_cfn': 'api_cfn', 'heat_api_cloudwatch': 'api_cloudwatch'}
 KEY = {'DEFAULT': {'auth_encryption_key': 'k' * 32}, 'paste_deploy': {'flavor': 'noauth'}}
 EXAMPLE = 'mysql+pymysql://USER:PASSWORD@HOST/NAME'
-OWN = 1                                 # exit code of a program that starts no workers
 
 
-def run(program, folder, *parts):
-    """(exit code, lines of standard error) of a program with two workers, which must end by itself."""
+def run(program, folder, *parts, workers=2):
+    """(exit code, lines of standard error) of a program, which must end by itself."""
     file = folder / 'heatlite.conf'
     listener = {} if program == 'engine' else {program: {'bind_host': '127.0.0.1', 'bind_port': free_port()}}
     write(file, KEY, listener, *parts)
     done = subprocess.run([sys.executable, '-m', f'heatlite.cmd.{PROGRAMS[program]}', '--config-file', str(file),
-                           '--workers', '2'], cwd=ROOT, capture_output=True, text=True, timeout=45, check=False,
-                          env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(folder)})
+                           '--workers', str(workers)], cwd=ROOT, capture_output=True, text=True, timeout=45,
+                          check=False, env={'PATH': '/usr/bin:/bin', 'PYTHONPATH': str(ROOT), 'HOME': str(folder)})
     return done.returncode, done.stderr.splitlines()
 
 
@@ -34,7 +33,7 @@ def run(program, folder, *parts):
 ], ids=['unset', 'memory', 'malformed'])
 def test_the_database_is_checked_before_workers_start(program, url, words, tmp_path):
     code, lines = run(program, tmp_path, {} if url is None else {'database': {'connection': url}})
-    assert code == OWN and len(lines) == 1, lines
+    assert code == os.EX_CONFIG and len(lines) == 1, lines
     assert all(word in lines[0] for word in words), lines
     assert 'secret' not in lines[0]
 
@@ -45,7 +44,7 @@ def test_the_database_is_checked_before_workers_start(program, url, words, tmp_p
 def test_the_broker_is_checked_before_workers_start(program, url, tmp_path):
     code, lines = run(program, tmp_path, {'database': {'connection': f'sqlite:///{tmp_path}/x'}},
                       {'DEFAULT': {'transport_url': url}})
-    assert code == OWN and len(lines) == 1, lines
+    assert code == os.EX_CONFIG and len(lines) == 1, lines
     assert all(word in lines[0] for word in ('heatlite.conf:', '[DEFAULT] transport_url', 'rabbit://USER:')), lines
     assert 'secret' not in lines[0]
 
@@ -65,3 +64,13 @@ def test_what_only_workers_find_ends_the_parent_too(program, part, words, tmp_pa
     assert code == os.EX_CONFIG, lines
     said = [line for line in lines if all(word in line for word in words)]
     assert said and not [line for line in lines if 'Traceback' in line], lines
+
+
+@pytest.mark.parametrize('program, part, words', [
+    ('heat_api', {'heat_api': {'cert_file': __file__}}, [__file__]),
+    ('heat_api', {'oslo_policy': {'policy_file': __file__}}, [f'{__file__}:']),
+    ('heat_api_cfn', {'database': {'connection': 'sqlite://'}}, ['[database] connection'])])
+def test_an_api_without_a_parent_ends_with_the_same_code(program, part, words, tmp_path):
+    code, lines = run(program, tmp_path, {'database': {'connection': f'sqlite:///{tmp_path}/x'}}, part, workers=0)
+    assert code == os.EX_CONFIG and [line for line in lines if all(word in line for word in words)], lines
+    assert not [line for line in lines if 'Traceback' in line], lines

@@ -1,5 +1,8 @@
-"""A wrong configuration is one line on stderr and exit code 1, from every program; --set reaches every option."""
+"""A wrong configuration is one line on stderr from every program, and an exit code with which systemd does not start it
+again; --set reaches every option."""
 
+import os
+import re
 import subprocess
 import sys
 
@@ -12,6 +15,9 @@ PROGRAMS = {'heatlite-engine': 'heatlite.cmd.engine', 'heatlite-api': 'heatlite.
             'heatlite-api-cfn': 'heatlite.cmd.api_cfn',
             'heatlite-api-cloudwatch': 'heatlite.cmd.api_cloudwatch', 'heatlite-all': 'heatlite.cmd.all_in_one',
             'heatlite-manage': 'heatlite.cmd.manage'}
+SERVICES = [name for name in PROGRAMS if name not in ('heatlite-all', 'heatlite-manage')]
+UNIT_STOPS_AT = re.findall(r'^RestartPreventExitStatus=(.*)$', (
+    ROOT / 'etc/heatlite/systemd/heatlite-.service.d/hardening.conf').read_text(), re.M)[0].split()
 KEY = 'auth_encryption_key = 0123456789abcdef0123456789abcdef\n'
 
 
@@ -29,6 +35,12 @@ def run(program, tmp_path, text, *arguments, seconds=60):
     return done.returncode, done.stderr.splitlines()
 
 
+def code_of(program):
+    """The exit code with wrong options: systemd does not start a service again that ends with it."""
+    assert str(os.EX_CONFIG) in UNIT_STOPS_AT
+    return 1 if program == 'heatlite-manage' else os.EX_CONFIG
+
+
 WRONG = [
     ('[DEFAULT]\nnum_engine_workers = banana\n', ['heatlite.conf:2', 'num_engine_workers = banana', 'integer']),
     ('[DEFAULT]\n[engine]\nlease_ttl = 0\n', ['heatlite.conf:3', '[engine] lease_ttl = 0', 'from 1']),
@@ -41,6 +53,7 @@ WRONG = [
     ('[DEFAULT]\ntransport_url = rabit://u:secret@h/\n', ['heatlite.conf:2', 'transport_url', 'rabbit']),
     ('[oslo_messaging_rabbit]\nuse_queue_manager = true\n',
      ['heatlite.conf:2', 'use_queue_manager', '[oslo_concurrency] lock_path']),
+    ('[DEFAULT]\nlog_dir = /none/such\n', ['heatlite.conf:2', 'log_dir', '/none/such']),
     ('no section and no sense\n', ['heatlite.conf']),
 ]
 
@@ -49,9 +62,16 @@ WRONG = [
 @pytest.mark.parametrize('text, words', WRONG, ids=lambda value: value.strip()[:40] if isinstance(value, str) else '')
 def test_a_wrong_value_is_one_line(program, text, words, tmp_path):
     code, lines = run(program, tmp_path, text)
-    assert code == 1 and len(lines) == 1, lines
+    assert code == code_of(program) and len(lines) == 1, lines
     assert all(word in lines[0] for word in words), lines
     assert 'secret' not in lines[0]
+
+
+@pytest.mark.parametrize('program', SERVICES)
+@pytest.mark.parametrize('arguments', [['--workers', 'many'], ['--no-such-option']], ids=['value', 'name'])
+def test_systemd_does_not_start_a_program_with_a_wrong_command_line_again(program, arguments, tmp_path):
+    code, lines = run(program, tmp_path, f'[DEFAULT]\n{KEY}', *arguments)
+    assert str(code) in UNIT_STOPS_AT and arguments[0].lstrip('-') in lines[-1], lines
 
 
 @pytest.mark.parametrize('assignment, words', [
@@ -60,7 +80,7 @@ def test_a_wrong_value_is_one_line(program, text, words, tmp_path):
     ('nonsense', ['GROUP.']), ('DEFAULT.num_engine_workers=banana', ['integer'])])
 def test_a_wrong_assignment_is_one_line(assignment, words, tmp_path):
     code, lines = run('heatlite-engine', tmp_path, '', '--set', assignment)
-    assert code == 1 and len(lines) == 1 and lines[0].startswith(f'--set {assignment}: '), lines
+    assert code == os.EX_CONFIG and len(lines) == 1 and lines[0].startswith(f'--set {assignment}: '), lines
     assert all(word in lines[0] for word in words), lines
 
 
@@ -97,7 +117,7 @@ def test_every_group_can_be_set_in_every_program(program, tmp_path):
             type(opt.type).__name__, 'x')
         given += ['--set', f'{group}.{name}={value}']
     code, lines = run(program, tmp_path, '', *given, '--set', 'engine.last_one=x')
-    assert code == 1 and lines[-1].endswith('there is no option last_one in [engine]'), lines
+    assert code == code_of(program) and lines[-1].endswith('there is no option last_one in [engine]'), lines
 
 
 def test_an_address_in_use_is_told_once_and_with_a_hint(tmp_path):
