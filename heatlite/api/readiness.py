@@ -18,7 +18,7 @@ def checks(database: Database, engine: EngineClient) -> Readiness:
 
     wanted: dict[str, Callable[[], object]] = {
         'database': found, 'engines': lambda: any(each.is_up for each in found())}
-    probe = getattr(engine, 'probe', None)
-    if probe is not None:
-        wanted['broker'] = probe
+    check = getattr(engine, 'check', None)
+    if check is not None:
+        wanted['broker'] = check
     return Readiness(wanted)

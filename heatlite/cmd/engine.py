@@ -83,7 +83,7 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     parts.watch_parent(runtime, worker, engine.release)
     runtime.spawn(engine.begin)
     figures = parts.serve_metrics(conf, worker.number, {
-        'database': engine.check_tables, 'engine': engine.has_lease, 'broker': lambda: messaging.probe(conf)})
+        'database': engine.check_tables, 'engine': engine.has_lease, 'broker': engine.check_broker})
     signals.until_stopped(inbox, parts.reload(conf, engine.service.reload))
     engine.stop()
     tracing.stop()
@@ -107,8 +107,9 @@ class EngineProcess:
 
         self._conf, self._worker, self._runtime, self._transport = conf, worker, runtime, transport
         self.database = database
+        self._client = BrokerClient(conf, transport)
         self.service = EngineService(
-            conf, runtime, database, engine_id=worker.identity, wake=BrokerClient(conf, transport).wake,
+            conf, runtime, database, engine_id=worker.identity, wake=self._client.wake,
             notify=audited.recorded(notifications.sender(conf, runtime), audit.of(conf, 'engine')))
         self._server = MessageServer(transport, worker.identity, self.service.endpoint,
                                      self.service.lease_manager.check)
@@ -150,6 +151,11 @@ class EngineProcess:
 
     def has_lease(self) -> bool:
         return (self._seconds_of_lease() or 0.0) > 0.0
+
+    def check_broker(self) -> bool:
+        """Whether this engine takes messages. Raises BrokerUnavailable."""
+        self._client.check()
+        return self._server.listens
 
     def check_tables(self) -> None:
         """Raises what the database raises if it or its tables are not there."""

@@ -123,6 +123,15 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
         f'{reason}; {_option(broker)} names no host: set one, such as {settings.EXAMPLE_BROKER}'))
 
 
+def login(carrier: oslo_messaging.RPCTransport, broker: str | None = None) -> None:
+    """Opens a connection of the driver, if it has none, and gives it back. Raises `refusals()`, and what the libraries
+    raise where the connection fails. `broker`: the URL of the transport; by default `transport_url`."""
+    url, _hosts = peers(carrier.conf, broker)
+    if connects(url):
+        with carrier._driver._get_connection(retry=0):
+            LOG.debug('The broker has let this process in')
+
+
 def _option(broker: str | None) -> str:
     return '[DEFAULT] transport_url is not set or' if broker is None else 'transport_url of a cell'
 

@@ -134,6 +134,21 @@ class BrokerClient:
         """Raises BrokerUnavailable when the broker accepts no connection."""
         messaging.probe(self._conf, self._url)
 
+    def check(self) -> None:
+        """Raises BrokerUnavailable when the broker accepts no connection, or does not let this process in. Logs in if
+        the last message found no way, or none was sent yet."""
+        self._probe()
+        if self._connected:
+            return
+        try:
+            messaging.login(self._transport, self._url)
+        except self._refusals as error:
+            raise self._refused(error) from None
+        except (self._errors.MessageDeliveryFailure, self._broken, OSError) as error:
+            outages.away(outages.BROKER, error)
+            raise exception.BrokerUnavailable(reason=str(error)) from None
+        self._reached()
+
     def _probe(self) -> None:
         """As `probe`, before a message is sent."""
         try:

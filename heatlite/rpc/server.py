@@ -189,7 +189,7 @@ class MessageServer:
         self._transport = transport
         self._engine_id = engine_id
         self._methods = _Methods(endpoint, check)
-        self._listens = False
+        self.listens = False                    # whether a broker has let this engine in
         self._server = self._make()
 
     def _make(self) -> oslo_messaging.RPCServer:
@@ -207,7 +207,7 @@ class MessageServer:
         if outages.current:
             outages.back(outages.BROKER)
         LOG.info('Engine %s takes requests', self._engine_id)
-        self._listens = True
+        self.listens = True
 
     def _start(self) -> None:
         messaging.probe(self._transport.conf)   # the library would try for ever, in silence
@@ -219,7 +219,7 @@ class MessageServer:
 
     def stop(self) -> None:
         """Stops taking messages, waits for those being handled, removes the engine's own queue."""
-        if not self._listens:               # still waiting for a broker
+        if not self.listens:               # still waiting for a broker
             return
         self._server.stop()
         self._server.wait()

@@ -22,7 +22,7 @@ class Broker:
     def __init__(self, works):
         self._works = works
 
-    def probe(self):
+    def check(self):
         if not self._works:
             raise exception.BrokerUnavailable(reason='canary.example:5672: refused')
 

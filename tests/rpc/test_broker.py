@@ -106,6 +106,14 @@ def test_an_engine_that_stops_removes_its_queue_and_logs_nothing_else():
     assert found_by('stopped_server', 60) == {'left': [], 'lines': []}
 
 
+@pytest.mark.service
+def test_a_process_that_the_broker_does_not_let_in_is_not_ready():
+    """Before any message was sent; once it is let in, the outage is over."""
+    assert found_by('checked_logins', 60) == {
+        'vhost': ['vhost', 'vhost', 'outage'], 'password': ['password', 'password', 'outage'],
+        'right': ['ok', 'ok', 'no outage']}
+
+
 def test_without_a_broker_callers_hear_so_at_once():
     port = free_port()
     conf = cfg.ConfigOpts()
