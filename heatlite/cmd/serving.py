@@ -69,7 +69,7 @@ def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, pr
     from heatlite.common.limits import Connections
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
-    from heatlite.rpc.client import BrokerClient
+    from heatlite.rpc.client import BrokerClient, EngineLife
 
     options = conf[group]
     if not worker.has_parent:               # which has checked it
@@ -90,7 +90,8 @@ def work(conf: ConfigOpts, group: str, worker: WorkerParameters, deploy: str, pr
         others = cells.clients(conf, f'heatlite-api-{options.bind_port}-{worker.number}')
         for each in others.values():
             runtime.spawn(keys.watch, conf, each.database, runtime)
-        application = deployment.build(conf, database, BrokerClient(conf, transport), others=others)
+        application = deployment.build(conf, database, BrokerClient(
+            conf, transport, engine_lives=EngineLife(database)), others=others)
     try:
         server = HttpServer(listening, application, Connections.of(options, conf.max_json_body_size),
                             tls=parts.tls(options.cert_file, options.key_file), refusal=deployment.refusal)

@@ -109,6 +109,11 @@ def page(tx: sa.Connection) -> list[Engine]:
             for *values, is_up in tx.execute(query.order_by(engine.c.created_at, engine.c.id))]
 
 
+def any_lives(tx: sa.Connection) -> bool:
+    """Whether an engine holds the right to drive stacks. One row at most is read."""
+    return tx.execute(sa.select(engine.c.id).where(_lives(tx)).limit(1)).first() is not None
+
+
 def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:
     """Marks an engine as stopped and frees the leases it still holds."""
     leases.hand_over(tx, engine_id)

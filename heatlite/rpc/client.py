@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
+from heatlite.db import engines
 from heatlite.rpc import errors, messages
 from heatlite.rpc.server import RequestHandler, WireAnswer, answer
 
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     import oslo_messaging
     from oslo_config.cfg import ConfigOpts
 
+    from heatlite.db.connection import Database
+
 LOG = logging.getLogger(__name__)
 
 # After a broken connection one retry uses a fresh one; more would only delay the caller.
 RETRIES = 1
-# How long a call is repeated while no engine has a queue: the first engine may just be starting.
+# How long a call waits for an engine while none has a queue, or none lives: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
 # How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
 # or are of an older release.
@@ -101,13 +104,35 @@ class _Watch:
         return self._since is not None and now - self._since >= LOST_SECONDS
 
 
+class EngineLife:
+    """Whether an engine lives, as far as the database knows: read once a second at most, for all calls. While the
+    database is away, engines count as alive."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._looked = -LOOK_SECONDS
+        self._found = True
+
+    def __call__(self) -> bool:
+        now = runtime.current().monotonic()
+        if now - self._looked >= LOOK_SECONDS:
+            self._looked = now
+            try:
+                with self._database.reader() as tx:
+                    self._found = engines.any_lives(tx)
+            except exception.DatabaseUnavailable:
+                self._found = True
+        return self._found
+
+
 class BrokerClient:
     """Sends messages over the message broker."""
 
     def __init__(self, conf: ConfigOpts, transport: oslo_messaging.RPCTransport,
                  read_timeout: float = messages.READ_TIMEOUT, url: str | None = None,
-                 topic: str | None = None) -> None:
+                 topic: str | None = None, engine_lives: Callable[[], bool] = lambda: True) -> None:
         """`transport`: of heatlite.common.messaging.transport(), for the same `url`. `topic`: of the engines.
+        `engine_lives()`: False where no engine would receive a message (EngineLife).
 
         `read_timeout`: seconds after which a message that is `resent` is sent again, within [DEFAULT]
         rpc_response_timeout.
@@ -117,6 +142,7 @@ class BrokerClient:
         self._conf = conf
         self._url = url
         self._read_timeout = read_timeout
+        self._engine_lives = engine_lives
         self._errors = oslo_messaging
         self._broken = KombuError               # raised by the library below while it connects
         self._refusals = messaging.refusals()
@@ -165,7 +191,9 @@ class BrokerClient:
         library = self._errors
         if not self._connected:
             self._probe()
-        seconds = _timeout_of(message, self._conf.rpc_response_timeout)
+        # The first engine may be starting. One that receives the message later drops it: its deadline has passed.
+        longest = self._conf.rpc_response_timeout
+        seconds = _timeout_of(message, longest if self._engine_lives() else min(longest, OFFERED_SECONDS))
         try:
             found = self._insist(context, message, seconds)
         except library.MessagingTimeout:

@@ -49,7 +49,7 @@ def _build(program: str, deploy: str) -> _Application:
     from heatlite.db.connection import Database
     from heatlite.engine.types import template_extensions
     from heatlite.rpc import cells
-    from heatlite.rpc.client import BrokerClient
+    from heatlite.rpc.client import BrokerClient, EngineLife
     named = os.environ.get('HEATLITE_CONFIG')
     conf = config.load([], program, default_files=[named] if named else None)
     try:
@@ -60,11 +60,12 @@ def _build(program: str, deploy: str) -> _Application:
         raise SystemExit(str(error)) from None
     atexit.register(tracing.stop)
     template_extensions.install()           # the API lists them
-    engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'))
+    database = Database.from_options(conf)
+    engines = BrokerClient(conf, messaging.transport(conf, f'{program}-wsgi'), engine_lives=EngineLife(database))
     try:
         others = cells.clients(conf, f'{program}-wsgi')
     except exception.HeatException as error:
         raise SystemExit(str(error)) from None
     made: _Application = importlib.import_module(deploy).build(
-        conf, Database.from_options(conf), engines, others=others)
+        conf, database, engines, others=others)
     return frame_space.roomy(made)

@@ -1,11 +1,15 @@
 """Which messages are sent to another engine when the first one does not answer in time."""
 
+from datetime import datetime, timedelta
+
 import oslo_messaging
 import pytest
 from oslo_config import cfg
 
-from heatlite.common import config, exception
+from heatlite.common import config, exception, runtime
 from heatlite.common.context import RequestContext
+from heatlite.db import engines, tables
+from heatlite.db.connection import Database
 from heatlite.rpc import client, messages, server
 
 RESENT = {'export_stack', 'list_projects', 'list_regions', 'list_resource_types', 'resource_schema'}
@@ -15,13 +19,14 @@ class Silent:
     """A client of the messaging library whose engines never answer. `sent`: the methods of the messages."""
 
     def __init__(self):
-        self.sent = []
+        self.sent, self.contexts = [], []
 
     def prepare(self, **_options):
         return self
 
-    def call(self, _context, method, **_arguments):
+    def call(self, context, method, **_arguments):
         self.sent.append(method)
+        self.contexts.append(context)
         raise oslo_messaging.MessagingTimeout()
 
 
@@ -47,6 +52,42 @@ def test_what_an_engine_computes_for_a_caller_is_sent_once(ends, method):
     with pytest.raises(exception.MessagingTimeout):
         ends.call(RequestContext(overwrite=False), made(server.MESSAGES[method]))
     assert ends._client.sent == [method] * (2 if method in RESENT else 1)
+
+
+@pytest.mark.parametrize('lives, seconds', [(True, 60), (False, client.OFFERED_SECONDS)])
+def test_a_message_is_over_soon_where_no_engine_lives(lives, seconds):
+    """With its deadline: an engine that starts later must not execute what its caller has given up."""
+    conf = cfg.ConfigOpts()
+    config.register(conf)
+    conf([], project='heatlite', default_config_files=[])
+    found = client.BrokerClient(conf, oslo_messaging.get_rpc_transport(conf, 'fake:/'), url='fake:/',
+                                engine_lives=lambda: lives)
+    found._client = Silent()
+    before = runtime.current().now()
+    with pytest.raises(exception.MessagingTimeout, match=f'within {seconds}'):
+        found.call(RequestContext(overwrite=False), messages.DeleteStack('s'))
+    deadline = datetime.fromisoformat(found._client.contexts[0][messages.DEADLINE])
+    after = runtime.current().now()
+    assert before + timedelta(seconds=seconds - 1) <= deadline <= after + timedelta(seconds=seconds)
+
+
+def test_engines_live_as_the_database_says(tmp_path, monkeypatch):
+    monkeypatch.setattr(client, 'LOOK_SECONDS', 0.0)
+    database = Database(f'sqlite:///{tmp_path}/db.sqlite')
+    lives = client.EngineLife(database)
+    assert lives()                              # as nothing is known: there are no tables
+    tables.metadata.create_all(database.engine)
+    found = []
+    for ttl in (-1.0, 60.0):
+        with database.writer() as tx:
+            engines.register(tx, engine_id='e', host='h', hostname='h', binary='b', topic='t', report_interval=60,
+                             ttl=ttl, now=runtime.current().now())
+        found.append(lives())
+    assert found == [False, True]
+    with database.writer() as tx:
+        engines.remove(tx, 'e', runtime.current().now())
+    assert not lives()
+    database.close()
 
 
 class Upgrading:
