@@ -93,8 +93,9 @@ FAULTS = (
           files={'plugins/lamp.py': TYPE}, modes={'plugins/lamp.py': 0o646}),
     Fault('a folder of plug-ins that everybody may change', 'permissions', ['chmod o-w {folder}/plugins'],
           files={'plugins/lamp.py': TYPE}, modes={'plugins': 0o777}),
-    Fault('no folder for locks', 'lock-path', ['{folder}/locks', 'lock_path'],
-          {'oslo_messaging_rabbit.use_queue_manager': 'true', 'oslo_concurrency.lock_path': '{folder}/locks'}),
+    Fault('no folder for locks', 'lock-path', ['{folder}/file/locks', 'lock_path = /run/heatlite/locks'],
+          {'oslo_messaging_rabbit.use_queue_manager': 'true', 'oslo_concurrency.lock_path': '{folder}/file/locks'},
+          {'file': ''}),
     Fault('a file with authorities that has none', 'authorities', ['{folder}/ca.pem', '[clients] ca_file'],
           {'clients.ca_file': '{folder}/ca.pem'}, {'ca.pem': 'nothing'}),
     Fault('authorities of one of several Keystones', 'authorities', [
@@ -130,7 +131,9 @@ FAULTS = (
         '{folder}/plugins/lamp.py: Acme::Lamp: Lamp.handle_creat is never used: did you mean handle_create?'],
         files={'plugins/lamp.py': TYPE.replace('    properties', '    handle_creat = print\n    properties')},
         level=WARNING),
-    Fault('an environment that is no YAML', 'plug-ins', ['{folder}/environments/all.yaml'],
+    Fault('an environment that is no YAML', 'plug-ins', ['{folder}/environments/all.yaml', (
+        "EnvironmentError: while parsing a flow node expected the node content, but found '<stream end>', line 1, "
+        'column ')],
           files={'environments/all.yaml': 'resource_registry: ['}),
     Fault('access rules that are no YAML', 'policy', ['{folder}/policy.yaml can be read'],
           {'oslo_policy.policy_file': '{folder}/policy.yaml'}, {'policy.yaml': '"stacks:index": ["'}),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 APIS = ('heat_api', 'heat_api_cfn', 'heat_api_cloudwatch')
 LITTLE_SPACE, NO_SPACE = 2 ** 30, 2 ** 26       # bytes that are free: a warning, a failure
 MOST_FILES = 10_000                             # whose modes are looked at, in one folder
+RUNTIME_FOLDER = Path('/run/heatlite')          # systemd makes it, for the user of the units, when one starts
 SOON = 30                                       # days until a certificate expires
 
 
@@ -89,12 +90,20 @@ def readable_folders(site: Site) -> Iterator[DoctorFinding]:
 
 
 def locks(site: Site) -> Iterator[DoctorFinding]:
+    """The programs make the folder when they start."""
     folder = site.conf.oslo_concurrency.lock_path
-    if not folder or not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
-        yield DoctorFinding(_('The folder of [oslo_concurrency] lock_path exists and can be written.'),
-                            _('%s does not, or cannot.') % (folder or _('It is not set;')),
-                            _('Set [oslo_concurrency] lock_path = /var/lib/heatlite/lock, and make this folder for the '
-                              'user of the service: mkdir -p.'))
+    if folder and (can_be_made(Path(folder)) or RUNTIME_FOLDER in (Path(folder), *Path(folder).parents)):
+        return
+    yield DoctorFinding(_('The folder of [oslo_concurrency] lock_path can be made and written.'),
+                        _('%s cannot.') % (folder or _('It is not set;')),
+                        _('Set [oslo_concurrency] lock_path = %s/locks, which the units make; without systemd, make '
+                          'this folder for the user of the service: mkdir -p.') % RUNTIME_FOLDER)
+
+
+def can_be_made(folder: Path) -> bool:
+    """Whether the folder, or the nearest of its parents that exists, can be written."""
+    nearest = next((each for each in (folder, *folder.parents) if each.exists()), None)
+    return nearest is not None and nearest.is_dir() and os.access(nearest, os.W_OK | os.X_OK)
 
 
 def no_locks(site: Site) -> str:
