@@ -31,6 +31,7 @@ NO_NAME = _('the name %r in its mapping must be text that is not empty')
 # Of the messages about what only Python 2 accepts: print, exec, `except A, b`, 0777, tabs between blanks.
 PYTHON_2 = ("Missing parentheses in call to 'print'", "Missing parentheses in call to 'exec'",
             'multiple exception types must be parenthesized', 'leading zeros in decimal integer', 'use of tabs')
+_OF_YAML = 'in "<unicode string>",'
 _TYPE_NAME = re.compile(r'''['"]([A-Za-z_]\w*(?:::\w+)+)['"]\s*:''')
 
 
@@ -202,8 +203,21 @@ def _reason(error: BaseException, file: str = '') -> str:
             _('; only Python 3 can be loaded') if is_of_before else '')
     line = source_lines.of_error(error, file) if file else None
     entry = source_lines.entries_of_error(error, file) if line else ''
-    return f'{type(error).__name__}: {error}' + (f' (line {line})' if line else '') + (
+    return f'{_name(error)}: {_line(error)}' + (f' (line {line})' if line else '') + (
         f', in "{entry}"' if entry else '')
+
+
+def _name(error: BaseException) -> str:
+    return type(error).__name__.rstrip('_')         # of a class that is not to hide a builtin
+
+
+def _line(error: BaseException) -> str:
+    """The text of an error in one line. YAML's parser shows lines of the file and calls it a string: they are left
+    out."""
+    lines = str(error).splitlines()
+    if any(_OF_YAML in line for line in lines):
+        lines = [line.replace(_OF_YAML, ',') for line in lines if _OF_YAML in line or not line.startswith('  ')]
+    return ' '.join(' '.join(lines).split()).replace(' , ', ', ').rstrip(':')
 
 
 def _read(module: ModuleType, definitions: PluginDefinitions) -> None:
