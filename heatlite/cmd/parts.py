@@ -97,11 +97,11 @@ def wait_for(conf: ConfigOpts, database: Database, runtime: Runtime) -> None:
         if (sync.version(database) or '') < sync.HEAD:          # newer ones have all that this release uses
             raise NoTables('run heatlite-manage db_sync')
         keys.check_fits(conf, database)
-        outages.back('tables')
+        outages.back(outages.TABLES)
 
     retries.call(check, retries.START, (NoTables, exception.DatabaseUnavailable),
                  before_pause=lambda error, _seconds: outages.away(
-                     'tables' if isinstance(error, NoTables) else outages.DATABASE, error),
+                     outages.TABLES if isinstance(error, NoTables) else outages.DATABASE, error),
                  sleep=runtime.sleep)
 
 

@@ -13,6 +13,8 @@ from heatlite.common import metrics
 LOG = logging.getLogger(__name__)
 
 DATABASE, BROKER, CACHE, IDENTITY = 'database', 'message broker', 'cache', 'identity service'
+TABLES = 'tables'
+_BACK = {TABLES: 'are there'}   # instead of "answers again"
 REMINDER = 60.0                 # seconds; a longer or recurring outage is logged again after each
 _OF_NO_REQUEST = {'context': None}
 
@@ -56,8 +58,8 @@ def back(service: str) -> None:
     if found is not None:
         metrics.outage.labels(service).set(0)
     if found is not None and _reported.get(service, -REMINDER) >= found.since:
-        LOG.warning('The %s answers again after %.1f s (%d failures)', service, time.monotonic() - found.since,
-                    found.failures, extra=_OF_NO_REQUEST)
+        LOG.warning('The %s %s after %.1f s (%d failures)', service, _BACK.get(service, 'answers again'),
+                    time.monotonic() - found.since, found.failures, extra=_OF_NO_REQUEST)
 
 
 def forget() -> None:

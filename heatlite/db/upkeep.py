@@ -93,11 +93,11 @@ def _remove_credentials(tx: sa.Connection, ids: Sequence[str]) -> None:
 def reset(tx: sa.Connection, stack_id: str, now: datetime) -> list[str]:
     """Marks what is IN_PROGRESS as FAILED, in a stack and in all below it; returns the ids of the stacks that were.
 
-    The owners of these stacks are fenced off. Raises StackNotFound.
+    The owners of these stacks are fenced off. Raises Error, which asks for an id.
     """
     top = stacks.identity(tx, stack_id)
     if top is None or top.deleted_at is not None:
-        raise exception.StackNotFound(stack_name=stack_id)
+        raise exception.Error(_('The stack %s could not be found: give its id, not its name.') % stack_id)
     below = stack_trees.descendants(tx, top.root_id, top.id)
     changed = []
     for each in [top, *below]:

@@ -97,5 +97,5 @@ def test_reset(db):
         assert resources.light(tx, 'other')[0].status is Status.IN_PROGRESS
         assert stacks.get(tx, 'done').status == 'COMPLETE'
         assert events.page(tx, ['root'], Wanted()) == []
-        with pytest.raises(exception.StackNotFound):
+        with pytest.raises(exception.Error, match='nobody could not be found: give its id'):
             upkeep.reset(tx, 'nobody', later(5))
