@@ -20,6 +20,7 @@ from heatlite.common.command_line import name_commands
 from heatlite.common.i18n import _
 from heatlite.common.standard_output import ends_with_its_reader
 from heatlite.db import engines, resources, retention, sealing, sync, upkeep
+from heatlite.db import load as loads
 from heatlite.db.connection import Database
 from heatlite.engine.alarms.settings import AlarmSettings
 
@@ -130,10 +131,10 @@ def service(conf: cfg.ConfigOpts, database: Database) -> None:
     sync.check(database)
     if conf.command.service_command == 'list':
         with database.reader() as tx:
-            found = engines.page(tx)
-        _print_table(('Hostname', 'Binary', 'Engine Id', 'Host', 'Topic', 'Status', 'Updated At'), [
+            found, driven = engines.page(tx), loads.driven(tx)
+        _print_table(('Hostname', 'Binary', 'Engine Id', 'Host', 'Topic', 'Status', 'Updated At', 'Stacks'), [
             (each.hostname, each.binary, each.id, each.host, each.topic, 'up' if each.is_up else 'down',
-             each.updated_at or each.created_at) for each in found])
+             each.updated_at or each.created_at, driven.get(each.id, 0)) for each in found])
         return
     with database.reader() as tx:
         silent = engines.silent(tx)

@@ -109,6 +109,11 @@ def page(tx: sa.Connection) -> list[Engine]:
             for *values, is_up in tx.execute(query.order_by(engine.c.created_at, engine.c.id))]
 
 
+def host_of(tx: sa.Connection, engine_id: str) -> str | None:
+    """The name of the host on which an engine runs. Primary key."""
+    return tx.execute(sa.select(engine.c.hostname).where(engine.c.id == engine_id)).scalar()
+
+
 def any_lives(tx: sa.Connection) -> bool:
     """Whether an engine holds the right to drive stacks. One row at most is read."""
     return tx.execute(sa.select(engine.c.id).where(_lives(tx)).limit(1)).first() is not None

@@ -57,10 +57,21 @@ class Load:
     waits: list[Waits]
 
 
+def driven(tx: sa.Connection) -> dict[str, int]:
+    """The stacks with work by the engine that has their lease. One statement; index lease (wanted, engine_id)."""
+    rows = tx.execute(sa.select(lease.c.engine_id, sa.func.count()).where(
+        _wanted(), lease.c.engine_id.is_not(None)).group_by(lease.c.engine_id))
+    return {str(owner): int(count) for owner, count in rows}
+
+
+def _wanted() -> sa.ColumnElement[bool]:
+    return sa.and_(lease.c.wanted == sa.true(), lease.c.stack_id.not_like(f'{PREFIX}%'))
+
+
 def read(tx: sa.Connection) -> Load:
     """Five statements. Indexes: lease (wanted, engine_id), stack and resource by primary key; `signal` is read whole.
     """
-    wanted = sa.and_(lease.c.wanted == sa.true(), lease.c.stack_id.not_like(f'{PREFIX}%'))
+    wanted = _wanted()
     owners = {owner: (count, struck) for owner, count, struck in tx.execute(sa.select(
         lease.c.engine_id, sa.func.count(), sa.func.sum(sa.case((lease.c.strikes > 0, 1), else_=0))).where(
             wanted).group_by(lease.c.engine_id))}

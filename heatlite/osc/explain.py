@@ -98,6 +98,8 @@ def lines(found: OfStack) -> Iterator[str]:
         needs = ', '.join('/'.join(path) for path in each['waits_for'])
         yield f"  not begun: {'/'.join(each['path'])}" + (f', needs {needs}' if needs else '')
     yield from _not_started(found)
+    if found.get('engine_host'):
+        yield f"  driven by {found['engine_host']} ({found['engine']})"
     if found['gives_up_at']:
         yield f"  gives up at {found['gives_up_at']}"
     if found['critical_path']:

@@ -106,6 +106,8 @@ class OfStack(Explanation):
     stack_name: str
     summary: str
     blocked: list[ShownBlocked]
+    engine: str | None
+    engine_host: NotRequired[str | None]         # for administrators
     gives_up_at: str | None
     critical_path: list[ShownSpan]
     replaced: NotRequired[list[ShownReplaced]]

@@ -47,7 +47,8 @@ def test_engines(run, db):
         leased(tx, stack('s1'), by='dead')
     code, out, _ = run('service', 'list')
     assert code == 0
-    assert [line.split()[5] for line in out.splitlines()[1:]] == ['up', 'down']
+    assert out.splitlines()[0].split()[-1] == 'Stacks'
+    assert [(line.split()[5], line.split()[-1]) for line in out.splitlines()[1:]] == [('up', '0'), ('down', '1')]
     code, out, error = run('service', 'clean')
     assert (code, out) == (0, 'dead\nEngines removed: 1')
     assert 'Silent engines: 1.' in error

@@ -18,7 +18,7 @@ from heatlite.api.handlers.places import TreePlaces
 from heatlite.api.wsgi import Request
 from heatlite.common import exception, turns
 from heatlite.common.i18n import _
-from heatlite.db import events, leases, resources, revisions, stack_trees, stacks
+from heatlite.db import engines, events, leases, resources, revisions, stack_trees, stacks
 from heatlite.db.connection import moment
 from heatlite.planning import comparison, explanation, graph, replacement, waiting
 from heatlite.planning.comparison import ComparedDefinition
@@ -86,7 +86,10 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     """Explains a stack."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
-        return {'explanation': explained(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
+        found = explained(tx, row, timedelta(seconds=req.conf.stack_action_timeout))
+        if req.context.is_admin and found['engine']:
+            found['engine_host'] = engines.host_of(tx, str(found['engine']))
+        return {'explanation': found}
 
 
 def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> View:
