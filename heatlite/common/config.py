@@ -103,6 +103,8 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         conf(_with_folders(arguments, program) if reads_files else list(arguments), project=PROJECT, prog=program,
              version=release.text(), default_config_files=None if default_files is None else list(default_files),
              default_config_dirs=None if reads_files else [])
+    except cfg.ConfigDirNotFoundError as error:
+        raise InvalidOptions(f'--config-dir {error.config_dir}: there is no such folder') from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:
         raise InvalidOptions(' '.join(str(error).split())) from None
     settings.assignments(conf).values.clear()

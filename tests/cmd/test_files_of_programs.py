@@ -25,6 +25,15 @@ class Loaded(Exception):
     """Carries the options of a program, which does not start."""
 
 
+@pytest.mark.parametrize('start', SERVICES.values(), ids=SERVICES)
+def test_a_folder_that_is_missing_is_named_with_its_option(start, monkeypatch, tmp_path):
+    monkeypatch.setattr(os, 'umask', lambda _mask: 0)
+    monkeypatch.setattr(cfg, 'CONF', cfg.ConfigOpts())
+    with pytest.raises(SystemExit) as ended:
+        start(['--config-dir', f'{tmp_path}/none'])
+    assert ended.value.code == f'--config-dir {tmp_path}/none: there is no such folder'
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A folder with the files, in each of which one option is the number of the file."""

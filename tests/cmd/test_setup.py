@@ -74,6 +74,12 @@ def test_what_is_missing_is_made(cloud):
     assert (THERE, 'user heatlite') in done and (MADE, 'region Two') in done
 
 
+def test_a_region_without_keystone_is_noticed(cloud):
+    keystone = Keystone(cloud)
+    setup = Setup(keystone.call, keystone.logs_in)
+    assert setup.has_identity('RegionOne') and not setup.has_identity('Two')
+
+
 def test_differences_are_changed_on_demand(cloud):
     keystone = Keystone(cloud)
     keystone.setup(WANTED)
@@ -117,6 +123,7 @@ def test_the_command(cloud, tmp_path):
     place = ('--host', 'api.example', '--region', 'Two', '--url', 'cloudwatch=https://cw.example/v1')
     code, said, errors = run(cloud, tmp_path, *place, '--dry-run')
     assert (code, said) == (0, '') and 'would make   user heatlite' in errors
+    assert 'no endpoint of its own (type identity) in the region Two' in errors
     code, said, errors = run(cloud, tmp_path, *place, '--output', file, HEATLITE_DOMAIN_ADMIN_PASSWORD='of $ domain')
     assert (code, said) == (0, '') and 'made         user heatlite' in errors and 'of $ domain' not in errors
     assert stat.S_IMODE(os.stat(file).st_mode) == 0o600

@@ -172,6 +172,11 @@ class Setup:
                 self._differ(f'{what}, now {present[0]["url"]}', f'endpoints/{present[0]["id"]}',
                              {'endpoint': {'url': url}})
 
+    def has_identity(self, region: str) -> bool:
+        """Whether Keystone itself has an endpoint in a region: clients of the service look for it there."""
+        return any(self.call('GET', f'endpoints?service_id={each["id"]}&region_id={quote(region)}', None)['endpoints']
+                   for each in self.call('GET', 'services?type=identity', None)['services'])
+
     # --- steps ------------------------------------------------------------------------------------------
 
     def _there(self, what: str, identity: object) -> str:

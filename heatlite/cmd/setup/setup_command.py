@@ -96,6 +96,11 @@ def run(conf: ConfigOpts) -> int:
         setup = identity.Setup(keystone.call, keystone.logs_in, command.change, command.dry_run)
         try:
             setup.run(wanted)
+            if not setup.has_identity(region):
+                print(_('warning: Keystone has no endpoint of its own (type identity) in the region %s, so the service '
+                        'could not find it with region_name_for_services = %s. Take its region with --region, or make '
+                        'endpoints: openstack endpoint create --region %s identity public URL') % (
+                            region, region, region), file=sys.stderr)
         finally:                                # after a failure, too: a generated password is known nowhere else
             _print(setup.done, command.dry_run)
             if not command.dry_run:
