@@ -8,17 +8,17 @@ Errors name the URL without credentials and query, and never quote what was fetc
 from __future__ import annotations
 
 import base64
+import errno
 import gzip
 import http.client
 import io
 import os
 import socket
 import ssl
+import stat
 import time
-import urllib.error
-import urllib.request
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
@@ -36,6 +36,8 @@ LOG = log.getLogger(__name__)
 DEFAULT_SIZE = 524288                       # bytes
 DEFAULT_TIMEOUT = 60                        # seconds
 REDIRECTS = 5
+REMOTE = ('http', 'https')                 # schemes of URLs that anyone may write
+FILE = 'file'                               # the scheme that only the operator may use
 _PIECE = 65536
 _MOVED = (301, 302, 303, 307, 308)
 _BUNDLES = ('REQUESTS_CA_BUNDLE', 'CURL_CA_BUNDLE')         # as other Python programs of the cloud use them
@@ -49,13 +51,16 @@ class _Broken(Exception):
     """The reason why fetching failed, for the log."""
 
 
-def get(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
-    """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError."""
+def get(url: str, by_operator: bool = False) -> str:
+    """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError.
+
+    `by_operator`: the URL is in an environment of the operator, so it may name a file of this host.
+    """
     scheme = _split(url).scheme
-    if scheme not in allowed_schemes:
+    if scheme not in REMOTE and not (by_operator and scheme == FILE):
         raise URLFetchError(_('Invalid URL scheme %s') % scheme)
     limit = cfg.CONF.get('max_template_size', DEFAULT_SIZE)
-    content = _read_file(url, limit) if scheme == 'file' else _read_http(url, limit)
+    content = _read_file(url, limit) if scheme == FILE else _read_http(url, limit)
     if len(content) > limit:
         raise URLFetchError(_('Template exceeds maximum allowed size (%s bytes)') % limit)
     return content.decode('utf-8', 'replace')
@@ -93,7 +98,7 @@ def _posted(url: str, body: bytes, timeout: float, content_type: str,
     deadline = time.monotonic() + timeout
     try:
         parts = urlsplit(url)
-        if parts.scheme not in ('http', 'https') or not parts.hostname:
+        if parts.scheme not in REMOTE or not parts.hostname:
             raise _Broken('the address is not one of HTTP')
         with _reach(parts, deadline, is_trusted) as connection:
             connection.request('POST', _target(parts), body, {
@@ -104,12 +109,12 @@ def _posted(url: str, body: bytes, timeout: float, content_type: str,
         raise URLFetchError(_('%(url)s was not reached: %(why)s') % {'url': shown(url), 'why': why}) from None
 
 
-def get_template(url: str, allowed_schemes: Sequence[str] = ('http', 'https')) -> str:
+def get_template(url: str, by_operator: bool = False) -> str:
     """Fetches as `get`, but accepts only templates.
 
     Other documents are refused here: parsers quote what they refuse, and the caller may not be allowed to read it.
     """
-    text = get(url, allowed_schemes)
+    text = get(url, by_operator)
     if not any(key in text for key in template_format.VERSION_KEYS):
         raise URLFetchError(_('There is no template at %s') % shown(url))
     return text
@@ -129,11 +134,27 @@ def _split(url: str) -> SplitResult:
 
 
 def _read_file(url: str, limit: int) -> bytes:
+    """The content of the regular file that the path of the URL names, at most one byte longer than `limit`.
+
+    Reads in a thread of the system: a file on a server that does not answer must not block the others.
+    """
+    parts = _split(url)
+    if any(sign in url for sign in '%?#') or parts.netloc not in ('', 'localhost') or not parts.path.startswith('/'):
+        raise URLFetchError(_('Failed to retrieve template: a URL of a file is file:// and the absolute path, without '
+                              'the signs % ? and #'))
     try:
-        with urllib.request.urlopen(url) as source:
-            return bytes(source.read(limit + 1))
-    except (OSError, urllib.error.URLError) as error:
-        raise URLFetchError(_('Failed to retrieve template: %s') % error)
+        return runtime.blocking(cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT), _content_of_file, parts.path,
+                                limit)
+    except (OSError, ValueError) as error:
+        raise URLFetchError(_('Failed to retrieve template: %s') % error) from None
+
+
+def _content_of_file(path: str, limit: int) -> bytes:
+    """Never waits for the other end of a pipe, nor for a device."""
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC), 'rb') as source:
+        if not stat.S_ISREG(os.fstat(source.fileno()).st_mode):
+            raise OSError(errno.EINVAL, _('not a regular file'), path)
+        return source.read(limit + 1)
 
 
 def _read_http(url: str, limit: int) -> bytes:
@@ -142,7 +163,7 @@ def _read_http(url: str, limit: int) -> bytes:
     try:
         for _number in range(REDIRECTS + 1):
             parts = urlsplit(here)
-            if parts.scheme not in ('http', 'https') or not parts.hostname:
+            if parts.scheme not in REMOTE or not parts.hostname:
                 raise _Broken('the address is not one of HTTP')
             found = _ask(parts, limit, deadline)
             if isinstance(found, bytes):

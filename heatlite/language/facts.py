@@ -84,5 +84,8 @@ class TypeCatalog(Protocol):
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         """Facts of a type that is not a template. Raises StackValidationFailed for an unknown type."""
 
-    def fetch(self, template_name: str, is_user: bool) -> str:
-        """Fetches the text of a template that is not among the files. Raises StackValidationFailed, NotAtHand."""
+    def fetch(self, template_name: str, by_operator: bool) -> str:
+        """Fetches the text of a template that is not among the files. Raises StackValidationFailed, NotAtHand.
+
+        `by_operator`: an entry of the operator's registry names it, so it may be a file of the host.
+        """

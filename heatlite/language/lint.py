@@ -160,7 +160,7 @@ class Checker(DocumentChecks):
             if template is not None:
                 return template
             known[name] = nesting.parse_child(
-                self.types.fetch(name, found.is_user or not found.path), name, self.definition.limits)
+                self.types.fetch(name, found.by_operator), name, self.definition.limits)
         return known[name]
 
     def _duplicates(self) -> Iterator[Diagnostic]:

@@ -42,6 +42,11 @@ class FoundType:
     def is_template(self) -> bool:
         return isinstance(self.target, str)
 
+    @property
+    def by_operator(self) -> bool:
+        """Whether an entry of the operator names the target: not a user's, nor the name that was looked up."""
+        return bool(self.path) and not self.is_user
+
 
 class Registry:
     """One level of entries, on top of the operator's level.

@@ -57,12 +57,12 @@ class OfflineTypes(packed_types.PackedTypes):
             return custom_constraints.PureConstraint(functools.partial(_ask, name))
         return super().lookup(name)
 
-    def fetch(self, template_name: str, is_user: bool) -> str:
+    def fetch(self, template_name: str, by_operator: bool) -> str:
         if template_name in self._unread:
             raise NotAtHand(message=template_name)
         if template_name.startswith(REMOTE):
             raise (exception.StackValidationFailed if self.ask else NotAtHand)(message=f'{template_name}: {CLOUD}')
-        return super().fetch(template_name, is_user)
+        return super().fetch(template_name, by_operator)
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         found = super().facts(type_name, resource_name, environment)

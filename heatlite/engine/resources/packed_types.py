@@ -84,7 +84,7 @@ class PackedTypes:
             self._facts[name] = facts_of(name)
         return self._facts[name]
 
-    def fetch(self, template_name: str, is_user: bool) -> str:
+    def fetch(self, template_name: str, by_operator: bool) -> str:
         scheme = template_name.rpartition('://')[0]
         raise missing_template(template_name, f'Invalid URL scheme {scheme}')
 

@@ -34,7 +34,7 @@ class TemplateResource(stack_resource.StackResource):
         among = nested.template_among(name, self.stack.defn.files, ACCEPTED)
         if among is not None:
             return among
-        text = self._fetched(name, found.is_user or not found.path)
+        text = self._fetched(name, found.by_operator)
         return text if isinstance(text, Template) else parsed(text, name)
 
     def _found(self) -> FoundType:
@@ -61,10 +61,10 @@ class TemplateResource(stack_resource.StackResource):
         for known in ('properties_schema', 'attributes_schema'):
             self.__dict__.pop(known, None)
 
-    def _fetched(self, name: str, is_user: bool) -> str | Template:
+    def _fetched(self, name: str, by_operator: bool) -> str | Template:
         """Where it cannot be had any more, the one that the nested stack was last made of."""
         try:
-            return urlfetch.get_template(name, ('http', 'https') if is_user else ('http', 'https', 'file'))
+            return urlfetch.get_template(name, by_operator)
         except urlfetch.URLFetchError as error:
             stored = self.nested()
             if stored is None:
@@ -113,9 +113,10 @@ class TemplateResource(stack_resource.StackResource):
         return {name: self.FnGetAtt(name) for name in self.attributes_schema}
 
 
-def shown(name: str) -> type[TemplateResource]:
-    """What an operator's template is as a type, for who asks about types. Raises URLFetchError."""
-    child = parsed(urlfetch.get_template(name, ('http', 'https', 'file')), name)
+def shown(found: FoundType) -> type[TemplateResource]:
+    """Return a template as a class, for requests about types. Raises URLFetchError."""
+    name = str(found.target)
+    child = parsed(urlfetch.get_template(name, found.by_operator), name)
     return type('TemplateResource', (TemplateResource,), {
         'properties_schema': nested.template_schemas(child, {}), '__doc__': str(child.description),
         'attributes_schema': attributes.Attributes.schema_from_outputs(child.section('outputs'))})

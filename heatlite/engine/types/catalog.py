@@ -80,10 +80,9 @@ class Catalog:
         except Exception:                           # types may fail on unknown values
             return 0
 
-    def fetch(self, template_name: str, is_user: bool) -> str:
-        schemes = ('http', 'https') if is_user else ('http', 'https', 'file')
+    def fetch(self, template_name: str, by_operator: bool) -> str:
         try:
-            return urlfetch.get_template(template_name, schemes)
+            return urlfetch.get_template(template_name, by_operator)
         except urlfetch.URLFetchError as error:
             raise templates.missing_template(template_name, str(error)) from None
 

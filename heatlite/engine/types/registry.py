@@ -297,12 +297,15 @@ class TypeRegistry:
             not found.is_user or found.is_template or self.allows(context, found.type_name))
 
     def _for_show(self, type_name: str) -> type[Resource]:
+        """Return the class of a registered name. A URL is none: the caller would choose what is read."""
         try:
             found = self.operator.find(type_name, '')
             if not found.is_template:
                 return self._class_of(found)
+            if not found.by_operator:
+                raise exception.EntityNotFound(entity='Resource Type', name=type_name)
             from heatlite.engine.resources import template_resource
-            return template_resource.shown(str(found.target))
+            return template_resource.shown(found)
         except exception.StackValidationFailed:
             raise exception.EntityNotFound(entity='Resource Type', name=type_name)
         except urlfetch.URLFetchError:
