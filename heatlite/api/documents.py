@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+from heatlite.api import fetching
 from heatlite.api.faults import MALFORMED
 from heatlite.api.json_text import Sent
 from heatlite.common import exception, json_bounds, template_format, urlfetch
@@ -81,7 +82,7 @@ def _fetch(url: object) -> str:
     if not isinstance(url, str):
         raise exception.HTTPBadRequest(f'{MALFORMED} ' + _('template_url is not a text.'))
     try:
-        return urlfetch.get_template(url)
+        return fetching.template(url)
     except urlfetch.URLFetchError as error:
         raise exception.HTTPBadRequest(_('Could not retrieve template: %s') % error) from None
 

@@ -83,7 +83,8 @@ def work(conf: ConfigOpts, worker: WorkerParameters) -> int:
     parts.watch_parent(runtime, worker, engine.release)
     runtime.spawn(engine.begin)
     figures = parts.serve_metrics(conf, worker.number, {
-        'database': engine.check_tables, 'engine': engine.has_lease, 'broker': engine.check_broker})
+        'database': engine.check_tables, 'engine': engine.has_lease, 'broker': engine.check_broker,
+        'requests': engine.has_room})
     signals.until_stopped(inbox, parts.reload(conf, engine.service.reload))
     engine.stop()
     tracing.stop()
@@ -156,6 +157,10 @@ class EngineProcess:
         """Whether this engine takes messages. Raises BrokerUnavailable."""
         self._client.check()
         return self._server.listens
+
+    def has_room(self) -> bool:
+        """Whether requests of all callers are still answered."""
+        return self._server.has_room()
 
     def check_tables(self) -> None:
         """Raises what the database raises if it or its tables are not there."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 
+from heatlite.common import allowance
+
 _begun: ContextVar[int] = ContextVar('commits', default=0)
 
 
@@ -18,3 +20,4 @@ def begun() -> int:
 def begin() -> None:
     """The transaction of this thread is about to be committed."""
     _begun.set(_begun.get() + 1)
+    allowance.note_commit()

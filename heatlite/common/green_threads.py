@@ -180,6 +180,28 @@ class GreenFlag:
         return waiter.is_released or self._set
 
 
+class _Alarm:
+    """Raises an error in a thread that waits, at a time (`Runtime.interrupt`)."""
+
+    __slots__ = ('_again', '_error', '_thread', '_timer')
+
+    def __init__(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> None:
+        self._thread = greenlet.getcurrent()
+        self._again = again
+        self._error = error
+        self._timer = hubs.get_hub().schedule_call_global(seconds, self._raise)
+
+    def _raise(self) -> None:
+        """Called by the event loop, so the thread waits for it."""
+        self._timer = hubs.get_hub().schedule_call_global(self._again, self._raise)
+        error = self._error()
+        if error is not None:
+            self._thread.throw(error)
+
+    def kill(self) -> None:
+        self._timer.cancel()                    # it refers to nothing any more
+
+
 class GreenRuntime:
     """The runtime of production: wall clock, the system's randomness, eventlet's threads."""
 
@@ -204,6 +226,9 @@ class GreenRuntime:
 
     def flag(self) -> Flag:
         return GreenFlag()
+
+    def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> Thread:
+        return _Alarm(seconds, again, error)
 
     def record(self, record: activity.Activity) -> None:
         """Records in `record` what the main thread of this process executes. One switch costs 0.3 us more."""

@@ -31,6 +31,8 @@ FAILOVER = 'shuffle'
 RABBIT = 'oslo_messaging_rabbit'
 RABBIT_DEFAULTS = {'rabbit_interval_max': RECONNECT_SECONDS, 'heartbeat_timeout_threshold': HEARTBEAT_SECONDS,
                    'kombu_failover_strategy': FAILOVER}
+THREADS_OPTION = 'executor_thread_pool_size'
+THREADS = 192                   # that answer messages; a third of them works at once (heatlite.rpc.slots)
 NOTIFICATIONS = 'oslo_messaging_notifications'
 BASIC_CANCEL = (60, 30)         # the method of AMQP that tells of a cancelled consumer
 CLOSING = 'during closing channel'      # in a line of the library `amqp`
@@ -41,9 +43,11 @@ def set_defaults() -> None:
     """Sets our defaults in the library itself, for the sample configuration. A program sets them with `transport`."""
     import oslo_messaging
     from oslo_config import cfg
+    from oslo_messaging import server
     from oslo_messaging._drivers import impl_rabbit
     oslo_messaging.set_transport_defaults(EXCHANGE)
     cfg.set_defaults(impl_rabbit.rabbit_opts, **RABBIT_DEFAULTS)
+    cfg.set_defaults(server._pool_opts, **{THREADS_OPTION: THREADS})
 
 
 def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_messaging.RPCTransport:
@@ -56,12 +60,14 @@ def transport(conf: ConfigOpts, process: str, url: str | None = None) -> oslo_me
     `conf` must be `cfg.CONF`: the library declares its tracing options only there.
     """
     import oslo_messaging
-    from oslo_messaging import opts
+    from oslo_messaging import opts, server
     logging.getLogger('amqp').addFilter(_WHILE_CLOSING)
     oslo_messaging.set_transport_defaults(EXCHANGE)
     for group, found in opts.list_opts():       # the driver reads some while it is made
         if str(group) == RABBIT:
             conf.register_opts(found, group=RABBIT)
+    conf.register_opts(server._pool_opts)
+    conf.set_default(THREADS_OPTION, THREADS)
     for name, value in {**RABBIT_DEFAULTS, 'processname': process}.items():
         conf.set_default(name, value, group=RABBIT)
     return oslo_messaging.get_rpc_transport(conf, url=url)

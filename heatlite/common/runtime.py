@@ -61,6 +61,10 @@ class Runtime(Protocol):
 
     def flag(self) -> Flag: ...
 
+    def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> Thread:
+        """After `seconds`, and then each `again` seconds, calls `error()` and raises its result in this thread where it
+        waits; None: not now. Until what is returned is killed."""
+
     def serve(self, stack_id: str | None) -> str | None:
         """Marks the code of this thread as working for that stack, or for none; returns the previous one.
 

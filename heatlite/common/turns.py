@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from heatlite.common import allowance
+
 T = TypeVar('T')
 
 EVERY = 100             # steps between two turns; one step is one event, node, call or item: some microseconds
@@ -75,7 +77,8 @@ def held() -> Iterator[None]:
     """Prevents switches in this block, for this green thread: it has a database transaction."""
     token = _held.set(True)
     try:
-        yield
+        with allowance.held():
+            yield
     finally:
         _held.reset(token)
 

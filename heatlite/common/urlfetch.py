@@ -26,7 +26,7 @@ from urllib.parse import SplitResult, unquote, urljoin, urlsplit, urlunsplit
 from oslo_config import cfg
 from oslo_log import log
 
-from heatlite.common import addresses, exception, options, runtime, template_format
+from heatlite.common import addresses, allowance, exception, options, runtime, template_format
 from heatlite.common.i18n import _
 
 if TYPE_CHECKING:
@@ -54,13 +54,23 @@ class _Broken(Exception):
 def get(url: str, by_operator: bool = False) -> str:
     """Fetches the text at `url`, at most `max_template_size` bytes. Raises URLFetchError.
 
-    `by_operator`: the URL is in an environment of the operator, so it may name a file of this host.
+    `by_operator`: the URL is in an environment of the operator, so it may name a file of this host. Within a request to
+    an engine, see `allowance`: at most so many URLs, not beyond its deadline; raises RequestLimitExceeded, TooLate.
     """
     scheme = _split(url).scheme
     if scheme not in REMOTE and not (by_operator and scheme == FILE):
         raise URLFetchError(_('Invalid URL scheme %s') % scheme)
+    read = _read_file if scheme == FILE else _read_http
+    longest = cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
+    request = allowance.current()
+    if request is None:
+        return _text(read, url, longest)
+    return request.fetched(url, lambda seconds: _text(read, url, seconds), longest, counts=not by_operator)
+
+
+def _text(read: Callable[[str, int, float], bytes], url: str, seconds: float) -> str:
     limit = cfg.CONF.get('max_template_size', DEFAULT_SIZE)
-    content = _read_file(url, limit) if scheme == FILE else _read_http(url, limit)
+    content = read(url, limit, seconds)
     if len(content) > limit:
         raise URLFetchError(_('Template exceeds maximum allowed size (%s bytes)') % limit)
     return content.decode('utf-8', 'replace')
@@ -133,7 +143,7 @@ def _split(url: str) -> SplitResult:
         raise URLFetchError(_('The URL cannot be read')) from None
 
 
-def _read_file(url: str, limit: int) -> bytes:
+def _read_file(url: str, limit: int, seconds: float) -> bytes:
     """The content of the regular file that the path of the URL names, at most one byte longer than `limit`.
 
     Reads in a thread of the system: a file on a server that does not answer must not block the others.
@@ -143,8 +153,7 @@ def _read_file(url: str, limit: int) -> bytes:
         raise URLFetchError(_('Failed to retrieve template: a URL of a file is file:// and the absolute path, without '
                               'the signs % ? and #'))
     try:
-        return runtime.blocking(cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT), _content_of_file, parts.path,
-                                limit)
+        return runtime.blocking(seconds, _content_of_file, parts.path, limit)
     except (OSError, ValueError) as error:
         raise URLFetchError(_('Failed to retrieve template: %s') % error) from None
 
@@ -157,8 +166,8 @@ def _content_of_file(path: str, limit: int) -> bytes:
         return source.read(limit + 1)
 
 
-def _read_http(url: str, limit: int) -> bytes:
-    deadline = time.monotonic() + cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
+def _read_http(url: str, limit: int, seconds: float) -> bytes:
+    deadline = time.monotonic() + seconds
     here = url
     try:
         for _number in range(REDIRECTS + 1):

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, TypedDict
 
 from heatlite.common import (
+    allowance,
     commits,
     defects,
     exception,
@@ -35,6 +36,7 @@ from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.tracing import SpanKind
 from heatlite.rpc import errors, messages
+from heatlite.rpc.slots import Slots
 
 if TYPE_CHECKING:
     import oslo_messaging
@@ -71,20 +73,21 @@ class RequestHandler(Protocol):
 
 
 def answer(endpoint: RequestHandler, context: messages.SentContext, method: str, arguments: Mapping[str, object],
-           check: Callable[[], None] = lambda: None) -> WireAnswer:
+           check: Callable[[], None] = lambda: None, slots: Slots | None = None) -> WireAnswer:
     """Handles one message, from its encoded form to that of its answer. Never raises an Exception.
 
-    `check()` raises DatabaseUnavailable while this engine should answer no calls.
+    `check()` raises DatabaseUnavailable while this engine should answer no calls. `slots`: shared by all messages;
+    without them there is no limit of messages that are answered at once.
     """
     request = RequestContext.from_dict(dict(context))
     tracer = tracing.tracer
     if tracer is None or method == WAKE:
-        return _answer(endpoint, request, context, method, arguments, check)
+        return _answer(endpoint, request, context, method, arguments, check, slots)
     with tracer.span(method, SpanKind.SERVER, tracing.parsed(context.get(messages.TRACE))) as span:
         request.trace = span.context
         span.note(rpc__method=method, openstack__request_id=request.request_id,
                   openstack__global_request_id=request.global_request_id, openstack__project_id=request.project_id)
-        found = _answer(endpoint, request, context, method, arguments, check)
+        found = _answer(endpoint, request, context, method, arguments, check, slots)
         if 'error' in found:
             span.error = found['error']['name']         # its text may quote hidden values
             span.note(error__type=span.error)
@@ -92,8 +95,8 @@ def answer(endpoint: RequestHandler, context: messages.SentContext, method: str,
 
 
 def _answer(endpoint: RequestHandler, request: RequestContext, context: messages.SentContext, method: str,
-            arguments: Mapping[str, object], check: Callable[[], None]) -> WireAnswer:
-    now = runtime.current().now
+            arguments: Mapping[str, object], check: Callable[[], None], slots: Slots | None) -> WireAnswer:
+    here = runtime.current()
     if method == WAKE:
         turns.forget()
     else:
@@ -102,7 +105,7 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
     try:
         if context.get(messages.DEADLINE):
             request.deadline = datetime.fromisoformat(context[messages.DEADLINE])
-            request.check_in_time(now())
+            request.check_in_time(here.now())
         wanted = MESSAGES.get(method)
         if wanted is None:
             raise exception.EngineTooOld(what=method)
@@ -110,10 +113,8 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
             if unknown := wanted.unknown(arguments):
                 raise exception.EngineTooOld(what=', '.join(f'{method}.{name}' for name in unknown))
             check()
-        # A read ends when its caller has given up; other requests look at the deadline where they are accepted.
-        check_read = (turns.checked(lambda: request.check_in_time(now())) if wanted.reads and request.deadline
-                      else nullcontext())
-        with metrics.rpc_seconds.labels(method).time(), metrics.rpc_running.track_inprogress(), check_read:
+        with (_in_time(request, here, wanted.reads, slots), metrics.rpc_seconds.labels(method).time(),
+              metrics.rpc_running.track_inprogress()):
             message = wanted.from_arguments(arguments)
             _note_subject(message)
             return {'answer': _bounded(endpoint.handle(request, message))}
@@ -123,6 +124,28 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
         if isinstance(error, ELSEWHERE) and commits.begun() == before:
             found['elsewhere'] = True
         return found
+
+
+@contextmanager
+def _in_time(request: RequestContext, here: runtime.Runtime, reads: bool, slots: Slots | None) -> Iterator[None]:
+    """Holds a slot, and ends the request when its caller has given up: a read at any moment, others until they begin to
+    store. Those that compute find out at their turns, and where they are accepted. Raises TooLate."""
+    if request.deadline is None:            # a cast: nothing waits for it, and it takes a moment
+        yield
+        return
+
+    def left() -> float:
+        assert request.deadline is not None
+        return (request.deadline - here.now()).total_seconds()
+
+    with ExitStack() as held:
+        if slots is not None:
+            held.enter_context(slots.taken(request, left()))
+            request.check_in_time(here.now())
+        held.enter_context(allowance.limited(here, left(), reads))
+        if reads:
+            held.enter_context(turns.checked(lambda: request.check_in_time(here.now())))
+        yield
 
 
 def _note_subject(message: messages.Message) -> None:
@@ -164,9 +187,10 @@ def _record(error: Exception, method: str, request: RequestContext) -> None:
 class _Methods:
     """The endpoint as the messaging library needs it: one public method for each message."""
 
-    def __init__(self, endpoint: RequestHandler, check: Callable[[], None]) -> None:
+    def __init__(self, endpoint: RequestHandler, check: Callable[[], None], slots: Slots) -> None:
         self._endpoint = endpoint
         self._check = check
+        self._slots = slots
         for method in MESSAGES:
             setattr(self, method, functools.partial(self._answer, method))
 
@@ -177,7 +201,7 @@ class _Methods:
         return functools.partial(self._answer, method)
 
     def _answer(self, method: str, context: messages.SentContext, **arguments: object) -> WireAnswer:
-        return frame_space.with_room(answer, self._endpoint, context, method, arguments, self._check)
+        return frame_space.with_room(answer, self._endpoint, context, method, arguments, self._check, self._slots)
 
 
 class MessageServer:
@@ -188,7 +212,8 @@ class MessageServer:
         """`transport`: heatlite.common.messaging.transport(). Does not connect yet. `check`: as in `answer`."""
         self._transport = transport
         self._engine_id = engine_id
-        self._methods = _Methods(endpoint, check)
+        self._slots = Slots(runtime.current(), transport.conf.executor_thread_pool_size)
+        self._methods = _Methods(endpoint, check, self._slots)
         self.listens = False                    # whether a broker has let this engine in
         self._server = self._make()
 
@@ -216,6 +241,11 @@ class MessageServer:
         except messaging.refusals():
             self._server = self._make()         # the library starts a server once, even if that fails
             raise
+
+    def has_room(self) -> bool:
+        """Whether requests get slots: False once the same ones have held all for longer than callers wait."""
+        longest: float = self._transport.conf.rpc_response_timeout
+        return self._slots.full_seconds() <= longest
 
     def stop(self) -> None:
         """Stops taking messages, waits for those being handled, removes the engine's own queue."""

@@ -33,8 +33,8 @@ class Universe:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.time = 0.0
-        self._ready: list[SimThread] = []
-        self._timers: list[tuple[float, int, SimThread, object]] = []
+        self._ready: list[SimThread | SimAlarm] = []
+        self._timers: list[tuple[float, int, SimThread | SimAlarm, object]] = []
         self._order = itertools.count()
         self.main = greenlet.getcurrent()
         self.steps = 0
@@ -69,11 +69,11 @@ class Universe:
         self._ready.clear()
         self._timers.clear()
 
-    def schedule(self, thread: SimThread) -> None:
+    def schedule(self, thread: SimThread | SimAlarm) -> None:
         if thread not in self._ready:
             self._ready.append(thread)
 
-    def wake_at(self, seconds: float, thread: SimThread, token: object) -> None:
+    def wake_at(self, seconds: float, thread: SimThread | SimAlarm, token: object) -> None:
         heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
 
     def run(self, until: Callable[[], bool], limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
@@ -121,9 +121,12 @@ class SimThread:
     def resume(self) -> None:
         if self._greenlet.dead or self.runtime.dead:
             return
+        self._run(self._greenlet.switch)
+
+    def _run(self, go_on: Callable[[], object]) -> None:
         before, self.runtime.universe.running = self.runtime.universe.running, self
         try:
-            self._greenlet.switch()
+            go_on()
         except Killed:
             pass
         finally:
@@ -140,6 +143,16 @@ class SimThread:
             self.runtime.universe.main.switch()
         if self.runtime.dead:
             raise Killed
+
+    def interrupt(self, error: BaseException) -> None:
+        """Raises `error` where it waits. Called by the universe."""
+        universe = self.runtime.universe
+        if self._greenlet.dead or self.runtime.dead or not self._greenlet:
+            return
+        self.token = None
+        if self in universe._ready:
+            universe._ready.remove(self)
+        self._run(lambda: self._greenlet.throw(error))
 
     def unwind(self) -> None:
         if self._greenlet and not self._greenlet.dead:
@@ -192,6 +205,40 @@ class SimSignal:
         return self._set
 
 
+class SimAlarm:
+    """Raises an error in the thread that makes it, where it waits. Among the timers it stands for a thread."""
+
+    def __init__(self, universe: Universe, seconds: float, again: float,
+                 error: Callable[[], BaseException | None]) -> None:
+        self._universe = universe
+        self._target = universe.running
+        self._again = again
+        self._error = error
+        self.token: object = None
+        self._is_over = self._target is None
+        if self._target is not None:
+            self.runtime = self._target.runtime
+            self._set(seconds)
+
+    def _set(self, seconds: float) -> None:
+        self.token = object()
+        self._universe.wake_at(seconds, self, self.token)
+
+    def is_waiting_for(self, token: object) -> bool:
+        return self.token is token and not self._is_over and not self.runtime.dead
+
+    def resume(self) -> None:
+        if self._is_over or self._target is None or self.runtime.dead:
+            return
+        self._set(self._again)
+        error = self._error()
+        if error is not None:
+            self._target.interrupt(error)
+
+    def kill(self) -> None:
+        self._is_over = True
+
+
 class SimulatedRuntime:
     """One process. `kill()` is SIGKILL: its threads never run again, and no cleanup code runs."""
 
@@ -228,6 +275,9 @@ class SimulatedRuntime:
 
     def flag(self) -> SimSignal:
         return SimSignal(self)
+
+    def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> SimAlarm:
+        return SimAlarm(self.universe, seconds, again, error)
 
     def serve(self, stack_id: str | None) -> str | None:
         thread = self.universe.running

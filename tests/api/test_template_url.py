@@ -8,13 +8,15 @@ import logging
 import socket
 import threading
 import time
+from concurrent import futures
 
 import pytest
 from oslo_config import cfg
 
-from heatlite.api import documents
+from heatlite.api import documents, fetching
 from heatlite.common import addresses, exception, urlfetch
 from heatlite.common import config as _config  # noqa: F401 - declares the limits of fetching
+from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
 
 TEMPLATE = 'heat_template_version: 2018-08-31\n'
@@ -103,6 +105,24 @@ def allowed():
     yield
     cfg.CONF.clear_override('template_fetch_allow')
     cfg.CONF.clear_override('template_fetch_timeout')
+
+
+def test_a_project_has_a_share_of_what_is_fetched(url, allowed):
+    def fetch(project, path='/drip'):
+        RequestContext(project_id=project)              # of this thread
+        return documents.template({'template_url': url + path}, Limits())[1]
+
+    with futures.ThreadPoolExecutor() as pool:
+        slow = [pool.submit(fetch, 'p') for _ in range(fetching.MOST_AT_ONCE)]
+        while fetching.SHARES.under_way('p') < fetching.MOST_AT_ONCE:
+            assert not any(each.done() for each in slow), slow[0].exception()
+            time.sleep(0.01)
+        refused = pool.submit(fetch, 'p', '/template').exception()
+        assert isinstance(refused, exception.HTTPServiceUnavailable)
+        assert pool.submit(fetch, 'q', '/template').result() == TEMPLATE
+        assert all(each.exception() for each in slow)
+        assert pool.submit(fetch, 'p', '/template').result() == TEMPLATE
+    assert not fetching.SHARES.under_way('p')
 
 
 def refusal(url):

@@ -227,7 +227,7 @@ engine_port = {port}
                     'db_sync'], cwd=ROOT, check=True, capture_output=True)
     engine.said('is up (process')
     eventually('its lease', lambda: ask('GET', f'http://127.0.0.1:{port}/readiness') == (503, {
-        'ready': False, 'checks': {'database': 'ok', 'engine': 'ok', 'broker': 'failed'}}))
+        'ready': False, 'checks': {'database': 'ok', 'engine': 'ok', 'broker': 'failed', 'requests': 'ok'}}))
     assert engine.stop() == 0
     assert 'Traceback' not in engine.log.read_text()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from heatlite.api import bodies, documents
+from heatlite.api import bodies, documents, fetching
 from heatlite.api.aws.errors import AwsError
 from heatlite.api.cfn.request import CfnRequest
 from heatlite.common import exception, urlfetch
@@ -71,6 +71,6 @@ def _fetched(url: str | None) -> str:
     if not url:
         raise AwsError('MissingParameter', NOTHING_GIVEN)
     try:
-        return urlfetch.get_template(url)
+        return fetching.template(url)
     except urlfetch.URLFetchError as error:
         raise AwsError('InvalidParameterValue', _('Failed to fetch template: %s') % error) from None

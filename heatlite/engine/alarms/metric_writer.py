@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
-from heatlite.common import commits, exception, turns
+from heatlite.common import allowance, commits, exception, turns
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import metrics, presence
@@ -97,7 +97,8 @@ class MetricWriter:
         if not self._is_writing:
             self._is_writing = True
             self._runtime.spawn(self._write_all)
-        request.done.wait()
+        with allowance.held():          # its datapoints are written with those of others
+            request.done.wait()
         if request.is_begun:
             commits.begin()                 # for this thread, too: another engine must not be asked to store it again
         if request.error is not None:

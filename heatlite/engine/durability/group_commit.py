@@ -10,7 +10,7 @@ from typing import Generic, NoReturn, TypeVar
 from oslo_db import exception as db_exception
 from sqlalchemy import Connection
 
-from heatlite.common import exception
+from heatlite.common import allowance, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db import bulk
 from heatlite.db.connection import Database
@@ -56,6 +56,12 @@ class GroupCommit(Generic[T]):
         if the transaction fails, that of a group for each of its requests alone.
 
         Raises what `store` raises, and DatabaseUnavailable; then the outcome may be unknown."""
+        with allowance.held():                  # from here on it may be stored by the thread of another request
+            answer = self._commit_next(store)
+            allowance.note_commit()
+        return answer
+
+    def _commit_next(self, store: Callable[[Connection], T]) -> T:
         if not self._is_under_way:
             self._is_under_way = True
             try:

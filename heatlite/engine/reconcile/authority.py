@@ -17,7 +17,7 @@ from typing import Unpack
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
-from heatlite.common import crypt, exception
+from heatlite.common import allowance, crypt, exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
@@ -158,6 +158,7 @@ class Authority:
 
     def _with_trust(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         try:
+            allowance.note_commit()                 # it makes a trust, which must be stored, or deleted again
             trusted = clients.of(context).client('keystone').create_trust_context()
         except (services.Forbidden, services.Unauthorized) as error:
             LOG.info('Keystone made no trust: %s', error)

@@ -15,7 +15,7 @@ from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 
 ENOUGH = 200                    # trees of a project with work that waits for this engine itself, not for a service
-MOST_WAITING = 40               # requests of a project; an engine answers 64 at once
+MOST_WAITING = 14               # requests of a project, of the 21 that an engine works at at once (heatlite.rpc.slots)
 PAUSE = 0.02                    # seconds between two looks
 WAIT_SECONDS = 20.0             # seconds that a request waits at most
 

@@ -20,7 +20,7 @@ from heatlite.engine.rsrc_defn import ResourceDefinition, ResourceDefinitionDiff
 LOG = log.getLogger(__name__)
 
 TYPE = 'OS::Heat::TestResource'
-
+MOST_SECONDS = 1.0              # that reading an attribute and the constraint take: both are done within requests
 
 
 class SimulatedProgress(TypedDict):
@@ -116,19 +116,19 @@ class TestResource(resource.Resource):
     def _resolve_attribute(self, name: str) -> str | None:
         seconds = self.properties[self.ATTR_WAIT_SECS]
         if seconds:
-            self.runtime.sleep(seconds)
+            self.runtime.sleep(min(seconds, MOST_SECONDS))
         return self.data().get('value') if name == self.OUTPUT else None
 
 
 class TestConstraintDelay(constraints.BaseCustomConstraint):
-    """Every number is right, after so many seconds."""
+    """Every number is right, after so many seconds, at most MOST_SECONDS: it is asked within requests."""
 
     __test__ = False
 
     def validate_with_client(self, client: object, value: object) -> None:
         from heatlite.common import runtime
         if value:
-            runtime.current().sleep(float(str(value)))
+            runtime.current().sleep(min(float(str(value)), MOST_SECONDS))
 
     def validate(self, value: object, context: RequestContext) -> bool:
         self.validate_with_client(None, value)
