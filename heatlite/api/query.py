@@ -93,6 +93,11 @@ def natural(key: str, value: object) -> int:
             % {'value': written, 'key': key})
     if not _NATURAL.match(written):
         raise exception.HTTPBadRequest(_("Only integer is acceptable by '%s'.") % key)
+    return decimal(key, written)
+
+
+def decimal(key: str, written: str) -> int:
+    """Parses decimal digits, as many as a column takes."""
     if _is_too_large(written):
         raise exception.HTTPBadRequest(
             _("Value '%(value)s' is too large for '%(key)s', which is at most %(most)s.")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from heatlite.api.query import Query
+from heatlite.api.query import Query, decimal
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.planning.states import Action, Status
@@ -159,5 +159,6 @@ def _stack_filters(query: Query) -> dict[str, tuple[object, ...]]:
         found['disable_rollback'] = tuple(
             words[value.lower()] for value in columns['disable_rollback'] if value.lower() in words)
     if 'timeout_mins' in columns:
-        found['timeout_mins'] = tuple(int(value) for value in columns['timeout_mins'] if value.isdecimal())
+        found['timeout_mins'] = tuple(
+            decimal('timeout_mins', value) for value in columns['timeout_mins'] if value.isdecimal())
     return found

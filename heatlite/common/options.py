@@ -19,7 +19,7 @@ _PLUGIN_DIRS = ['/usr/lib64/heat', '/usr/lib/heat', '/usr/local/lib/heat', '/usr
 
 # Loopback, link-local (including metadata services of clouds), multicast, and unassigned addresses.
 FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/128', '::1/128', 'fe80::/10',
-              'fd00:ec2::254', 'ff00::/8']
+              'fd00:ec2::254', 'ff00::/8', '64:ff9b:1::/48']         # the last: what translators make of IPv4, RFC 8215
 
 # --- [DEFAULT] ---------------------------------------------------------------------------------------------
 

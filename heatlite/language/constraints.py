@@ -327,7 +327,12 @@ class CustomConstraint(Constraint):
         if find is None:
             return
         check = find(self.constraint_name) if isinstance(self.constraint_name, str) else None
-        for item in value if isinstance(value, list | tuple) else [value]:
+        items = value if isinstance(value, list | tuple) else [value]
+        most = getattr(check, 'most_items', None)
+        if most is not None and len(items) > most:
+            raise ValueError(_('%(name)s asks a service for each item, of which there may be at most %(most)d')
+                             % {'name': self.constraint_name, 'most': most})
+        for item in turns.paced(items):
             self._validate_one(check, item, context)
 
     def _validate_one(self, check: type[CustomCheck] | CustomCheck | None, value: object, context: object) -> None:

@@ -109,6 +109,12 @@ def test_filters_are_columns():
                               'project_id': ('p',)}
 
 
+@pytest.mark.parametrize('digits', [11, 5000])
+def test_a_number_with_too_many_digits_is_refused(digits):
+    with pytest.raises(exception.HTTPBadRequest, match='is too large for .timeout_mins., which is at most 2147483647'):
+        parsed(timeout_mins='9' * digits)
+
+
 def test_a_wrong_direction_is_refused_with_words():
     with pytest.raises(exception.HTTPBadRequest, match='sort_dir'):
         parsed(sort_dir='bad')

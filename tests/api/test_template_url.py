@@ -166,7 +166,8 @@ def test_a_document_that_ends_early_is_not_taken_for_a_whole_one(url, allowed):
 
 @pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '127.1', '0', '0.0.0.0', '2130706433', '0x7f.1', '[::1]',
                                   '[::ffff:127.0.0.1]', '[::]', '[::ffff:7f00:1]', '[64:ff9b::7f00:1]',
-                                  '169.254.169.254', '[fe80::a9fe:a9fe]', '224.0.0.1', '255.255.255.255'])
+                                  '[64:ff9b:1::7f00:1]', '169.254.169.254', '[fe80::a9fe:a9fe]', '224.0.0.1',
+                                  '255.255.255.255'])
 def test_what_is_not_asked_unless_it_is_allowed(url, host):
     with socket.create_server(('127.0.0.1', 0)) as listening:
         listening.setblocking(False)

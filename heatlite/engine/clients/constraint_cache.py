@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from heatlite.common import exception
+from heatlite.common import allowance, exception
 from heatlite.common.i18n import _
 from heatlite.engine.clients import caching
 from heatlite.language.constraints import CustomCheck
+from heatlite.language.custom_constraints import PureConstraint
 
 if TYPE_CHECKING:
     from heatlite.common.context import RequestContext
 
 GROUP = 'constraint_validation_cache'
+MOST_ITEMS = 1000               # of a list, about each of which a service is asked
 
 
 def lookup(constraint: Callable[[str], type[CustomCheck] | CustomCheck | None], context: RequestContext | None,
@@ -36,6 +38,8 @@ class CachedConstraint:
         self._check = check
         self._context = context
         self._is_made = is_made
+        # Of a list that is checked item by item; None for a check that asks no service.
+        self.most_items = None if isinstance(check, PureConstraint) else MOST_ITEMS
 
     def validate(self, value: object, context: object = None) -> bool:
         if self._is_made is not None and self._is_made(value):
@@ -53,6 +57,9 @@ class CachedConstraint:
 
     def _ask(self, value: object) -> bool:
         """Raises StackValidationFailed when the service cannot be asked: the value may be right then."""
+        request = allowance.current()
+        if request is not None and self.most_items is not None:
+            request.left()                      # raises TooLate
         try:
             return bool(self._check.validate(value, self._context))
         except exception.HeatException:
