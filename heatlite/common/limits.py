@@ -80,6 +80,9 @@ MOST_MOVES: Final = 1_000               # resources that one refactor moves
 
 MOST_ENVIRONMENT_FILES: Final = 200     # names in `environment_files` of one request, repeated ones counted each time
 
+MOST_MIME_PARTS: Final = 100            # parts of one MIME message, also of a user's message inside it
+MOST_MIME_HEADER: Final = 1_024         # characters of one header of a user's MIME message
+
 MOST_SET_MEMBERS: Final = 200           # members of one stack set; that of the type in catalogue/heat.yaml is the same
 MOST_SET_TEXT: Final = 16_777_216       # characters that one stack set gives to all its members, templates included
 MOST_SET_EVENTS: Final = 5_000          # events of members that are read for one operation of a stack set

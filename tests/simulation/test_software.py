@@ -279,6 +279,28 @@ def test_the_copies_of_a_members_definition_are_measured_before_they_are_made(mo
     assert set(copies) <= {'0'}
 
 
+def mime(**part):
+    return {'heat_template_version': '2018-08-31', 'resources': {
+        'random': {'type': 'OS::Heat::RandomString', 'properties': {'length': 300}},
+        'mime': {'type': 'OS::Heat::MultipartMime', 'properties': {'parts': [{'config': 'c', **part}]}}}}
+
+
+@pytest.mark.parametrize('part', [
+    {'filename': 'f x' * 14_000}, {'subtype': 'f x' * 14_000}, {'filename': 'a\nb'}, {'subtype': 'a\rb'}])
+def test_a_name_of_a_mime_part_is_short_and_one_line(part):
+    with Cluster() as cluster, pytest.raises(exception.StackValidationFailed, match=next(iter(part))):
+        cluster.create('s', mime(**part))
+
+
+@pytest.mark.parametrize('part, why', [
+    ({'filename': {'get_attr': ['random', 'value']}}, 'is out of range'),
+    ({'config': 'Content-Type: ' + 'f x' * 14_000, 'type': 'multipart'}, 'The header "Content-Type" of the MIME')])
+def test_a_mime_message_that_costs_too_much_fails_its_resource(part, why):
+    with Cluster() as cluster:
+        row = cluster.settle(cluster.create('s', mime(**part)))
+        assert row.status == 'FAILED' and why in row.reason
+
+
 def group(**given):
     return {'heat_template_version': '2018-08-31', 'resources': {
         'config': {'type': 'OS::Heat::SoftwareConfig', 'properties': {'config': 'c', 'outputs': [{'name': 'result'}]}},

@@ -405,6 +405,21 @@ def test_devices(cloud: Cloud):
          'volume_size': 2, 'guest_format': 'ext4'}]
 
 
+def test_user_data_with_long_headers_is_refused(cloud: Cloud):
+    text = 'Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Disposition: ' + 'f x' * 7000 + '\n\nx\n'
+    with pytest.raises(ValueError, match='The header "Content-Disposition" of the MIME message has more than 1024'):
+        cloud.plugin('nova').build_userdata({}, text, user_data_format='SOFTWARE_CONFIG')
+
+
+def test_a_script_may_look_like_headers(cloud: Cloud):
+    text = 'run: ' + 'f x' * 7000 + '\nmore: lines\n'
+    assert text in cloud.plugin('nova').build_userdata({}, text, user_data_format='SOFTWARE_CONFIG')
+
+
+def test_json_of_great_depth_is_user_data_like_any_text(cloud: Cloud):
+    assert '[[[' in cloud.plugin('nova').build_userdata({}, '[' * 50_000, user_data_format='SOFTWARE_CONFIG')
+
+
 def test_cfn_user_data(cloud: Cloud):
     text = cloud.plugin('nova').build_userdata({'a': 1}, '#!/bin/sh\necho hi\n', user_data_format='SOFTWARE_CONFIG')
     message = email.message_from_string(text)

@@ -10,7 +10,6 @@ import base64
 import json
 import string
 from collections.abc import Iterator, Mapping
-from email import message_from_string
 from email.message import Message
 from email.mime.multipart import MIMEMultipart
 from email.mime.text import MIMEText
@@ -18,6 +17,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from oslo_config import cfg
+
+from heatlite.common import mime_messages
 
 FORMATS = (RAW, SOFTWARE_CONFIG, HEAT_CFNTOOLS) = ('RAW', 'SOFTWARE_CONFIG', 'HEAT_CFNTOOLS')
 
@@ -122,7 +123,7 @@ def build(metadata: object, userdata: Any, instance_user: str | None, user_data_
     if user_data_format == HEAT_CFNTOOLS and metadata_server:
         for part in _servers(metadata_server, watch_server):
             whole.attach(part)
-    return whole.as_string()
+    return mime_messages.written(whole)
 
 
 def _parts(metadata: object, text: str, instance_user: str | None, user_data_format: str) -> Iterator[Message]:
@@ -155,8 +156,11 @@ def part(content: str, filename: str, subtype: str | None = None) -> Message:
 
 
 def parts_of(text: str) -> Iterator[Message]:
-    """The parts of a MIME message; any other text is one part, its kind seen by its first line."""
-    message = message_from_string(text)
+    """The parts of a MIME message; any other text is one part, its kind seen by its first line.
+
+    Raises ValueError for too many parts or a header that is too long.
+    """
+    message = mime_messages.read(text)
     if message.is_multipart():
         yield from message.get_payload()        # type: ignore[misc]
     else:
@@ -189,7 +193,7 @@ def boto_config(metadata_server: str, watch_server: str | None = None) -> str:
 def is_ignition(text: str) -> bool:
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(found, Mapping) and isinstance(found.get('ignition'), Mapping) \
         and 'version' in found['ignition']

@@ -5,11 +5,11 @@ Schema: heatlite/engine/resources/catalogue/heat.yaml
 
 from __future__ import annotations
 
-import email
 import os
 from collections.abc import Iterator
 from email.mime import multipart, text
 
+from heatlite.common import mime_messages
 from heatlite.engine.properties import Values
 from heatlite.engine.resources import catalogue
 from heatlite.engine.resources.openstack.heat import software_config
@@ -38,7 +38,7 @@ class MultipartMime(software_config.SoftwareConfig):
             budget.make(self.PARTS, text_size(stored[config]))
             for each in self._parts_of(part, stored[config]):
                 message.attach(each)
-        return {'group': self.properties[self.GROUP], 'config': message.as_string()}
+        return {'group': self.properties[self.GROUP], 'config': mime_messages.written(message)}
 
     def _parts_of(self, part: Values, content: str) -> Iterator[text.MIMEText]:
         if part[self.TYPE] == self.MULTIPART:
@@ -55,13 +55,10 @@ class MultipartMime(software_config.SoftwareConfig):
         return config
 
     def _split(self, content: str, part: Values) -> Iterator[text.MIMEText]:
-        for each in email.message_from_string(content).walk():
+        for each in mime_messages.read(content).walk():
             if each.get_content_maintype() == 'multipart':
                 continue
-            payload = each.get_payload(decode=True)
-            found = payload.decode(each.get_content_charset() or 'utf-8', 'replace') if isinstance(payload, bytes) \
-                else str(payload)
-            yield mime_text(found, part[self.SUBTYPE] or each.get_content_subtype(),
+            yield mime_text(mime_messages.content(each), part[self.SUBTYPE] or each.get_content_subtype(),
                             each.get_filename() or part[self.FILENAME])
 
 
