@@ -12,7 +12,7 @@ from heatlite.api import documents
 from heatlite.api.query import boolean, natural, tags
 from heatlite.common import exception, template_format
 from heatlite.common.i18n import _
-from heatlite.common.limits import MOST_ENVIRONMENT_FILES, Limits
+from heatlite.common.limits import MOST_ENVIRONMENT_FILES, MOST_FILES, Limits
 from heatlite.rpc import messages
 
 SERVICE_UNAVAILABLE = '99001'               # the only error code that a validation may ignore
@@ -217,19 +217,27 @@ def _options(body: Body) -> _Options:
     return found
 
 
+def files(body: Body) -> Mapping[str, str]:
+    """The files of a request, by name. Raises InvalidField."""
+    found = body.get('files') or {}
+    if not isinstance(found, Mapping) or not all(isinstance(text, str) for text in found.values()):
+        raise exception.InvalidField('files', _('a map of names and texts'), type(found).__name__)
+    if len(found) > MOST_FILES:
+        raise exception.InvalidField('files', _('at most %d files') % MOST_FILES, len(found))
+    return found
+
+
 def _source(body: Body, limits: Limits, required: bool, over_stored: bool = False) -> _Source:
     """Parses the fields of `messages.Source`. Without a template: None, or an error if it is `required`.
 
     `over_stored`: the stored files of the stack count as well, so the engine looks for the environment files."""
-    files = body.get('files') or {}
-    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
-        raise exception.InvalidField('files', _('a map of names and texts'), type(files).__name__)
+    given = files(body)
     names = body.get('environment_files') or ()
     if not all(isinstance(name, str) for name in _listed('environment_files', names)):
         raise exception.InvalidField('environment_files', _('a list of names in "files"'), names)
     if len(names) > MOST_ENVIRONMENT_FILES:
         raise exception.InvalidField('environment_files', _('at most %d names') % MOST_ENVIRONMENT_FILES, len(names))
-    missing = [name for name in names if name not in files]
+    missing = [name for name in names if name not in given]
     if missing and not over_stored and not body.get('files_container'):
         raise exception.HTTPBadRequest(_('Environment files are missing in "files": %s') % ', '.join(missing))
     container = body.get('files_container')
@@ -238,7 +246,7 @@ def _source(body: Body, limits: Limits, required: bool, over_stored: bool = Fals
     template, text = documents.template(body, limits)
     if template is None and required:
         raise exception.HTTPBadRequest(_('No template specified'))
-    return {'template': template, 'template_text': text, 'files': dict(files), 'environment_files': tuple(names),
+    return {'template': template, 'template_text': text, 'files': dict(given), 'environment_files': tuple(names),
             'files_container': container, 'imports': _imports(body),
             'environment': _environment(body, limits, ignore=bool(names))}
 

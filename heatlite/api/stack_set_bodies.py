@@ -52,7 +52,7 @@ def create(body: Body, limits: Limits, places: RegionsAndProjects) -> messages.C
         raise exception.HTTPBadRequest(_('A stack set needs members or a member_query.'))
     message = bodies.create_stack({**_of_stack(body), 'stack_name': name, 'disable_rollback': True,
                                    'template': _document({**DEFAULTS, **given})}, limits)
-    return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
+    return replace(message, template_text=None, files=bodies.files(body), environment=_environment(body, given, limits))
 
 
 def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limits,
@@ -62,7 +62,7 @@ def update(body: Body, stack_id: str, stored: Mapping[str, object], limits: Limi
     given = _given(body, limits, places)
     whole = {**_of_stack(body), 'template': _document({**stored, **given})}
     message = bodies.update_stack(whole, stack_id, limits, existing=True)
-    return replace(message, template_text=None, files=_files(body), environment=_environment(body, given, limits))
+    return replace(message, template_text=None, files=bodies.files(body), environment=_environment(body, given, limits))
 
 
 class StackSetSettings(TypedDict):
@@ -178,13 +178,6 @@ def _number(name: str, value: object) -> str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise exception.InvalidField(name, _('a number, or per cent as in "25%"'), value)
     return str(value)
-
-
-def _files(body: Body) -> Mapping[str, str]:
-    files = body.get('files') or {}
-    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
-        raise exception.InvalidField('files', _('a map of names and texts'), type(files).__name__)
-    return files
 
 
 def _environment(body: Body, given: Mapping[str, object], limits: Limits) -> dict[str, object]:

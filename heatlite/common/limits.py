@@ -78,6 +78,7 @@ MOST_VALUES: Final = 1_000              # values that a custom constraint accept
 MOST_REFACTORED: Final = 20             # stacks of one refactor
 MOST_MOVES: Final = 1_000               # resources that one refactor moves
 
+MOST_FILES: Final = 1_000               # files of one stack, or of one stack set
 MOST_ENVIRONMENT_FILES: Final = 200     # names in `environment_files` of one request, repeated ones counted each time
 
 MOST_MIME_PARTS: Final = 100            # parts of one MIME message, also of a user's message inside it

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Mapping
 
 from heatlite.common import turns
 from heatlite.common.template_files import Files
@@ -26,6 +25,7 @@ SPECIAL = ('.', '/', ':')                           # at least one of them is in
 TYPE_KEYS = frozenset({'type', 'Type'})
 TEMPLATE_URL = 'TemplateURL'                        # the property of AWS::CloudFormation::Stack
 MOST_SEARCHED = 100                                 # names that are searched for in the text of a whole template
+NAMES_A_STEP = 16                                   # looked up in one step of `turns`
 CHARACTERS_A_STEP = 4096                            # read by the regular expressions in one step of `turns`
 
 
@@ -76,20 +76,23 @@ class Influence:
         return [self._environment, *(
             text for name in names for text in (name, self._mapped.get(name, ''), self._digest(name)))]
 
-    def _closure(self, words: Iterable[str]) -> set[str]:
+    def _closure(self, words: set[str]) -> set[str]:
         """Return the files and mapped names that these words lead to, directly or through types and other files."""
         seen: set[str] = set()
-        waiting = [word for word in words if word in self._known]
+        waiting = words & self._known
+        has_all = False                 # all known names are in `seen` or `waiting`
         while waiting:
             name = waiting.pop()
-            if name in seen:
-                continue
             seen.add(name)
-            if name in self._mapped:
-                self._check_at_hand(self._mapped[name])
-                waiting.append(self._mapped[name])
-            if name in self._files:
-                waiting += self._mentioned(name) & self._known
+            target = self._mapped.get(name)
+            if target is not None:
+                self._check_at_hand(target)
+                waiting |= {target} - seen
+            mentioned: frozenset[str] | None = self._mentioned(name) if name in self._files else frozenset()
+            turns.spend(1 + (0 if mentioned is None else min(len(mentioned), len(self._known)) // NAMES_A_STEP))
+            if not has_all:
+                has_all = mentioned is None
+                waiting |= (self._known if mentioned is None else self._known.intersection(mentioned)) - seen
         return seen
 
     def _check_at_hand(self, type_name: str) -> None:
@@ -97,14 +100,14 @@ class Influence:
                 is_template_name(type_name) and type_name not in self._files):
             raise UnknownFile(type_name)
 
-    def _mentioned(self, name: str) -> frozenset[str]:
-        """Return the words of a file that may be names."""
+    def _mentioned(self, name: str) -> frozenset[str] | None:
+        """Return the words of a file that may be names; None for any name."""
         words, types = _reading(self._files, name)
         for each in types:
             self._check_at_hand(each)
         if TEMPLATE_URL in types:
             raise UnknownFile(name)
-        return self._known if words is None else words
+        return words
 
     def _digest(self, name: str) -> str:
         """Return the digest of a file; empty for a name that is no file."""
@@ -131,7 +134,6 @@ def _reading(files: Files, name: str) -> tuple[frozenset[str] | None, frozenset[
     return files.readings[name]
 
 
-@lru_cache(4096)
 def _is_sought(name: str) -> bool:
     return any(each in name for each in SPECIAL) and '*' not in name and WORD.fullmatch(name) is not None
 

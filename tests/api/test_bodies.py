@@ -78,6 +78,8 @@ def test_fields(body, field, value):
     ({'parameters': [['a', 1]]}, 'Invalid value for "parameters"'),
     ({'files': ['a']}, 'Invalid value for "files"'),
     ({'files': {'a': 5}}, 'Invalid value for "files"'),
+    ({'files': {f'f{number}': '' for number in range(limits.MOST_FILES + 1)}},
+     'Invalid value for "files": expected at most 1000 files, found 1001.'),
     ({'environment_files': 'e'}, 'Invalid value for "environment_files"'),
     ({'environment_files': ['e']}, 'Environment files are missing in "files": e'),
     ({'files': {'e': ''}, 'environment_files': ['e'] * (limits.MOST_ENVIRONMENT_FILES + 1)},

@@ -6,10 +6,12 @@ import json
 
 import pytest
 
+from heatlite.common import turns
 from heatlite.common.template_files import Files
 from heatlite.language.environment import Environment
 from heatlite.language.influence import Influence
 from heatlite.language.registry import Registry
+from tests.steps import is_linear
 
 TEMPLATE = 'heat_template_version: 2018-08-31\nresources:\n'
 
@@ -107,3 +109,30 @@ def test_names_of_files_in_scripts_are_no_templates():
 def test_a_circle_of_files_and_of_types_ends():
     assert on({'a.yaml': template('b.yaml'), 'b.yaml': template('a.yaml', 'X::A')},
               registry={'X::A': 'X::B', 'X::B': 'X::A'}) is not None
+
+
+ANY_NAME = 'text: "\\/"'
+
+
+def any_names(size):
+    """Files that may each mention all others; a name of the registry for each; a nested stack with the first."""
+    return influence({f'a.{number}': ANY_NAME for number in range(size)},
+                     {f'My.{number}': f'a.{number}' for number in range(size)})
+
+
+def test_files_that_mention_any_name_cost_their_number():
+    assert is_linear(lambda size: any_names(size).on({'type': 'X', 'properties': {'p': 'a.0'}}), 1000)
+
+
+def test_files_that_mention_any_name_spend_turns(monkeypatch):
+    made, taken = any_names(2000), []
+    made.on({'type': 'X', 'properties': {'p': 'a.0'}})
+    monkeypatch.setattr(turns, '_turn', lambda *owners: taken.append(owners))
+    made.on({'type': 'X', 'properties': {'p': 'a.0'}})
+    assert len(taken) >= 2000 // turns.EVERY
+
+
+def test_a_file_that_mentions_any_name_leads_to_all():
+    files = {'a.0': ANY_NAME, 'b.0': 'x', 'c.0': 'y'}
+    assert on(files, 'X', {'p': 'a.0'}) != on({**files, 'c.0': 'z'}, 'X', {'p': 'a.0'})
+    assert on({**files, 'c.0': 'type: http://host/t.yaml'}, 'X', {'p': 'a.0'}) is None

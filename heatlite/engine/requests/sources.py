@@ -9,7 +9,8 @@ from typing import TypeVar
 from heatlite.common import exception
 from heatlite.common.context import hide
 from heatlite.common.document_parts import mapping
-from heatlite.common.limits import Limits
+from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_FILES, Limits
 from heatlite.db import codec
 from heatlite.db.templates import StoredTemplate
 from heatlite.language import definition as definitions
@@ -90,10 +91,13 @@ def _kinds_of(template: templates.Template) -> dict[str, str]:
 def over_existing(message: Update, stored: StoredTemplate) -> Update:
     """Complete the request of a PATCH with the stored template and files. `define` merges the environments.
 
-    Source: docs/spec/rest.rst, "Updating a stack".
+    Source: docs/spec/rest.rst, "Updating a stack". Raises RequestLimitExceeded for too many files in all.
     """
     document = message.template if message.template is not None else dict(stored.document)
-    return replace(message, template=document, files={**stored.files, **message.files})
+    files = {**stored.files, **message.files}
+    if len(files) > max(MOST_FILES, len(stored.files)):
+        raise exception.RequestLimitExceeded(_('The stack would have more than %d files.') % MOST_FILES)
+    return replace(message, template=document, files=files)
 
 
 def _over_stored(stored: Mapping[str, object], sent: Mapping[str, object], known: Collection[str],
