@@ -73,6 +73,7 @@ def as_json(value: object) -> str:
 
 MOST_SHOWN = 1000               # characters of a value in a message
 MOST_LISTED = 10_000            # characters of all allowed values in one
+CHARACTERS_A_STEP = 4096        # of a text that a custom constraint reads in one step of `turns`
 VALUES_A_STEP = 16              # allowed values that a value is compared with in one step of the budget
 FEW_COMPARISONS = 500           # that take less time than a set of the values
 
@@ -332,25 +333,26 @@ class CustomConstraint(Constraint):
         if most is not None and len(items) > most:
             raise ValueError(_('%(name)s asks a service for each item, of which there may be at most %(most)d')
                              % {'name': self.constraint_name, 'most': most})
-        for item in turns.paced(items):
+        for item in items:
+            turns.spend(1 + (len(item) // CHARACTERS_A_STEP if isinstance(item, str) else 0))
             self._validate_one(check, item, context)
 
     def _validate_one(self, check: type[CustomCheck] | CustomCheck | None, value: object, context: object) -> None:
         if check is None:
             raise ValueError(self.description or _('"%(value)s" does not validate %(name)s (constraint not found)')
-                             % {'value': value, 'name': self.constraint_name})
+                             % {'value': shown(value), 'name': self.constraint_name})
         check = check() if isinstance(check, type) else check
         if check.validate(value, context):
             return
         error = getattr(check, 'error', None)
-        text = error(value) if error is not None else f"Error validating value '{value}'"
+        text = error(value) if error is not None else f"Error validating value '{shown(value)}'"
         raise ValueError(self.description or text)
 
     def is_valid(self, value: object, schema: Typed | None) -> bool:
         return True
 
     def reason(self, value: object) -> str:
-        return f'"{value}" does not validate {self.constraint_name}'
+        return f'"{shown(value)}" does not validate {self.constraint_name}'
 
     def body(self) -> str:
         return self.constraint_name
@@ -383,14 +385,14 @@ class BaseCustomConstraint:
     def error(self, value: object) -> str:
         detail = self.message if self._error_message is None else self._error_message
         if detail is None:
-            return _("Error validating value '%(value)s'") % {'value': value}
-        return _("Error validating value '%(value)s': %(detail)s") % {'value': value, 'detail': detail}
+            return _("Error validating value '%(value)s'") % {'value': shown(value)}
+        return _("Error validating value '%(value)s': %(detail)s") % {'value': shown(value), 'detail': detail}
 
     def validate(self, value: object, context: Any) -> bool:
         try:
             self.validate_with_client(context.clients, value)
         except self.expected_exceptions as error:
-            self._error_message = str(error)
+            self._error_message = shown(error)
             return False
         return True
 

@@ -14,15 +14,16 @@ from typing import Any
 
 from heatlite.common.i18n import _
 from heatlite.common.template_format import loads
-from heatlite.language.constraints import BaseCustomConstraint
+from heatlite.language.constraints import BaseCustomConstraint, shown
 
 Check = Callable[[object], None]
-"""Raises ValueError; its text is the detail of the message, empty for none."""
+"""Raises ValueError; its text is the detail of the message, empty for none. It shows values shortened (`shown`)."""
 
 MAC = re.compile(r'([0-9a-f]{1,2}([:-])[0-9a-f]{1,2}(\2[0-9a-f]{1,2}){4}'
                  r'|([0-9a-f]{1,4}\.){2}[0-9a-f]{1,4}|[0-9a-f]{12})', re.IGNORECASE)
 LABEL = re.compile(r'[a-z0-9-]{1,63}', re.IGNORECASE)
 LONGEST_NAME = 255
+LONGEST_EXPRESSION = 255        # characters of a cron expression, or of the name of a time zone
 
 CRON_FIELDS = (('minute', 0, 59), ('hour', 0, 23), ('day', 1, 31), ('month', 1, 12), ('day of week', 0, 7),
                ('second', 0, 59), ('year', 1970, 2099))
@@ -78,12 +79,12 @@ def net_cidr(value: object) -> None:
     try:
         ipaddress.ip_network(text, strict=False)
     except ValueError:
-        text = f'invalid IPNetwork {text}'
+        text = f'invalid IPNetwork {shown(text)}'
     else:
         if '/' in text:
             return
     raise ValueError(_(
-        'Invalid net cidr %s (expected an address with the length of its prefix, such as 10.0.0.0/24)') % text)
+        'Invalid net cidr %s (expected an address with the length of its prefix, such as 10.0.0.0/24)') % shown(text))
 
 
 def ip_or_cidr(value: object) -> None:
@@ -93,13 +94,13 @@ def ip_or_cidr(value: object) -> None:
     try:
         ip_addr(value)
     except ValueError:
-        raise ValueError(_("'%s' is not a valid IP address") % value) from None
+        raise ValueError(_("'%s' is not a valid IP address") % shown(value)) from None
 
 
 def _check_name(value: str, *, strict: bool = False) -> None:
     if len(value) > LONGEST_NAME:
         raise ValueError(_("'%(name)s' exceeds the %(limit)d character limit")
-                         % {'name': value, 'limit': LONGEST_NAME})
+                         % {'name': shown(value), 'limit': LONGEST_NAME})
     trimmed = value.removesuffix('.')
     labels = trimmed.split('.')
     for label in labels:
@@ -116,12 +117,12 @@ def _check_name(value: str, *, strict: bool = False) -> None:
 
 def _named(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(_("'%s' is not a string") % value)
+        raise TypeError(_("'%s' is not a string") % shown(value))
     try:
         _check_name(value)
     except ValueError as error:
         raise ValueError(_("'%(name)s' not in valid format. Reason: %(reason)s")
-                         % {'name': value, 'reason': error}) from None
+                         % {'name': shown(value), 'reason': error}) from None
     return value
 
 
@@ -133,17 +134,17 @@ def rel_dns_name(value: object) -> None:
     if not value:
         return
     if str(value).endswith('.'):
-        raise ValueError(_("'%s' is a FQDN. It should be a relative domain name.") % value)
+        raise ValueError(_("'%s' is a FQDN. It should be a relative domain name.") % shown(value))
     if len(_named(value)) > LONGEST_NAME - 3:
         raise ValueError(_("'%(name)s' exceeds the %(limit)d character limit")
-                         % {'name': value, 'limit': LONGEST_NAME - 3})
+                         % {'name': shown(value), 'limit': LONGEST_NAME - 3})
 
 
 def dns_domain(value: object) -> None:
     if not value:
         return
     if not _named(value).endswith('.'):
-        raise ValueError(_("'%s' must end with '.'.") % value)
+        raise ValueError(_("'%s' must end with '.'.") % shown(value))
 
 
 def iso_8601(value: object) -> None:
@@ -160,12 +161,12 @@ def expiration(value: object, now: datetime) -> None:
         moment = datetime.fromisoformat(str(value))
     except ValueError as error:
         raise ValueError(_('Expiration %(value)s is invalid: %(reason)s')
-                         % {'value': value, 'reason': error}) from None
+                         % {'value': shown(value), 'reason': shown(error)}) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     if moment <= now:
         raise ValueError(_('Expiration %(value)s is invalid: %(reason)s')
-                         % {'value': value, 'reason': _('Expiration time is out of date.')})
+                         % {'value': shown(value), 'reason': _('Expiration time is out of date.')})
 
 
 def json_string(value: Any) -> None:
@@ -175,14 +176,21 @@ def json_string(value: Any) -> None:
         loads(value) if isinstance(value, str) else json.loads(value)
     except (ValueError, TypeError, RecursionError) as error:
         raise ValueError(_('JSON string %(value)s is invalid: %(reason)s')
-                         % {'value': value, 'reason': error}) from None
+                         % {'value': shown(value), 'reason': shown(error)}) from None
+
+
+def _short(text: str) -> str:
+    if len(text) > LONGEST_EXPRESSION:
+        raise ValueError(_('%(text)s has more than %(limit)d characters')
+                         % {'text': shown(text), 'limit': LONGEST_EXPRESSION})
+    return text
 
 
 def time_zone(value: object, zone: Callable[[str], object]) -> None:
     if not value:
         return
     try:
-        zone(str(value))
+        zone(_short(str(value)))
     except (KeyError, ValueError, OSError) as error:
         raise ValueError(_('Invalid timezone: %s') % error) from None
 
@@ -191,7 +199,7 @@ def cron_expression(value: object) -> None:
     if not value:
         return
     try:
-        _check_cron(str(value))
+        _check_cron(_short(str(value)))
     except ValueError as error:
         raise ValueError(_('Invalid CRON expression: %s') % error) from None
 
@@ -208,19 +216,20 @@ def _check_cron(text: str) -> None:
 
 
 def _check_cron_part(part: str, position: int, text: str) -> None:
-    name, lowest, highest = CRON_FIELDS[position]
-    wrong = ValueError(_('[%(text)s] is not acceptable: %(part)s for %(field)s')
-                       % {'text': text, 'part': part, 'field': name})
+    if not _is_cron_part(part, position):
+        raise ValueError(_('[%(text)s] is not acceptable: %(part)s for %(field)s')
+                         % {'text': text, 'part': part, 'field': CRON_FIELDS[position][0]})
+
+
+def _is_cron_part(part: str, position: int) -> bool:
     found = CRON_PART.fullmatch(part)
-    if found is None:
-        raise wrong
-    if found['step'] is not None and int(found['step']) == 0:
-        raise wrong
-    for bound in (found['low'], found['high']):
-        if bound is None or bound in ('*', '?') or bound.lower() == 'l':
-            continue
-        names = CRON_NAMES.get(position, ())
-        if bound.lower() in names:
-            continue
-        if not bound.isdigit() or not lowest <= int(bound) <= highest:
-            raise wrong
+    if found is None or (found['step'] is not None and int(found['step']) == 0):
+        return False
+    return all(_is_cron_bound(bound, position) for bound in (found['low'], found['high']) if bound is not None)
+
+
+def _is_cron_bound(bound: str, position: int) -> bool:
+    if bound.lower() in ('*', '?', 'l', *CRON_NAMES.get(position, ())):
+        return True
+    _name, lowest, highest = CRON_FIELDS[position]
+    return bound.isdecimal() and lowest <= int(bound) <= highest
