@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from heatlite.common import exception, turns
+from heatlite.common import exception, name_patterns, turns
 from heatlite.common.i18n import _
 from heatlite.language.kind_names import kind_name
 from heatlite.language.template import is_template_name
@@ -279,7 +278,7 @@ def _matching(entries: Mapping[str, object], resource_name: str) -> Iterator[tup
         return
     turns.spend(1 + len(own))
     for pattern, entry in own.items():
-        if isinstance(entry, Mapping) and fnmatch.fnmatchcase(resource_name, pattern):
+        if isinstance(entry, Mapping) and name_patterns.matches(pattern, resource_name):
             yield pattern, entry
 
 
@@ -332,7 +331,7 @@ def drift_policy(entries: Mapping[str, object], resource_name: str, type_name: s
 
 def _of_type(policies: Mapping[str, str], type_name: str) -> Iterator[tuple[bool, int, str]]:
     for pattern, word in policies.items():
-        if fnmatch.fnmatchcase(type_name, pattern):
+        if name_patterns.matches(pattern, type_name):
             yield pattern == type_name, len(pattern), word
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 
-from heatlite.common import turns
+from heatlite.common import name_patterns, turns
 
 VERSION = '2021-04-16'
 STEPS_OF_OBJECT = 10                # of a turn
@@ -95,7 +94,7 @@ class Selection:
 
     def wants(self, found_object: FoundObject) -> bool:
         return ((not self.types or found_object.type in self.types) and set(self.tags) <= set(found_object.tags)
-                and (not self.name or fnmatchcase(found_object.name, self.name))
+                and (not self.name or name_patterns.matches(self.name, found_object.name))
                 and (not self.networks or not found_object.networks.isdisjoint(self.networks)))
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypedDict
 
-from heatlite.common import turns
+from heatlite.common import name_patterns, turns
 from heatlite.planning import text
 
 Path = tuple[str, ...]
@@ -44,7 +44,7 @@ class Protection:
     def denies(self, path: Path, action: Denial) -> bool:
         """Whether the action on the resource, or stack, at this path is denied."""
         return (not self.deny.isdisjoint(DENIED_BY[action]) and len(self.path) <= len(path)
-                and all(map(matches, self.path, path)))
+                and fit(self.path, path))
 
     def __str__(self) -> str:
         return '/'.join(self.path) or 'the stack'
@@ -70,21 +70,9 @@ def parsed(path: str) -> Path:
     return tuple(path.split('/')) if path else ()
 
 
-def matches(pattern: str, name: str) -> bool:
-    """Whether a name fits a pattern. Takes time proportional to their lengths multiplied, at most."""
-    first, *others = pattern.split('*')
-    if not others:
-        return pattern == name
-    *inner, last = others
-    if not name.startswith(first) or not name.endswith(last) or len(first) + len(last) > len(name):
-        return False
-    at, end = len(first), len(name) - len(last)
-    for part in inner:                              # the leftmost place of each part leaves most for the others
-        found = name.find(part, at, end)
-        if found < 0:
-            return False
-        at = found + len(part)
-    return True
+def fit(patterns: Path, path: Path) -> bool:
+    """Whether the names of a path fit the patterns, as far as both have any."""
+    return all(map(name_patterns.matches_stars, patterns, path))
 
 
 def denying(protections: Iterable[Protection], path: Path, action: Denial) -> Protection | None:
@@ -172,7 +160,7 @@ UNGUARDED = Guard()
 
 def reach_inside(protections: Iterable[Protection], path: Path) -> bool:
     """Whether a protection may hold for something inside nested stacks of the stack at this path."""
-    return any(len(each.path) > len(path) + 1 and all(map(matches, each.path, path)) for each in protections)
+    return any(len(each.path) > len(path) + 1 and fit(each.path, path) for each in protections)
 
 
 def guard(path: Path, protections: Sequence[Protection], inside: Iterable[Path]) -> Guard:

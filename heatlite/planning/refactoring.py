@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from heatlite.planning.protection import Denial, Path, Protection, denying, matches
+from heatlite.planning.protection import Denial, Path, Protection, denying, fit
 from heatlite.planning.states import Action, ResourceState, Status
 
 
@@ -159,7 +159,7 @@ def mismatches(arranged: Sequence[Arranged], wanted: Mapping[str, str]) -> list[
 
 def lost_denials(before: Sequence[Protection], path: Path, after: Sequence[Protection], target: Path) -> list[Denial]:
     """Return what protections deny on a resource at its former path, or inside it, and would not at its next path."""
-    inside = [each for each in before if len(each.path) > len(path) and all(map(matches, each.path, path))
+    inside = [each for each in before if len(each.path) > len(path) and fit(each.path, path)
               and not any(_covers(other, target, each, len(path)) for other in after)]
     return [action for action in Denial if (denying(before, path, action) and not denying(after, target, action))
             or any(action in each.deny for each in inside)]
@@ -167,5 +167,5 @@ def lost_denials(before: Sequence[Protection], path: Path, after: Sequence[Prote
 
 def _covers(protection: Protection, path: Path, other: Protection, depth: int) -> bool:
     """Whether a protection denies inside the resource at `path` at least what `other` denies inside one at `depth`."""
-    return (len(protection.path) > len(path) and all(map(matches, protection.path, path))
+    return (len(protection.path) > len(path) and fit(protection.path, path)
             and protection.path[len(path):] == other.path[depth:] and protection.deny >= other.deny)
