@@ -59,7 +59,7 @@ def check_environment(environment_file: str, *, reading: FileReader | None = Non
     except FAILURES as error:
         return suppression.apply([*reading.problems, reading.failed(error)], reading.texts)
     found = [LintFinding(rules.ENVIRONMENT, type(error).__name__, str(error), environment_file)
-             for error in environment.diagnostics(offline_types.OfflineTypes.sink_types)]
+             for error in environment.diagnostics(offline_types.OfflineTypes.sink_error)]
     return suppression.apply([*reading.problems, *found], reading.texts)
 
 

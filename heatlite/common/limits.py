@@ -81,6 +81,7 @@ MOST_MOVES: Final = 1_000               # resources that one refactor moves
 MOST_FILES: Final = 1_000               # files of one stack, or of one stack set
 MOST_ENVIRONMENT_FILES: Final = 200     # names in `environment_files` of one request, repeated ones counted each time
 
+MOST_EVENT_SINKS: Final = 10            # event sinks of one stack
 MOST_MIME_PARTS: Final = 100            # parts of one MIME message, also of a user's message inside it
 MOST_MIME_HEADER: Final = 1_024         # characters of one header of a user's MIME message
 

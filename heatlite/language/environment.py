@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
-from heatlite.common.limits import USUAL, Limits, too_large
+from heatlite.common.limits import MOST_EVENT_SINKS, USUAL, Limits, too_large
 from heatlite.language import document as documents
 from heatlite.language import masking
 from heatlite.language import registry as registries
+from heatlite.language.constraints import shown
 from heatlite.language.kind_names import kind_name
 from heatlite.language.registry import FoundType, Registry
 
@@ -173,11 +174,16 @@ class Environment:
             REGISTRY: registries.for_child(self.resource_registry, resource_name, used),
             **(inherited or {})}, self.operator)
 
-    def diagnostics(self, sink_types: frozenset[str]) -> Iterator[exception.HeatException]:
-        """Yields the errors of event sinks."""
+    def diagnostics(self, sink_error: Callable[[Mapping[str, object]], str]) -> Iterator[exception.HeatException]:
+        """Yields the errors of event sinks. `sink_error`: what is wrong with one that has a type; '' if nothing is."""
+        if len(self.event_sinks) > MOST_EVENT_SINKS:
+            yield exception.StackValidationFailed(message=_(
+                'The environment has %(count)d event sinks, and may have at most %(limit)d') % {
+                'count': len(self.event_sinks), 'limit': MOST_EVENT_SINKS})
+            return
         for sink in self.event_sinks:
             if not isinstance(sink, Mapping) or not isinstance(sink.get('type'), str):
-                yield exception.StackValidationFailed(message=_('An event sink must be a map with a type: %s') % sink)
-            elif sink['type'] not in sink_types:
                 yield exception.StackValidationFailed(
-                    message=_('Unknown event sink type "%s"') % sink['type'])
+                    message=_('An event sink must be a map with a type: %s') % shown(sink))
+            elif (wrong := sink_error(sink)):
+                yield exception.StackValidationFailed(message=wrong)

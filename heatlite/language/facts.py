@@ -77,9 +77,8 @@ class TypeCatalog(Protocol):
     def lookup(self) -> CustomLookup | None:
         """Custom constraints; None to skip them."""
 
-    @property
-    def sink_types(self) -> frozenset[str]:
-        """The types of event sinks that an environment may use."""
+    def sink_error(self, sink: Mapping[str, object], /) -> str:
+        """What is wrong with an event sink of an environment, which has a type; '' if nothing is."""
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         """Facts of a type that is not a template. Raises StackValidationFailed for an unknown type."""

@@ -77,7 +77,7 @@ class Checker(DocumentChecks):
         if (yield from self._until_error(ruled(rules.PARAMETER, self._definitions()))):
             definition.forget_wrong_parameters()
         yield from ruled(rules.ENVIRONMENT, (
-            Diagnostic(error) for error in definition.environment.diagnostics(self.types.sink_types)))
+            Diagnostic(error) for error in definition.environment.diagnostics(self.types.sink_error)))
         if (yield from self._section_errors()):
             return
         yield from self._expressions()

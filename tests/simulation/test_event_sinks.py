@@ -8,13 +8,17 @@ import os
 import pytest
 
 from heatlite.common import exception
+from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.db import events
+from heatlite.engine.notify import event_sinks
+from heatlite.engine.notify.event_sinks import MOST_FAILURES
 from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, wait
 
 STRIDE = int(os.environ.get('HEATLITE_TEST_STRIDE', '5'))       # 1: every point
 TOLD: list[dict] = []
+REFUSED: list[dict] = []
 NOTES = {'event_sinks': [{'type': 'notes', 'shelf': 'a'}]}
 TWO = {'heat_template_version': '2018-08-31', 'resources': {
     'one': {'type': 'Sim::Thing'}, 'two': {'type': 'Sim::Thing', 'depends_on': 'one'}}}
@@ -31,12 +35,24 @@ class Notes:
 
 class Broken(Notes):
     def consume(self, context, event):
+        REFUSED.append(event)
         raise OSError('no shelf')
+
+
+class Moody(Notes):
+    def consume(self, context, event):
+        if len(TOLD) < len(REFUSED) // 3:
+            TOLD.append(event)
+        else:
+            REFUSED.append(event)
+            raise OSError('not now')
 
 
 @pytest.fixture(autouse=True)
 def notes(monkeypatch):
     TOLD.clear()
+    REFUSED.clear()
+    monkeypatch.setitem(event_sink_types.BUILT_IN, 'moody', f'{__name__}:Moody')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'broken', f'{__name__}:Broken')
 
@@ -122,11 +138,54 @@ def test_a_refused_signal_is_told():
         assert TOLD[-1]['payload']['resource_status_reason'] == 'Cannot signal resource during SUSPEND'
 
 
-@pytest.mark.parametrize('sink', [{'type': 'broken', 'shelf': 'a'}, {'type': 'notes', 'no': 'such argument'}])
-def test_a_sink_that_fails_disturbs_nobody(sink):
+def test_a_sink_that_fails_disturbs_nobody():
     with Cluster() as cluster:
-        stack_id = create(cluster, {'event_sinks': [sink, *NOTES['event_sinks']]})
+        stack_id = create(cluster, {'event_sinks': [{'type': 'broken', 'shelf': 'a'}, *NOTES['event_sinks']]})
         assert everything_is_told(cluster, stack_id)
+
+
+def test_a_sink_that_fails_again_and_again_is_left_out_for_the_action():
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        f'r{number}': {'type': 'Sim::Thing'} for number in range(20)}}
+    with Cluster() as cluster:
+        stack_id = create(cluster, {'event_sinks': [{'type': 'broken', 'shelf': 'a'}, *NOTES['event_sinks']]}, template)
+        assert everything_is_told(cluster, stack_id)
+        assert len(REFUSED) == MOST_FAILURES
+        cluster.delete(stack_id)
+        cluster.settle(stack_id)
+        assert everything_is_told(cluster, stack_id)
+        assert len(REFUSED) == 2 * MOST_FAILURES
+
+
+def test_failures_that_are_not_in_a_row_leave_no_sink_out():
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        f'r{number}': {'type': 'Sim::Thing'} for number in range(20)}}
+    with Cluster() as cluster:
+        stack_id = create(cluster, {'event_sinks': [{'type': 'moody', 'shelf': 'a'}]}, template)
+        assert cluster.universe.run(lambda: len(TOLD) + len(REFUSED) == len(history(cluster, stack_id)), limit=100)
+
+
+@pytest.mark.parametrize('sinks, complaints', [
+    ([*NOTES['event_sinks']] * (MOST_EVENT_SINKS + 1), ['11 event sinks, and may have at most 10']),
+    ([{'type': 'zaqar-queue', 'target': 'q'}] * 5000, ['5000 event sinks, and may have at most 10']),
+    ([{'type': 'zaqar-queue'}, 'x', {'type': 'none'}, {'type': 'notes', 'no': 'such argument'},
+      {'type': 'zaqar-queue', 'target': 'q', 'ttl': 'long'}, {'type': 'zaqar-queue', 'target': ''}],
+     ["missing a required argument: 'target'", 'must be a map with a type: x', 'Unknown event sink type "none"',
+      "'shelf'", 'ttl must be a number of seconds', 'target must be the name of a queue'])])
+def test_wrong_sinks_are_refused_at_the_request(sinks, complaints):
+    with Cluster() as cluster, pytest.raises(exception.StackValidationFailed) as refused:
+        cluster.create('s', TWO, {'event_sinks': sinks})
+    assert not [each for each in complaints if each not in str(refused.value)], str(refused.value)
+
+
+def test_each_sink_spends_turns(monkeypatch):
+    spent = []
+    monkeypatch.setattr(event_sinks.turns, 'spend', lambda steps=1: spent.append(steps))
+    with Cluster() as cluster:
+        stack_id = create(cluster, {'event_sinks': NOTES['event_sinks'] * MOST_EVENT_SINKS})
+        events_sent = len(history(cluster, stack_id)) * MOST_EVENT_SINKS
+        assert cluster.universe.run(lambda: len(TOLD) == events_sent, limit=100)
+    assert spent.count(event_sinks.STEPS_OF_SINK) >= events_sent
 
 
 def test_nothing_of_the_running_action_is_lost_in_a_crash():

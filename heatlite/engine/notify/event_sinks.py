@@ -3,7 +3,8 @@
 Events are read from the history in the database; a flag signals that there are new ones. So only durable events are
 sent, in their order, and after a crash those of the running action once more, with the same ids. The engine that drives
 the stack sends them; events added while no engine does are sent by the process that added them. Sinks never delay or
-fail an action; an event that a sink refuses is not sent again.
+fail an action; an event that a sink refuses is not sent again. A sink that refuses several in
+a row gets no more of the same action.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import Protocol
 
 from sqlalchemy import Connection
 
-from heatlite.common import log_throttle
+from heatlite.common import log_throttle, turns
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
+from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.common.runtime import Flag, Runtime
 from heatlite.db import events, leases, templates
 from heatlite.db.connection import Database
@@ -31,6 +34,9 @@ LOG = logging.getLogger(__name__)
 
 BLOCK = 100                             # events read at once
 VERSION = '0.1'                         # of the payload's format
+LONGEST_TARGET = 255                    # characters of the name of a queue
+MOST_FAILURES = 5                       # in a row, after which a sink is left out for the rest of the action
+STEPS_OF_SINK = 20                      # of `turns`, to send one event to one sink
 TIME = '%Y-%m-%dT%H:%M:%S'
 
 
@@ -52,17 +58,16 @@ class ZaqarQueue:
     """The sink `{type: zaqar-queue, target: QUEUE, ttl: SECONDS}`: a queue in the project of the stack's owner."""
 
     def __init__(self, target: str, ttl: int = 3600) -> None:
+        """Raises ValueError for a target that cannot be the name of a queue, or a ttl that is no number of seconds."""
+        if not isinstance(target, str) or not 0 < len(target) <= LONGEST_TARGET:
+            raise ValueError(_('target must be the name of a queue, of at most %d characters') % LONGEST_TARGET)
+        if isinstance(ttl, bool) or not isinstance(ttl, int) or ttl <= 0:
+            raise ValueError(_('ttl must be a number of seconds, greater than 0'))
         self._target = target
         self._ttl = ttl
 
     def consume(self, context: RequestContext, event: Mapping[str, object]) -> None:
         clients.of(context).client('zaqar').queue(self._target).post({'body': event, 'ttl': self._ttl})
-
-
-def make(entry: Mapping[str, object]) -> Sink:
-    """Make the sink of one entry of an environment. Raises KeyError for an unknown type; errors of the class pass
-    through."""
-    return event_sink_types.load(str(entry['type']))(**{name: value for name, value in entry.items() if name != 'type'})
 
 
 class EventSinks:
@@ -153,6 +158,7 @@ class Outlet:
         self._sent = sent
         self._database = database
         self._sinks: list[Sink] = []
+        self._failures: dict[int, int] = {}    # of the sink at a place, in a row, during the present action
         self._entries: object = None           # entries of the environment from which the sinks were made
         self._position = position
         self.wake()
@@ -190,27 +196,38 @@ class Outlet:
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:
             self._position = event.id
+            if event.physical_id == self.leased.id and event.status == Status.IN_PROGRESS:
+                self._failures.clear()              # of the action before
             body = payload(event)
-            for sink in self._current_sinks():
-                try:
-                    sink.consume(self.leased.context, body)
-                except Exception as error:
-                    log_throttle.log(LOG, logging.WARNING, (type(sink), type(error)),
-                                     'Event %s of stack %s was not sent to '
-                                     '%s: %s', event.uuid, self.leased.id, type(sink).__name__, error)
+            for place, sink in enumerate(self._current_sinks()):
+                turns.spend(STEPS_OF_SINK)
+                if self._failures.get(place, 0) < MOST_FAILURES:
+                    self._send(place, sink, body, event.uuid)
         return bool(found)
 
+    def _send(self, place: int, sink: Sink, body: Mapping[str, object], event_id: str) -> None:
+        try:
+            sink.consume(self.leased.context, body)
+            self._failures.pop(place, None)
+        except Exception as error:
+            self._failures[place] = self._failures.get(place, 0) + 1
+            log_throttle.log(LOG, logging.WARNING, (type(sink), type(error)),
+                             'Event %s of stack %s was not sent to %s: %s%s', event_id, self.leased.id,
+                             type(sink).__name__, error, '' if self._failures[place] < MOST_FAILURES
+                             else '; no more events of this action are sent to it')
+
     def _current_sinks(self) -> list[Sink]:
-        entries = self.leased.definition.environment.event_sinks
-        if entries is not self._entries:
+        entries = self.leased.definition.environment.event_sinks[:MOST_EVENT_SINKS]     # of an earlier release: more
+        if entries != self._entries:
             self._entries = entries
+            self._failures.clear()
             self._sinks = [sink for entry in entries if (sink := self._made(entry)) is not None]
         return self._sinks
 
     def _made(self, entry: Mapping[str, object]) -> Sink | None:
         """Make a sink; None, with a warning in the log, if it cannot be made."""
         try:
-            return make(entry)
+            return event_sink_types.make(entry)
         except Exception as error:
             LOG.warning('The event sink %s of stack %s cannot be made: %s', entry['type'], self.leased.id, error)
             return None

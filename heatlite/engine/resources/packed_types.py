@@ -16,6 +16,7 @@ from zoneinfo import ZoneInfo
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine.resources import packed
+from heatlite.engine.types import event_sink_types
 from heatlite.language import custom_constraints
 from heatlite.language.definition import DefinedResource
 from heatlite.language.environment import Environment
@@ -61,12 +62,15 @@ class PackedTypes:
     """A `language.facts.TypeCatalog`. `only_pure_constraints`: custom constraints that would ask a service pass;
     otherwise they are not found."""
 
-    sink_types = frozenset({'zaqar-queue'})         # those of plug-ins are not known here
-
     def __init__(self, *, only_pure_constraints: bool = True) -> None:
         self._makers = custom_constraints.builtin(lambda: datetime.now(UTC), ZoneInfo)
         self._only_pure = only_pure_constraints
         self._facts: dict[str, TypeFacts] = {}
+
+    @staticmethod
+    def sink_error(sink: Mapping[str, object]) -> str:
+        """Types of plug-ins are not known here, nor are arguments."""
+        return '' if sink['type'] == 'zaqar-queue' else event_sink_types.unknown(sink)
 
     def is_pure(self, name: str) -> bool:
         """Whether a custom constraint is checked without a service."""

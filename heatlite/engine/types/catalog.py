@@ -42,9 +42,8 @@ class Catalog:
         self.asks = True
         self.lookup = constraint_cache.lookup(registry.constraint, context)
 
-    @property
-    def sink_types(self) -> frozenset[str]:
-        return event_sink_types.names()
+    def sink_error(self, sink: Mapping[str, object]) -> str:
+        return event_sink_types.error(sink)
 
     def facts(self, type_name: str, resource_name: str | None, environment: Environment) -> TypeFacts:
         kind = self._registry.resolve(type_name, resource_name or '', environment)

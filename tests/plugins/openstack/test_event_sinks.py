@@ -43,4 +43,4 @@ def installed(tmp_path, monkeypatch):
 
 def test_installed_packages_bring_their_own(installed):
     assert event_sink_types.names() == {'zaqar-queue', 'crier'}
-    assert event_sinks.make({'type': 'crier', 'square': 'north'}).square == 'north'
+    assert event_sink_types.make({'type': 'crier', 'square': 'north'}).square == 'north'
