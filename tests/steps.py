@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 
 SPARE = 2.5             # a linear cost doubles with its input; a part of it is constant, a dictionary grows in leaps
 
 
-def calls(work: Callable[[], object]) -> int:
-    """Return how many functions the work calls, those in C and each resumption of a generator included."""
+class TooMany(AssertionError):
+    """The work calls more functions than it may."""
+
+
+def calls(work: Callable[[], object], most: float = math.inf) -> int:
+    """Return how many functions the work calls, those in C and each resumption of a generator included.
+
+    Raises TooMany beyond `most`, so that a test of quadratic work ends.
+    """
     found = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
         nonlocal found
         found += event in ('call', 'c_call')
+        if found > most:
+            sys.setprofile(before)
+            raise TooMany(f'more than {most} calls')
 
     before = sys.getprofile()
     sys.setprofile(count)
