@@ -21,14 +21,14 @@ STEPS_OF_HEADER = 10
 SLOW_CHARSETS = frozenset({'punycode', 'idna'})     # decoded in quadratic time; for names of hosts, not for content
 
 
-class Policy(policies.Compat32):
+class MimePolicy(policies.Compat32):
     """The library's usual policy, without lines broken in headers, and with a limit of headers that it takes apart."""
 
     def header_source_parse(self, sourcelines: Sequence[str]) -> tuple[str, str]:
         name = sourcelines[0].partition(':')[0]
         if name.lower().startswith('content-'):         # others are not read: a script may begin with such a line
             _check_length(name, sum(map(len, sourcelines)))
-        found: tuple[str, str] = super().header_source_parse(sourcelines)               # type: ignore[arg-type]
+        found: tuple[str, str] = super().header_source_parse(list(sourcelines))
         return found
 
     def fold(self, name: str, value: str) -> str:
@@ -47,7 +47,7 @@ def _check_length(name: str, length: int) -> None:
             'name': name[:100], 'limit': MOST_MIME_HEADER})
 
 
-POLICY = Policy(max_line_length=0)
+POLICY = MimePolicy(max_line_length=0)
 
 
 class _Parts:

@@ -12,11 +12,12 @@ from tests.architecture import source
 PACKAGES = ('language', 'planning')
 ALLOWED = {
     '__future__', 'collections', 'contextlib', 'contextvars', 'copy', 'dataclasses', 'datetime', 'decimal', 'difflib',
-    'enum', 'fnmatch', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
+    'enum', 'functools', 'hashlib', 'heapq', 'ipaddress', 'itertools', 'json', 'math', 're', 'sys', 'typing',
     'urllib.parse',
     'regex', 'yaml', 'yaql',
     'heatlite.common.document_parts', 'heatlite.common.exception', 'heatlite.common.i18n',
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
+    'heatlite.common.name_patterns',
     'heatlite.common.service_answers', 'heatlite.common.template_files', 'heatlite.common.template_format',
     'heatlite.common.turns',
     'heatlite.language', 'heatlite.planning',
