@@ -91,7 +91,8 @@ def _issued(service: Deployment, entry: Pending, stack: str) -> Any:
         if states.get(ADDRESS) != 'CREATE_COMPLETE':
             return None
         return service.resource(stack, ADDRESS, ('value',))['attributes']['value']
-    if states.get(IT) != 'CREATE_IN_PROGRESS' or not listed[IT]['physical_resource_id']:
+    action = (entry.asked or 'create').upper()
+    if states.get(IT) != f'{action}_IN_PROGRESS' or not listed[IT]['physical_resource_id']:
         return None
     deployment = service.ask('GET', f'/software_deployments/{listed[IT]["physical_resource_id"]}', 200)
     config = service.ask('GET', f'/software_configs/{deployment["software_deployment"]["config_id"]}', 200)

@@ -91,8 +91,8 @@ class Exchange:
         def make(entry: pending.Pending) -> str:
             stack = pending.begin(self._service, entry, clouds.own_names(names)['unique'], names)
             begun[entry.name] = {'stack': stack, 'address': None}
-            begun[entry.name]['address'] = pending.address(self._service, entry, stack)
             pending.ask(self._service, entry, stack, names)
+            begun[entry.name]['address'] = pending.address(self._service, entry, stack)
             return ''
 
         wrong = self._each('begun', [each for each in entries if each.signal is not None], _name, make)

@@ -177,6 +177,19 @@ def test_it_is_deployed_when_it_is_deleted():
         assert deployments(cluster) == [] and configs(cluster) == []
 
 
+@pytest.mark.parametrize('transport', ['HEAT_SIGNAL', 'CFN_SIGNAL'])
+def test_it_is_deployed_only_when_it_is_deleted(transport):
+    with Cluster() as cluster:
+        stack_id = cluster.create('s', deployed(actions=['DELETE'], signal_transport=transport))
+        done(cluster, stack_id, 'CREATE')
+        assert deployments(cluster) == []
+        cluster.delete(stack_id)
+        waits(cluster, stack_id, 'deployment', 'DELETE')
+        signal(cluster, stack_id, 'deployment')
+        done(cluster, stack_id, 'DELETE')
+        assert deployments(cluster) == [] and configs(cluster) == []
+
+
 def test_a_deletion_ends_the_waiting():
     with Cluster() as cluster:
         stack_id = cluster.create('s', deployed())

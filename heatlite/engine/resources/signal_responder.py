@@ -68,18 +68,25 @@ class SignalResponder(stack_user.StackUser):
     def _signal_transport_zaqar(self) -> bool:
         return self._transport() == self.ZAQAR_SIGNAL
 
+    def _makes_addresses(self) -> bool:
+        """Whether users, keys, objects and queues are made for signals. An attribute that is read in a deletion makes
+        none: they would be left."""
+        return self.action != self.DELETE
+
     # --- a signed address of the CFN API ------------------------------------------------------------------
 
     def _get_ec2_signed_url(self, signal_type: str = SIGNAL, never_expire: bool = False) -> str | None:
-        """Who has it may signal, by that verb only. None in a cloud without identity."""
+        """Who has it may signal, by that verb only. None in a cloud without identity. Heat stores keys and no URL."""
         stored = self.data().get('ec2_signed_url')
         if stored is not None:
             return stored
-        if self.action == self.DELETE or not self.has_identity:
+        if not self.has_identity:
             return None
-        if self._get_user_id() is None:
-            self._create_user()
         if 'access_key' not in self.data():
+            if not self._makes_addresses():
+                return None
+            if self._get_user_id() is None:
+                self._create_user()
             self._create_keypair()
         url = self._signed(signal_type, self.data()['access_key'], self.data()['secret_key'], never_expire)
         self.data_set('ec2_signed_url', url, redact=True)
@@ -118,8 +125,6 @@ class SignalResponder(stack_user.StackUser):
         stored = self.data().get('heat_signal_url')
         if stored is not None:
             return stored
-        if self.action == self.DELETE:
-            return None
         try:
             base = self.client_plugin('heat').get_heat_url().rstrip('/')
         except exception.ClientNotAvailable:            # no service was asked
@@ -158,7 +163,7 @@ class SignalResponder(stack_user.StackUser):
         stored = self.data().get('swift_signal_url')
         if stored is not None:
             return stored
-        if self.action == self.DELETE:
+        if not self._makes_addresses():
             return None
         name = str(self.physical_resource_name())
         plugin = self.client_plugin('swift')
@@ -184,7 +189,7 @@ class SignalResponder(stack_user.StackUser):
         stored = self.data().get('zaqar_signal_queue_id')
         if stored is not None:
             return stored
-        if self.action == self.DELETE:
+        if not self._makes_addresses():
             return None
         if self.password is None:
             self.password = self._new_password()

@@ -131,6 +131,43 @@ def test_a_deployment_that_heat_has_begun_over_another(cloud: Cloud, action, beg
     here._delete_swift_signal_url()
 
 
+DEPLOYED = {'config': 'c', 'server': 's'}
+NOT_STORED_BY_HEAT = {'CFN_SIGNAL': {'ec2_signed_url'}, 'TEMP_URL_SIGNAL': {'swift_signals_read'}}
+
+
+@pytest.mark.parametrize('transport', ['CFN_SIGNAL', 'HEAT_SIGNAL', 'TEMP_URL_SIGNAL', 'ZAQAR_SIGNAL'])
+@pytest.mark.parametrize('origin', ['heatlite', 'Heat', 'deletion'])
+def test_a_deployment_has_an_address_for_signals_in_a_deletion(cloud: Cloud, request, stack_domain, transport, origin):
+    """`origin`: what made the address: one of both services, before, or the deletion itself."""
+    cfg.CONF.set_override('heat_waitcondition_server_url', 'http://cfn/v1/waitcondition')
+    request.addfinalizer(lambda: cfg.CONF.clear_override('heat_waitcondition_server_url'))
+    life = Life(cloud, 'OS::Heat::SoftwareDeployment', {**DEPLOYED, 'signal_transport': transport})
+    if origin != 'deletion':
+        before = life.fresh('CREATE', 'COMPLETE')
+        list(before._told('CREATE'))
+        for name in NOT_STORED_BY_HEAT.get(transport, ()) if origin == 'Heat' else ():
+            before.data_delete(name)
+    here = life.fresh('DELETE', 'IN_PROGRESS')
+    user = here.data().get('user_id')
+    told = {name: value for name, value, _about in here._told('DELETE')}
+    assert None not in told.values()
+    assert user in (None, here.data().get('user_id'))
+    here._delete_signals()
+    here._delete_user()
+    life.stack.give_up_project()
+
+
+@pytest.mark.parametrize('transport', ['CFN_SIGNAL', 'TEMP_URL_SIGNAL', 'ZAQAR_SIGNAL'])
+def test_an_attribute_makes_nothing_in_a_deletion(cloud: Cloud, stack_domain, transport):
+    life = Life(cloud, HANDLE, {'signal_transport': transport})
+    here = life.fresh('DELETE', 'IN_PROGRESS')
+    if transport == 'ZAQAR_SIGNAL':
+        assert here._get_zaqar_signal_queue_id() is None
+    else:
+        assert here._get_signal() == {'alarm_url': None}
+    assert here.data() == {}
+
+
 def test_versions_of_an_object_are_signals(swift_handle):
     """Those that came between two looks, and those that came after the newest one was read."""
     life, url = swift_handle

@@ -128,6 +128,10 @@ class SoftwareDeployment(signal_responder.SignalResponder):
         """Servers run what is deployed in the order of these names."""
         return str(self.properties[self.NAME] or source['name'] or self.physical_resource_name())
 
+    def _makes_addresses(self) -> bool:
+        """They are needed only where something is deployed, also in a deletion."""
+        return True
+
     # --- life ---------------------------------------------------------------------------------------------
 
     def _handle_action(self, action: str) -> dict[str, object] | None:
@@ -188,9 +192,8 @@ class SoftwareDeployment(signal_responder.SignalResponder):
 
     def handle_delete(self) -> object:
         waiting = None
-        if self.resource_id is not None:
-            with self.rpc_client().ignore_error_by_name('NotFound'):
-                waiting = self._handle_action(DELETE)
+        with self.rpc_client().ignore_error_by_name('NotFound'):
+            waiting = self._handle_action(DELETE)
         if waiting is None:
             self._withdraw()
         return waiting
