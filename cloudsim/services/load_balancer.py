@@ -345,17 +345,17 @@ class LoadBalancerService(Service):
                 raise NotFound('Quota', project)
             return 204
 
-        yield 'GET', '/lbaas/loadbalancers/{id}/stats', stats
-        yield 'GET', '/lbaas/loadbalancers/{id}/status', tree
-        yield 'PUT', '/lbaas/loadbalancers/{id}/failover', failover
-        yield 'PUT', '/lbaas/pools/{id}/members', self.collection('members').replace_all
-        yield 'GET', '/lbaas/quotas', lambda call: (200, {'quotas': [
+        yield 'GET', '/v2/lbaas/loadbalancers/{id}/stats', stats
+        yield 'GET', '/v2/lbaas/loadbalancers/{id}/status', tree
+        yield 'PUT', '/v2/lbaas/loadbalancers/{id}/failover', failover
+        yield 'PUT', '/v2/lbaas/pools/{id}/members', self.collection('members').replace_all
+        yield 'GET', '/v2/lbaas/quotas', lambda call: (200, {'quotas': [
             {**limits(each), 'project_id': each} for each in self.limits]})
-        yield 'GET', '/lbaas/quotas/defaults', lambda call: (200, {'quota': dict.fromkeys(kinds, -1)})
-        yield 'GET', '/lbaas/quotas/{project}', show
-        yield 'PUT', '/lbaas/quotas/{project}', change
-        yield 'DELETE', '/lbaas/quotas/{project}', reset
-        yield 'GET', '/lbaas/providers', lambda call: (200, {'providers': [
+        yield 'GET', '/v2/lbaas/quotas/defaults', lambda call: (200, {'quota': dict.fromkeys(kinds, -1)})
+        yield 'GET', '/v2/lbaas/quotas/{project}', show
+        yield 'PUT', '/v2/lbaas/quotas/{project}', change
+        yield 'DELETE', '/v2/lbaas/quotas/{project}', reset
+        yield 'GET', '/v2/lbaas/providers', lambda call: (200, {'providers': [
             {'name': 'amphora', 'description': 'The Octavia Amphora driver.'},
             {'name': 'octavia', 'description': 'An alias of the Octavia Amphora driver.'}]})
 

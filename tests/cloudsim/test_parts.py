@@ -144,3 +144,16 @@ def test_quotas_are_charged_by_resource():
     with pytest.raises(Problem) as refused:
         made.charge('p', 'port', 2, 1)
     assert refused.value.status == service.describe('network').over_quota == 409
+
+
+@pytest.mark.parametrize('name', sorted(cloud.Cloud(SteppedRuntime(), 'http://c').services))
+def test_paths_without_the_version_of_the_api_lead_nowhere(name):
+    """As in the real services: clients that rely on it fail there only."""
+    found = cloud.Cloud(SteppedRuntime(), 'http://c').services[name]
+    versions = [each['path'].rstrip('/') for each in found.description.versions if each['path'].strip('/')]
+    if not versions:
+        pytest.skip('its paths have no version')
+    for kind in found.description.kinds.values():
+        short = kind.path.removeprefix(next((each for each in versions if kind.path.startswith(f'{each}/')), '?'))
+        assert short != kind.path, 'the description has the version'
+        assert found.routes.find('GET', '/' + found.shorten(short.lstrip('/')))[0] is None

@@ -14,6 +14,8 @@ from oslo_config import cfg
 
 from heatlite.common import limits
 from heatlite.common.timeutils import isotime
+from heatlite.engine import clients
+from heatlite.engine.notify.event_sinks import ZaqarQueue
 from heatlite.engine.resources.openstack.heat import swiftsignal
 from tests.plugins.openstack.cloud import Cloud, Life
 
@@ -86,6 +88,42 @@ def test_messages_of_a_queue_are_signals(cloud: Cloud, handle):
     assert here.get_status() == ['SUCCESS']
     assert here.metadata_get(True) == {'it': {'data': 'here', 'reason': 'Signal 1 received', 'status': 'SUCCESS'}}
     assert here.get_status() == ['SUCCESS']             # the message was taken, not read again
+
+
+@pytest.fixture(params=['', '/v2'])
+def cloud_with_messages(request, cloud: Cloud):
+    """The URL of Zaqar in its catalogue is without and with the version of the API."""
+    admin = clients.of(Cloud(cloud.url, 'admin').context).client('keystone').session
+    place = {'interface': 'public', 'region_name': 'RegionOne', 'service_type': 'identity'}
+    [service] = admin.get('/v3/services', endpoint_filter=place, params={'type': 'messaging'}).json()['services']
+    found = admin.get('/v3/endpoints', endpoint_filter=place, params={'service_id': service['id']})
+
+    def end_with(version: str) -> None:
+        for each in found.json()['endpoints']:
+            admin.patch(f'/v3/endpoints/{each["id"]}', endpoint_filter=place,
+                        json={'endpoint': {'url': each['url'] + version}})
+
+    end_with(request.param)
+    yield Cloud(cloud.url)
+    end_with('')
+
+
+def test_queues_are_found_with_and_without_a_version_in_the_catalogue(cloud_with_messages: Cloud):
+    cloud = cloud_with_messages
+    plugin, project = cloud.plugin('zaqar'), cloud.context.project_id
+    queue = plugin.client().queue('q')
+    queue.ensure_exists()
+    queue.post({'body': 1, 'ttl': 60})
+    signed = queue.signed_url(['messages'], methods=['DELETE'])
+    by_url = plugin.create_from_signed_url(
+        project, signed['paths'], signed['expires'], signed['methods'], signed['signature']).queue('q')
+    assert [each.body for each in by_url.pop()] == [1]
+    of_project = plugin.create_for_tenant(project, cloud.context.keystone_session.get_token()).queue('q')
+    of_project.post({'body': 2, 'ttl': 60})
+    assert [each.body for each in of_project.pop()] == [2]
+    ZaqarQueue('q').consume(cloud.context, {'event': 1})            # an event sink
+    assert [each.body for each in of_project.pop()] == [{'event': 1}]
+    of_project.delete()
 
 
 @pytest.fixture

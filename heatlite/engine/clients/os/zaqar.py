@@ -103,11 +103,19 @@ class ZaqarClientPlugin(service.ServicePlugin[MessageClient]):
         given.setdefault('additional_headers', {CLIENT_ID: runtimes.current().uuid()})
         return super().adapter(service_type, **given)
 
+    def _endpoint(self) -> str:
+        """With the version of the API, which the URL in the catalogue need not have. Raises EndpointNotFound."""
+        found = self.adapter().get_endpoint()
+        if found is None:
+            from keystoneauth1 import exceptions
+            raise exceptions.EndpointNotFound(f'There is no endpoint of {self.MESSAGING}, version 2.')
+        return found
+
     def create_for_tenant(self, tenant_id: str, token: str) -> MessageClient:
         """A client in another project, with a token of it."""
         from keystoneauth1 import token_endpoint
 
-        auth = token_endpoint.Token(self.url_for(service_type=self.MESSAGING, interface=self.interface()), token)
+        auth = token_endpoint.Token(self._endpoint(), token)
         return MessageClient(http.ServiceAdapter(
             self.context.keystone_session, service_type=self.MESSAGING, auth=auth,
             additional_headers={CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': tenant_id}), self.context)
@@ -117,7 +125,7 @@ class ZaqarClientPlugin(service.ServicePlugin[MessageClient]):
         """A client that may only do what the signature covers."""
         from keystoneauth1 import noauth
 
-        base = self.url_for(service_type=self.MESSAGING, interface=self.interface())
+        base = self._endpoint()
         headers = {CLIENT_ID: runtimes.current().uuid(), 'X-Project-Id': project_id, 'URL-Signature': signature,
                    'URL-Expires': expires, 'URL-Paths': ','.join(paths), 'URL-Methods': ','.join(methods)}
         return MessageClient(http.ServiceAdapter(
