@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
@@ -140,8 +140,8 @@ def sealed(authority: Credentials) -> Credentials:
 
 def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[Unfit]]:
     """Stores those configs that are not there: configs never change. Returns how many."""
-    there = _there(tx, software_config, [each.id for each in found])
-    new = [each for each in found if each.id not in there]
+    present_ids = there(tx, software_config, [each.id for each in found])
+    new = [each for each in found if each.id not in present_ids]
     for each in new:
         software_configs.insert(tx, each)
     return len(new), []
@@ -149,27 +149,32 @@ def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[U
 
 def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[Unfit]]:
     """Stores deployments, over older states of them. Returns how many, and those whose configs are missing."""
-    configs = _there(tx, software_config, [each.config_id for each in found])
-    there = _there(tx, software_deployment, [each.id for each in found])
-    stored, unfit = 0, []
+    wanted, unfit = changed_deployments(tx, found, there(tx, software_config, [each.config_id for each in found]))
+    for each in wanted:
+        software_deployments.delete(tx, each.id)
+        software_deployments.insert(tx, each)
+    return len(wanted), unfit
+
+
+def changed_deployments(tx: sa.Connection, found: Sequence[Deployment],
+                        configs: Container[str]) -> tuple[list[Deployment], list[Unfit]]:
+    """Those that are not there, or in older states, and those whose configs are not in `configs`."""
+    present_ids = there(tx, software_deployment, [each.id for each in found])
+    wanted, unfit = [], []
     for each in found:
+        known = software_deployments.show(tx, each.id) if each.id in present_ids else None
         if each.config_id not in configs:
             unfit.append(Unfit(f'software_deployment {each.id}', _('its config %s is missing') % each.config_id))
-            continue
-        if each.id in there:
-            known = software_deployments.show(tx, each.id)
-            if known is not None and (known == each or _changed(known) > _changed(each)):
-                continue                    # times of Heat have whole seconds: of equal ones, Heat's row is newer
-            software_deployments.delete(tx, each.id)
-        software_deployments.insert(tx, each)
-        stored += 1
-    return stored, unfit
+        elif known is None or not (known == each or _changed(known) > _changed(each)):
+            wanted.append(each)             # times of Heat have whole seconds: of equal ones, Heat's row is newer
+    return wanted, unfit
 
 
 def _changed(found: Deployment) -> datetime:
     return found.updated_at or found.created_at
 
 
-def _there(tx: sa.Connection, table: sa.Table, ids: Sequence[str]) -> set[str]:
+def there(tx: sa.Connection, table: sa.Table, ids: Sequence[str]) -> set[str]:
+    """Those of these ids that the table has. By primary key."""
     return {each for chunk in chunks(ids) for each in tx.execute(
         sa.select(table.c.id).where(table.c.id.in_(chunk))).scalars()}

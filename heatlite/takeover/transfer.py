@@ -25,6 +25,7 @@ from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.states import Status
 from heatlite.takeover import ciphers, completion, convert, schema, source, store
 from heatlite.takeover.convert import Opener, Unfit
+from heatlite.takeover.rehearsal import Rehearsal
 from heatlite.takeover.rows import HeatSoftwareConfig, HeatSoftwareDeployment, HeatTree
 from heatlite.takeover.source import HeatDatabase
 from heatlite.takeover.store import Present
@@ -33,6 +34,7 @@ LOG = logging.getLogger(__name__)
 
 Row = TypeVar('Row', HeatSoftwareConfig, HeatSoftwareDeployment)
 Made = TypeVar('Made', Config, Deployment)
+Result = TypeVar('Result')
 
 SAMPLES = 20                                # encrypted values of each kind with which the key is tried
 PLAIN_AT_ONCE = 200                         # software configs or deployments in one transaction
@@ -85,6 +87,7 @@ class Transfer:
         self._runtime = runtime
         self._registry = registry
         self._wishes = wishes
+        self._store = Rehearsal() if wishes.dry else store
         self._progress = progress
         self.report = TransferReport()
 
@@ -153,8 +156,7 @@ class Transfer:
         try:
             whole = completion.complete(convert.convert(tree, self._opener, self._runtime.uuid, now), self._runtime,
                                         self._registry)
-            present = (Present.NOTHING if self._wishes.dry else
-                       self._database.retry(lambda tx: store.put(tx, whole, now)))
+            present = self._stored(lambda tx: self._store.put(tx, whole, now))
         except Unfit as error:
             self._refuse(tree, REFUSED, error.row, error.reason)
             return
@@ -202,15 +204,22 @@ class Transfer:
             with self._heat.reader() as tx:
                 there = source.still_there(tx, copied)
             for stack_id in copied:
-                if stack_id not in there and (self._wishes.dry or self._database.retry(
-                        lambda tx, gone=stack_id: store.remove(tx, gone))):     # type: ignore[misc]
+                if stack_id not in there and self._stored(
+                        lambda tx, gone=stack_id: self._store.remove(tx, gone)):        # type: ignore[misc]
                     self.report.trees[REMOVED] += 1
+
+    def _stored(self, put: Callable[[sa.Connection], Result]) -> Result:
+        """`put(tx)` in a transaction; in a dry run one that only reads."""
+        if self._wishes.dry:
+            with self._database.reader() as tx:
+                return put(tx)
+        return self._database.retry(put)
 
     # --- software configs and deployments ---------------------------------------------------------------
 
     def _take_plain(self) -> None:
-        self._take_all('software configs', source.configs, convert.config, store.put_configs)
-        self._take_all('software deployments', source.deployments, convert.deployment, store.put_deployments)
+        self._take_all('software configs', source.configs, convert.config, self._store.put_configs)
+        self._take_all('software deployments', source.deployments, convert.deployment, self._store.put_deployments)
 
     def _take_all(self, kind: str, page: Callable[[sa.Connection, str | None, str, int], list[Row]],
                   converted: Callable[[Row, Opener], Made],
@@ -229,13 +238,12 @@ class Transfer:
                     made.append(converted(row, self._opener))
                 except Unfit as error:
                     self._note(error)
-            if not self._wishes.dry:
-                self._put(kind, made, put)
+            self._put(kind, made, put)
 
     def _put(self, kind: str, made: Sequence[Made],
              put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
         try:
-            stored, unfit = self._database.retry(lambda tx: put(tx, made))
+            stored, unfit = self._stored(lambda tx: put(tx, made))
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:          # one row of an unforeseen kind does not stop the others

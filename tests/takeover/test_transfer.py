@@ -340,6 +340,40 @@ def test_a_dry_run_stores_nothing(heat, ours, take):
     assert counts(ours) == before
 
 
+def problems(report):
+    return [(each.stack, each.row, each.reason) for each in report.problems]
+
+
+def test_a_dry_run_refuses_the_same_names(heat, ours, take):
+    """Heat lets two simultaneous requests make two stacks of one name."""
+    for stack_id, more in (('s1', {}), ('s2', {}), ('s3', {'tenant': OTHER}), ('s4', {'deleted_at': later(1)})):
+        heat.word(stack_id, name='one', **more)
+    heat.word('s5', name='two')
+    heat.stack('s6', name='two', owner_id='s5', parent_resource_name='word', nested_depth=1)
+    dry, run = take(dry=True, deleted=True), take(deleted=True)
+    assert (outcome(dry), problems(dry)) == (outcome(run), problems(run))
+    assert {each[0] for each in problems(run)} == {'one s2', 'two s5'}
+    heat.change(schema.stack, 's1', status_reason='another')
+    heat.word('s0', name='one')                     # the name is that of a copy which is there
+    dry, run = take(dry=True), take()
+    assert (outcome(dry), problems(dry)) == (outcome(run), problems(run))
+    assert outcome(run) == {'refused': 3, 'taken over again': 1, 'unchanged': 1}
+
+
+def test_a_dry_run_reports_configs_deployments_and_removals(heat, ours, take):
+    heat.add(schema.software_config, id='c1', tenant=PROJECT, config='{}', created_at=NOW)
+    for name, config_id in (('d1', 'c1'), ('d2', 'gone')):
+        heat.add(schema.software_deployment, id=name, config_id=config_id, server_id='v1', tenant=PROJECT,
+                 created_at=NOW)
+    heat.word('s1')
+    dry, run = take(dry=True), take()
+    assert (dry.stored, problems(dry)) == (run.stored, problems(run))
+    assert len(problems(run)) == 1
+    heat.change(schema.stack, 's1', deleted_at=later(5), action='DELETE')
+    dry, run = take(dry=True), take()
+    assert (outcome(dry), dry.stored) == (outcome(run), run.stored) == ({'removed': 1}, run.stored)
+
+
 def test_one_project(heat, ours, take):
     heat.word('s1')
     heat.word('s2', tenant=OTHER)
