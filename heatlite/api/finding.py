@@ -141,7 +141,8 @@ def fresh_outputs(req: Request, stack: stacks.StoredStack) -> list[Mapping[str, 
 
 def live_attributes(req: Request, stack: stacks.Identity, resource_name: str,
                     names: tuple[str, ...], without_access: bool) -> Mapping[str, object] | None:
-    """All attributes of a resource, and those in `names`, read from the services; None when no engine answers.
+    """All attributes of a resource, and those in `names`, read from the services; None when no engine answers, and
+    for a resource that is to be deleted.
 
     `without_access`: those that give access to something are null."""
     values = _read_now(req, messages.ResourceAttributes(stack.id, resource_name, names, without_access))

@@ -65,3 +65,16 @@ def test_another_resource_is_read_when_it_is_asked_for():
 
     _calls, found = calls_to_ask(10, values)
     assert found == [str(number) for number in range(10)]
+
+
+def test_attributes_of_what_an_update_deletes_are_the_stored_ones():
+    """No service is asked, and nothing is logged as a fault."""
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', things(2))
+        done(cluster, stack_id, 'CREATE')
+        asked = ResourceAttributes(stack_id, 't1', ('id',))
+        assert cluster.ask(asked) == {'id': None}
+        cluster.update(stack_id, things(1))
+        assert cluster.universe.run(lambda: cluster.states(stack_id)['t1'][-1][0] == 'DELETE', limit=100)
+        assert cluster.ask(asked) is None
+        done(cluster, stack_id, 'UPDATE')

@@ -193,6 +193,7 @@ def _visible(attributes: Mapping[str, object], may_see_access: bool) -> Mapping[
 
 def _attributes(req: Request, stack: stacks.Identity, row: resources.ShownResource,
                 names: tuple[str, ...], may_see_access: bool) -> Mapping[str, object]:
-    """The attributes read from the services. Without an engine: the stored values, and null for other names."""
+    """The attributes read from the services. Without an engine, and of what is to be deleted, the stored ones, and null
+    for other names."""
     live = finding.live_attributes(req, stack, row.name, names, not may_see_access)
     return _visible({**dict.fromkeys(names), **_stored_attributes(row)} if live is None else live, may_see_access)

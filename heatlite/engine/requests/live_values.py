@@ -28,13 +28,16 @@ class LiveValues:
         found = self._reader.outputs(message.stack_id, context)
         return [each for each in found if message.keys is None or each['output_key'] in message.keys]
 
-    def attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object]:
+    def attributes(self, context: RequestContext, message: messages.ResourceAttributes) -> dict[str, object] | None:
         """Read the value of `show` if the type has it, else all attributes; and those in `names`. Calls services.
 
         A value is null if the resource does not have it, if it cannot be read now, or if the caller may not see it.
+        None if the resource is to be deleted, with its stack or by an update: only stored values are known.
         """
-        def ask(stack: Stack) -> dict[str, object]:
-            resource = stack[message.resource_name]
+        def ask(stack: Stack) -> dict[str, object] | None:
+            resource = stack.get(message.resource_name)
+            if resource is None:
+                return None
 
             def read(name: str) -> object:
                 return None if message.without_access and policy.gives_access(name) else _or_null(resource, name)
@@ -45,7 +48,7 @@ class LiveValues:
             named = {name: read(name) for name in message.names}
             return {**named, **shown, **{name: value for name, value in named.items() if value is not None}}
 
-        found: dict[str, object] = codec.decode(codec.encode(self._reader.asked(
+        found: dict[str, object] | None = codec.decode(codec.encode(self._reader.asked(
             message.stack_id, context, ask, message.resource_name)))
         return found
 
