@@ -54,7 +54,8 @@ def listed(render: Callable[[str, K, *Given], View]) -> Callable[[str, K, *Given
 @listed
 def listed_stack(base: str, stack: stack_lists.Summary, with_project: bool) -> View:
     """A stack in a list. `with_project`: for admins, who see the stacks of all projects."""
-    view = {**_state_of_stack(base, stack, stack.description or ''), 'tags': stack.tags or None}
+    description = '' if stack.description == NO_DESCRIPTION else stack.description or ''
+    view = {**_state_of_stack(base, stack, description), 'tags': stack.tags or None}
     if with_project:
         view['project'] = stack.project_id
     return view

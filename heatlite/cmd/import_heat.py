@@ -35,7 +35,7 @@ def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
 
 
 def run(conf: ConfigOpts, database: Database, show: Show) -> int:
-    """Prints the report. Returns 1 if anything did not fit."""
+    """Prints the report. Returns 1 if anything but orphaned stacks did not fit."""
     from heatlite.cmd import keys, parts
     from heatlite.common.green_threads import GreenRuntime
     from heatlite.db import sync
@@ -75,10 +75,13 @@ def _show(report: TransferReport, switch: bool, show: Show) -> int:
         (outcome, report.trees[outcome]) for outcome in OUTCOMES if report.trees[outcome]])
     print()
     show(('Stored', 'Number'), sorted(report.stored.items()))
-    if report.problems:
+    if report.problems or report.orphans:
         print()
         show(('Project', 'Stack', 'Row', 'Why it was not taken over'), [
-            (each.project_id, each.stack, each.row, each.reason) for each in report.problems])
+            (each.project_id, each.stack, each.row, each.reason) for each in (*report.problems, *report.orphans)])
+    if report.orphans:
+        print(_('\nOrphaned stacks belong to no tree and are left out by every run; delete them in Heat if their '
+                'objects are not needed.'))
     if report.trees[WAITING]:
         print(_('\nStacks in progress are left to Heat until --switch.'))
     if switch and report.engines:

@@ -39,8 +39,9 @@ Result = TypeVar('Result')
 SAMPLES = 20                                # encrypted values of each kind with which the key is tried
 PLAIN_AT_ONCE = 200                         # software configs or deployments in one transaction
 # What becomes of a tree. Each word is a line of the report.
-TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, HIDDEN, REFUSED = OUTCOMES = (
-    'taken over', 'taken over again', 'unchanged', 'removed', 'in progress', 'changed in heatlite', 'hidden', 'refused')
+TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, HIDDEN, REFUSED, ORPHANED = OUTCOMES = (
+    'taken over', 'taken over again', 'unchanged', 'removed', 'in progress', 'changed in heatlite', 'hidden', 'refused',
+    'orphaned')
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,7 @@ class TransferReport:
     trees: Counter[str] = field(default_factory=Counter)
     stored: Counter[str] = field(default_factory=Counter)
     problems: list[TransferProblem] = field(default_factory=list)
+    orphans: list[TransferProblem] = field(default_factory=list)    # nested stacks in no tree: no run takes them over
     engines: list[str] = field(default_factory=list)        # hosts of engines of that Heat that seem to be alive
 
 
@@ -181,14 +183,16 @@ class Transfer:
             tree.root.tenant or '', f'{tree.root.name} {tree.root.id}', row, reason))
 
     def _name_orphans(self) -> None:
-        """Refuses nested stacks that are in no tree, with what is nested in them."""
+        """Leaves out nested stacks that are in no tree, with what is nested in them."""
         after: str | None = ''
         while after is not None:
             with self._heat.reader() as tx:
                 found = source.orphans(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
             for each in found:
-                self._refuse(HeatTree([each], ''), REFUSED, f'stack {each.id}',
-                             _('the stack that it is nested in is gone'))
+                self.report.trees[ORPHANED] += 1
+                self.report.orphans.append(TransferProblem(
+                    each.tenant or '', f'{each.name} {each.id}', f'stack {each.id}',
+                    _('the stack that it is nested in is gone')))
             after = found[-1].id if found else None
 
     def _remove_gone(self) -> None:

@@ -179,3 +179,12 @@ def test_events_are_read_in_blocks(database, get, monkeypatch, query):
     monkeypatch.setattr(events, 'page', lambda *given: read.append(page(*given)) or read[-1])
     assert get(f'{WEB}/events{query}') == whole
     assert max(map(len, read)) <= 3 and sum(map(len, read)) == len(whole['events'])
+
+
+@pytest.mark.parametrize('stored, listed, detailed', [
+    ('No description', '', 'No description'), ('A shop', 'A shop', 'A shop')])
+def test_a_template_without_description(database, get, stored, listed, detailed):
+    with database.writer() as tx:
+        tx.execute(tables.stack.update().where(tables.stack.c.id == rows.WEB).values(description=stored))
+    assert {each['description'] for each in get(f'{P}/stacks')['stacks'] if each['id'] == rows.WEB} == {listed}
+    assert get(WEB)['stack']['description'] == detailed

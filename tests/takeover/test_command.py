@@ -60,6 +60,9 @@ def test_a_report(folder, heat, tmp_path):
     assert 'its state NONSENSE, COMPLETE is unknown' in said
     code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf')
     assert (code, 'taken over' in said) == (1, True)
+    heat.change(schema.stack, 's2', action='CREATE', owner_id='gone', parent_resource_name='r')
+    code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf')
+    assert (code, 'the stack that it is nested in is gone' in said) == (0, True)
     heat.remove(schema.stack, id='s2')
     code, said, _progress = run(folder, 'import-heat', '--heat-config', tmp_path / 'heat.conf')
     assert (code, 'unchanged' in said) == (0, True)

@@ -575,11 +575,12 @@ def test_nested_stacks_whose_owner_is_gone_are_named(heat, ours, take):
     heat.stack('n3', owner_id='missing', parent_resource_name='a', tenant=OTHER)
     heat.stack('n4', owner_id='missing', parent_resource_name='a', deleted_at=later(1))
     report = take()
-    assert outcome(report) == {'refused': 2, 'taken over': 1}
-    assert {each.row for each in report.problems} == {'stack n1', 'stack n3'}
-    assert all('nested in is gone' in each.reason for each in report.problems)
-    assert {each.row for each in take(project_id=OTHER).problems} == {'stack n3'}
-    assert {each.row for each in take(deleted=True).problems if 'is gone' in each.reason} == {'stack n3'}
+    assert outcome(report) == {'orphaned': 2, 'taken over': 1}
+    assert report.problems == []
+    assert {each.row for each in report.orphans} == {'stack n1', 'stack n3'}
+    assert all('nested in is gone' in each.reason for each in report.orphans)
+    assert {each.row for each in take(project_id=OTHER).orphans} == {'stack n3'}
+    assert {each.row for each in take(deleted=True).orphans} == {'stack n3'}
 
 
 def test_a_name_that_is_taken(heat, ours, take):
