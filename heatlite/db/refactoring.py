@@ -88,8 +88,8 @@ def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
         raise exception.StackExists(stack_name=name) from None
 
 
-def reparent(tx: sa.Connection, nested_id: str, owner_id: str, parent_resource: str) -> None:
-    """Makes a nested stack that of another resource."""
+def reparent(tx: sa.Connection, nested_id: str, owner_id: str | None, parent_resource: str | None) -> None:
+    """Makes a nested stack that of another resource; None: a root."""
     tx.execute(stack.update().where(stack.c.id == nested_id).values(owner_id=owner_id, parent_resource=parent_resource))
 
 

@@ -68,7 +68,7 @@ class Acting(clouds.Thing):
     """A thing that notes for whom it is made and changed, with its value."""
 
     requires_deferred_auth = True
-    acts = []
+    acts, deletes = [], []
     keystone = None
 
     def _note(self, value):
@@ -94,6 +94,12 @@ class Acting(clouds.Thing):
         self._note('check')
 
 
+    def handle_delete(self):
+        may_act = self.context.trust_id in self.keystone.trusts
+        self.deletes.append((self.context.user_id, 'delete' if may_act else 'refused'))
+        return super().handle_delete()
+
+
 class Cluster(bare.Cluster):
     """Engines with things that note for whom they act, and users who have tokens."""
 
@@ -106,7 +112,7 @@ class Cluster(bare.Cluster):
         super().__init__(seed, kill_at, engines, seal=SEAL, prepare=prepare, **options)
         self.cloud = clouds.Cloud(self.chaos)
         clouds.use(self.cloud)
-        Acting.acts = []
+        Acting.acts, Acting.deletes = [], []
         self.is_('ann')
 
     def is_(self, name):
@@ -743,3 +749,26 @@ def test_no_trust_is_left_however_engines_end(keystone, monkeypatch):
 
     monkeypatch.setattr(simulation, 'Cluster', Cluster)
     assert simulation.kill_engines_in(life, 3, from_the_start=False) > 0
+
+
+@pytest.mark.parametrize('depth', [1, 2])
+def test_a_retained_nested_stack_is_deleted_for_the_user_who_asks_for_it(cluster, keystone, depth):
+    """The credentials of its tree end with the root."""
+    thing = {'type': 'Sim::Acting', 'properties': {'value': 'x'}}
+    files = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': thing}})}
+    kind = 'inner.yaml'
+    if depth == 2:
+        files['outer.yaml'] = json.dumps({**HOT, 'resources': {'within': {'type': kind}}})
+        kind = 'outer.yaml'
+    stack_id = cluster.create('s', {**HOT, 'resources': {'inner': {'type': kind, 'deletion_policy': 'Retain'}}},
+                              files=files)
+    done(cluster, stack_id, 'CREATE')
+    retained = nested(cluster, stack_id)
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert (list(keystone.trusts.values()), stored(cluster), Acting.deletes) == ([], [], [])
+    cluster.is_('bob')
+    cluster.delete(retained)
+    done(cluster, retained, 'DELETE')
+    assert Acting.deletes == [('bob', 'delete')]
+    assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])

@@ -24,6 +24,7 @@ from heatlite.engine.reconcile.plan_references import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.requests import guard_checks, plan_builder, validation
 from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
+from heatlite.engine.requests.orphans import Orphans
 from heatlite.engine.requests.ownership import Owners, Ownership, check_former, is_from_backup
 from heatlite.engine.requests.preview_update import PreviewedStack
 from heatlite.engine.requests.previews import Previews
@@ -59,6 +60,7 @@ class StackActions:
         self._recorder = recorder
         self._owners = owners
         self._authority = Authority(runtime, registry)
+        self._orphans = Orphans(runtime, database, self._authority, stored_stacks)
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.
@@ -67,14 +69,15 @@ class StackActions:
         if message.if_match is not None:            # before credentials are made for the delete
             with self._database.reader() as tx:
                 check_tag(visible(tx, message.stack_id, context), message.if_match)
-        with self.renewal(context, message.stack_id) as renew:
+        with (self.renewal(context, message.stack_id) as renew,
+              self._orphans.made_roots(context, message.stack_id) as make_root):
 
             def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
                 check_tag(row, message.if_match)
                 if plan is not None:
                     plan.accept(tx, row.id, row.generation)
                 renew(tx, row)
-                return {}
+                return make_root(tx, row)
 
             self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
 
