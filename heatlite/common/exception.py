@@ -193,13 +193,12 @@ class KeystoneUnavailable(HTTPServiceUnavailable):
         super().__init__(_('The identity service cannot validate tokens: %s') % reason)
 
 
-class ServiceLoginRefused(HeatException):
+class ServiceLoginRefused(HTTPServiceUnavailable):
     """The identity service refuses a login of this service. `options`: those of the login, for operators."""
 
-    http_code = 503
-    cfn_code = 'ServiceUnavailable'
-    msg_fmt = _('The identity service refuses the login of the orchestration service. Its operators have to correct '
-                '%(options)s; the request may be sent again then.')
+    def __init__(self, options: str) -> None:
+        super().__init__(_('The identity service refuses the login of the orchestration service. Its operators have to '
+                           'correct %s; the request may be sent again then.') % options)
 
 
 class BrokerUnavailable(HeatException):

@@ -59,7 +59,7 @@ def get(url: str, by_operator: bool = False) -> str:
     """
     scheme = _split(url).scheme
     if scheme not in REMOTE and not (by_operator and scheme == FILE):
-        raise URLFetchError(_('Invalid URL scheme %s') % scheme)
+        raise URLFetchError((_('Invalid URL scheme %s') % scheme).rstrip())
     read = _read_file if scheme == FILE else _read_http
     longest = cfg.CONF.get('template_fetch_timeout', DEFAULT_TIMEOUT)
     request = allowance.current()

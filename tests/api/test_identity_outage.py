@@ -7,7 +7,7 @@ import pytest
 
 from heatlite.api.cfn import deploy
 from heatlite.api.console.identity import IdentityService
-from heatlite.common import exception, repeats
+from heatlite.common import exception, log_throttle
 from tests.api import in_process
 from tests.system import aws, options
 
@@ -95,4 +95,4 @@ def test_a_login_at_the_console_and_a_file_that_is_not_there(tmp_path, caplog, m
 
 @pytest.fixture(autouse=True)
 def _nothing_logged():
-    repeats.forget()
+    log_throttle.forget()

@@ -160,7 +160,7 @@ def test_any_server_serves_the_cloudwatch_api(programs, configured, server):
 def test_a_cloudformation_api_without_a_keystone_does_not_start(programs, configured):
     program = programs('--config-file', configured, '--set', f'heat_api_cfn.bind_port={free_port()}', '--set',
                        'paste_deploy.flavor=', module='heatlite.cmd.api_cfn')
-    assert program.process.wait(60) == 1
+    assert program.process.wait(60) == os.EX_CONFIG
     assert '[ec2authtoken] auth_uri is not set' in program.log.read_text()
     assert 'Traceback' not in program.log.read_text()
 

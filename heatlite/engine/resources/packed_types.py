@@ -90,7 +90,7 @@ class PackedTypes:
 
     def fetch(self, template_name: str, by_operator: bool) -> str:
         scheme = template_name.rpartition('://')[0]
-        raise missing_template(template_name, f'Invalid URL scheme {scheme}')
+        raise missing_template(template_name, f'Invalid URL scheme {scheme}'.rstrip())
 
 
 def _accept(value: object) -> None:

@@ -131,7 +131,7 @@ def test_what_keystone_refuses_fails_the_server(cloud: Cloud):
     cfg.CONF.set_override('stack_domain_admin_password', 'wrong')
     servers = cloud.count('compute.servers')
     life = Life(cloud, 'OS::Nova::Server', PLAIN)
-    with pytest.raises(Exception, match='401|requires authentication'):
+    with pytest.raises(exception.ServiceLoginRefused, match='stack_domain_admin'):
         life.create()
     assert cloud.count('compute.servers') == servers
     cfg.CONF.set_override('stack_domain_admin_password', 'secret')
