@@ -751,24 +751,40 @@ def test_no_trust_is_left_however_engines_end(keystone, monkeypatch):
     assert simulation.kill_engines_in(life, 3, from_the_start=False) > 0
 
 
-@pytest.mark.parametrize('depth', [1, 2])
-def test_a_retained_nested_stack_is_deleted_for_the_user_who_asks_for_it(cluster, keystone, depth):
-    """The credentials of its tree end with the root."""
-    thing = {'type': 'Sim::Acting', 'properties': {'value': 'x'}}
-    files = {'inner.yaml': json.dumps({**HOT, 'resources': {'r': thing}})}
-    kind = 'inner.yaml'
-    if depth == 2:
-        files['outer.yaml'] = json.dumps({**HOT, 'resources': {'within': {'type': kind}}})
-        kind = 'outer.yaml'
+def retained_stack(cluster, levels=()):
+    """Return the id of a nested stack that stayed when its root was deleted. `levels`: of stacks in it, outside in."""
+    kind, files = 'inner.yaml', {'inner.yaml': json.dumps(
+        {**HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'value': 'x'}}}})}
+    for level in reversed(levels):
+        files[level] = json.dumps({**HOT, 'resources': {'within': {'type': kind}}})
+        kind = level
     stack_id = cluster.create('s', {**HOT, 'resources': {'inner': {'type': kind, 'deletion_policy': 'Retain'}}},
                               files=files)
     done(cluster, stack_id, 'CREATE')
     retained = nested(cluster, stack_id)
     cluster.delete(stack_id)
     done(cluster, stack_id, 'DELETE')
-    assert (list(keystone.trusts.values()), stored(cluster), Acting.deletes) == ([], [], [])
+    assert (list(Acting.keystone.trusts.values()), stored(cluster), Acting.deletes) == ([], [], [])
+    return retained
+
+
+@pytest.mark.parametrize('depth', [1, 2])
+def test_a_retained_nested_stack_is_deleted_for_the_user_who_asks_for_it(cluster, keystone, depth):
+    """The credentials of its tree end with the root."""
+    retained = retained_stack(cluster, ['outer.yaml'][:depth - 1])
     cluster.is_('bob')
     cluster.delete(retained)
     done(cluster, retained, 'DELETE')
     assert Acting.deletes == [('bob', 'delete')]
     assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])
+
+
+def test_an_administrator_of_another_project_deletes_no_retained_nested_stack(cluster, keystone):
+    """It would act in the project of the administrator, with all roles there."""
+    retained = retained_stack(cluster)
+    cluster.context = RequestContext(project_id='of-operators', user_id='root', username='root', is_admin=True,
+                                     auth_token='token of root', roles=['admin'], overwrite=False)
+    refused = cluster.ask(messages.DeleteStack(retained), [exception.Forbidden])
+    assert PROJECT in str(refused)
+    assert (list(keystone.trusts.values()), stored(cluster), Acting.deletes) == ([], [], [])
+    assert cluster.row(retained).action == 'CREATE'

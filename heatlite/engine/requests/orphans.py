@@ -7,7 +7,9 @@ from contextlib import contextmanager
 
 from sqlalchemy import Connection
 
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
+from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, refactoring, stack_trees, stacks, templates
 from heatlite.db.connection import Database
@@ -29,13 +31,19 @@ class Orphans:
         caller: the credentials of its former tree were deleted with the root. It returns the columns that follow, none
         for any other stack.
 
-        Raises what `Authority.record` raises, before the block. A trust that is not stored is deleted."""
+        Raises what `Authority.record` raises, before the block, and Forbidden for an administrator of another project,
+        whose credentials reach the objects of that project only. A trust that is not stored is deleted.
+        """
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
             template = templates.get(tx, row.template_id) if _is_orphan(tx, row) else None
         if template is None:
             yield lambda tx, row: {}
             return
+        if context.project_id != row.project_id:
+            raise exception.Forbidden(_(
+                'this nested stack: its root is deleted, and its delete acts for the user who asks for it. Delete it '
+                'as a user of its project %s') % row.project_id)
         definition = self._stored_stacks.definition(row, template)
         acts_by_token = self._authority.needs_token(definition)
         made = self._authority.record(context, definition, self._runtime.now(), acts_by_token, needs_service=True)
