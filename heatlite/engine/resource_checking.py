@@ -11,6 +11,13 @@ from heatlite.engine.resource_reading import Reading
 from heatlite.language.constraints import CustomLookup
 
 
+def says_of_check(kind: type, name: str) -> bool:
+    """Whether the class that defines `validate` of a type sets the attribute `name`: one that overrides `validate` may
+    ask more."""
+    defining = next(each for each in kind.__mro__ if 'validate' in vars(each))
+    return bool(vars(defining).get(name))
+
+
 class Checking(Reading):
     """A part of `Resource`."""
 
@@ -33,20 +40,20 @@ class Checking(Reading):
         if self.resource_id is None:
             raise exception.Error(_('Can not check %s, resource not created yet.') % self.name)
 
-    def check_before_create(self, *, has_references: bool) -> None:
+    def check_before_create(self, *, is_whole: bool) -> None:
         """Check the properties completely at the creation, when all values are known. Raises StackValidationFailed.
 
-        `has_references`: some values were not known when the stack was checked, so the type's own check runs again.
+        `is_whole`: the type's own check runs, too, if it may (`validates_at_creation`).
         """
         self.properties.validate(lookup=self._constraint_lookup())
-        if has_references and self._has_own_check():
+        if is_whole and self._validates_at_creation():
             text = self.validate()
             if text:
                 raise exception.StackValidationFailed(message=text)
 
-    def _has_own_check(self) -> bool:
-        """Whether the type checks more than all types do."""
-        return type(self).validate is not Checking.validate
+    def _validates_at_creation(self) -> bool:
+        """Whether the type checks more than all types do, and asks no service whether its object exists."""
+        return says_of_check(type(self), 'validates_at_creation')
 
     def validate_template(self) -> None:
         """Run the checks that need no values. Raises StackValidationFailed."""

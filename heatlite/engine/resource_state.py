@@ -66,6 +66,7 @@ class State:
     signalled_at: datetime | None = None                # when that signal was stored
     idempotent_create: ClassVar[bool] = False           # repeating the create after a crash is safe
     validates_alone: ClassVar[bool] = False             # `validate` of that class uses nothing but the properties
+    validates_at_creation: ClassVar[bool] = False       # `validate` of that class may run again before the create
     looks_up_others: ClassVar[bool] = False             # needs the resources that it refers to in its own stack
 
     # Not set in `__init__`: with more than thirty attributes of its own an object takes 500 bytes more.

@@ -288,3 +288,62 @@ def test_a_replacement_knows_nothing_of_the_outage_before_it(cluster, is_full):
     else:
         assert (row.action, row.status, len(cluster.cloud.made)) == ('UPDATE', 'COMPLETE', 2), row.reason
         assert not cluster.cloud.searches, 'a first create looks for nothing'
+
+
+class Particular(Shaky):
+    """Its own check refuses a name that exists, as plug-ins' checks may. The answer to its create is lost."""
+
+    def validate(self):
+        found = super().validate()
+        if not self.t.deferred:
+            cloud.CLOUD.checks.append(self.name)
+            self._knock()
+            if cloud.CLOUD.find(self.runtime, self.physical_resource_name()) is not None:
+                raise exception.StackValidationFailed(message='the name exists')
+        return found
+
+    def handle_create(self):
+        super().handle_create()
+        self.resource_id_set(None)
+        raise refused()
+
+
+class Rechecked(Particular):
+    validates_at_creation = True
+
+    def validate(self):
+        return super().validate()
+
+
+class OfOthers(Rechecked):
+    """A plug-in that extends a type, with a check of its own."""
+
+    def validate(self):
+        return super().validate()
+
+
+def created(cluster, kind):
+    """Create a resource of a type, whose property is known only then, and return how often it was checked by then."""
+    cluster.cloud.checks = []
+    for _runtime, service in cluster.engines:
+        service.registry.register('Sim::Kind', kind)
+    stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+        'first': {'type': 'Sim::Thing'},
+        'r': {'type': 'Sim::Kind', 'properties': {'value': {'get_resource': 'first'}}}}})
+    done(cluster, stack_id, 'CREATE')
+    assert len(cluster.cloud.made) == 2
+    return len(cluster.cloud.checks)
+
+
+def test_a_type_s_own_check_never_meets_an_object_whose_answer_was_lost(cluster):
+    assert created(cluster, Rechecked) == 1
+
+
+def test_a_check_that_no_service_answered_is_repeated(cluster):
+    cluster.cloud.away_until = cluster.universe.time + 60
+    assert created(cluster, Rechecked) > 1
+
+
+@pytest.mark.parametrize('kind', [Particular, OfOthers])
+def test_only_types_that_say_so_are_checked_again_at_the_creation(cluster, kind):
+    assert created(cluster, kind) == 0

@@ -14,6 +14,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile import diff, exports, imports, request_keys, unknown_creates
+from heatlite.engine.reconcile.facade import was_begun_before
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import ChangeLog
@@ -113,7 +114,9 @@ class StepExecutor(StepInspector):
         match action:
             case Action.CREATE:
                 resource.reparse()
-                resource.check_before_create(has_references=self._has_references(command.row.name))
+                resource.check_before_create(is_whole=self._is_first_try(command, work)
+                                             and self._has_references(command.row.name))
+                work.was_sent = True
             case Action.UPDATE:
                 if work.difference is None:             # the update began before a crash
                     _, work.difference = diff.inspect(resource, type(resource), work.wanted(), self._leased,
@@ -144,6 +147,10 @@ class StepExecutor(StepInspector):
                     return None, ()
                 return resource.handler(action), (request_keys.entry_to_adopt(self._leased.row, command.step.name),)
         return resource.handler(action), ()
+
+    def _is_first_try(self, command: commands.CallHandler, work: StepContext) -> bool:
+        """Whether no earlier call of the create can have made the object, which the type's own check might meet."""
+        return command.first and not work.was_sent and not was_begun_before(self._leased.row)
 
     def _has_references(self, name: str) -> bool:
         """Whether properties of a resource use other resources, as far as the stack still defines it."""

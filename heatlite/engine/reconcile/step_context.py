@@ -24,7 +24,7 @@ class StepContext:
 
     __slots__ = ('as_stored', 'away_since', 'cause', 'columns', 'data', 'definition', 'difference', 'error',
                  'fingerprint', 'first_check', 'handle', 'metadata', 'resource', 'row_id', 'storing', 'undoing',
-                 'waits')
+                 'waits', 'was_sent')
 
     def __init__(self) -> None:
         self.definition: rsrc_defn.ResourceDefinition | None = None     # to be applied, functions resolved
@@ -39,6 +39,7 @@ class StepContext:
         self.handle: object = NO_HANDLE                    # return value of the handler, plain JSON or not
         self.undoing = False
         self.away_since: datetime | None = None         # since then the service has answered no call
+        self.was_sent = False                           # a request that creates its object may have been sent
         self.storing = False                            # its intent is in the journal and not committed yet
         self.metadata: Any = None
         self.first_check: datetime | None = None        # when a check first found that it is not done
@@ -56,6 +57,7 @@ class StepContext:
         """Note the row that the step works on: what the step waited for at a row that it replaces is over."""
         if self.row_id not in (0, number):
             self.away_since = self.first_check = self.waits = None
+            self.was_sent = False
         self.row_id = number
 
     def take_data(self) -> tuple[Datum, ...]:

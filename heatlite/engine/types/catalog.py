@@ -11,6 +11,7 @@ from heatlite.common.context import RequestContext
 from heatlite.engine import attributes, properties, support
 from heatlite.engine.clients import constraint_cache
 from heatlite.engine.resource import Resource
+from heatlite.engine.resource_checking import says_of_check
 from heatlite.engine.types import event_sink_types
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import template as templates
@@ -109,7 +110,7 @@ class Catalog:
             rules=(self._rules(resource_class)
                    if resource_class.translation_rules is not Resource.translation_rules else None),
             own_check=self._own_check(resource_class) if checks else None,
-            own_check_is_pure=_validates_alone(resource_class),
+            own_check_is_pure=says_of_check(resource_class, 'validates_alone'),
             nested=getattr(resource_class, 'nested_members', None),
             nested_at=getattr(resource_class, 'nested_at', None),
             has_members=hasattr(resource_class, 'child_template') and hasattr(resource_class, 'get_size'),
@@ -162,12 +163,6 @@ class Catalog:
             if answers[0] is not None:
                 raise answers[0]
         return available
-
-
-def _validates_alone(resource_class: type[Resource]) -> bool:
-    """Whether the class that defines `validate` says so: one that overrides it may ask more."""
-    defining = next(each for each in resource_class.__mro__ if 'validate' in vars(each))
-    return bool(vars(defining).get('validates_alone'))
 
 
 class Needs:

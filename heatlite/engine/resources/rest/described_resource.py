@@ -50,6 +50,7 @@ class DescribedResource(resource.Resource):
     """Base of the classes made from descriptions; see `types.class_of`."""
 
     description: ClassVar[TypeDescription]
+    validates_at_creation = True
     reference_kind: ClassVar[str] = 'physical_id'
     reference_before: ClassVar[str | None] = 'resource_name'
     rule_facts: ClassVar[tuple[RuleFacts, ...]] = ()     # translation rules of the facts
@@ -509,9 +510,10 @@ class DescribedResource(resource.Resource):
                 hooks.call(what, 'check', self)
         return found
 
-    def _has_own_check(self) -> bool:
+    def _validates_at_creation(self) -> bool:
         what = self.description
-        return bool(what.check) or 'check' in what.hooks or type(self).validate is not DescribedResource.validate
+        has_own = bool(what.check) or 'check' in what.hooks or type(self).validate is not DescribedResource.validate
+        return has_own and super()._validates_at_creation()
 
     def _given(self, path: str) -> object:
         """A property's value for the rules: None when it was not given, SOMETHING when it is not known yet."""

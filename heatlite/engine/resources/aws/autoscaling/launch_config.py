@@ -25,6 +25,7 @@ class LaunchConfiguration(resource.Resource):
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
+    validates_at_creation = True
     support_status = catalogue.status(NAME)
 
     def validate(self) -> object:

@@ -89,6 +89,7 @@ class ElasticIpAssociation(resource.Resource):
     """Associates a floating IP address with an instance, or with one of its interfaces."""
 
     default_client_name = 'nova'
+    validates_at_creation = True
     support_status = catalogue.status(ASSOCIATION_TYPE)
     properties_schema = catalogue.properties(ASSOCIATION_TYPE)
     attributes_schema = catalogue.attribute_schemata(ASSOCIATION_TYPE)

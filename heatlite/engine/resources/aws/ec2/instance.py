@@ -35,6 +35,7 @@ class Instance(suspending.Suspending, resource.Resource, SchedulerHintsMixin):
     """A server, with the properties of Amazon EC2."""
 
     default_client_name = 'nova'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

@@ -16,6 +16,7 @@ TYPE, ATTACHMENT_TYPE = 'AWS::EC2::Volume', 'AWS::EC2::VolumeAttachment'
 class Volume(volume_base.BaseVolume):
     """A volume of the block storage."""
 
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

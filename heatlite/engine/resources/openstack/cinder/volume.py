@@ -29,6 +29,7 @@ ATTACHMENT_TYPE = 'OS::Cinder::VolumeAttachment'
 class CinderVolume(volume_base.BaseVolume, SchedulerHintsMixin):
     """A block device that outlives the servers it is attached to."""
 
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

@@ -47,6 +47,7 @@ class StackSet(members.MemberGroup):
 
     properties_schema = catalogue.properties(NAME)
     attributes_schema = catalogue.attribute_schemata(NAME)
+    validates_at_creation = True
     support_status = catalogue.status(NAME)
 
     # --- is it right? -------------------------------------------------------------------------------------

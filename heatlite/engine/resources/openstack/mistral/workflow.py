@@ -31,6 +31,7 @@ class Workflow(signal_responder.SignalResponder):
 
     default_client_name = 'mistral'
     entity = 'workflows'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

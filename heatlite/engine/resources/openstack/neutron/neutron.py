@@ -33,6 +33,7 @@ class NeutronResource(resource.Resource):
     """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`."""
 
     default_client_name = 'neutron'
+    validates_at_creation = True
     res_info_key: str | None = None         # the key of the thing in a body, where it is not `entity`
     find_existing: Callable[[], str | None]     # defined by types that make the thing with `_created`
 

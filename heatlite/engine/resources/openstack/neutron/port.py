@@ -27,6 +27,7 @@ class Port(neutron.NeutronResource):
     """A port of a network, which connects a server or a router, with its addresses and security groups."""
 
     entity = 'port'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

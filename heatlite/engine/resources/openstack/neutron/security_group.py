@@ -31,6 +31,7 @@ class SecurityGroup(neutron.NeutronResource):
 
     entity = 'security_group'
     required_service_extension = 'security-group'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

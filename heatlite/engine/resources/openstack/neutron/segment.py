@@ -21,6 +21,7 @@ class Segment(neutron.NeutronResource):
 
     entity = 'segment'
     required_service_extension = 'segment'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

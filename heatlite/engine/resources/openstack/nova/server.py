@@ -47,6 +47,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
     """A virtual machine or bare metal server, with its networks, its disks and its initial data."""
 
     default_client_name = 'nova'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
     properties_schema = catalogue.properties(TYPE)

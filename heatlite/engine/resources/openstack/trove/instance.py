@@ -34,6 +34,7 @@ class Instance(resource.Resource):
 
     default_client_name = 'trove'
     entity = 'instances'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)

@@ -33,6 +33,7 @@ class Container(resource.Resource):
 
     default_client_name = 'zun'
     entity = 'containers'
+    validates_at_creation = True
     support_status = catalogue.status(TYPE)
     properties_schema = catalogue.properties(TYPE)
     attributes_schema = catalogue.attribute_schemata(TYPE)
