@@ -385,6 +385,16 @@ def test_an_image_that_does_not_go_with_the_flavor(cloud: Cloud, image, text):
     cloud.client('glance').images.delete(made.id)
 
 
+def test_the_status_of_an_image_that_is_not_active_is_not_remembered(cloud: Cloud):
+    made = cloud.client('glance').images.create(name='later', disk_format='raw', container_format='bare')
+    with pytest.raises(exception.StackValidationFailed, match='not queued'):
+        server(cloud, image=made.id).validate()
+    cloud.client('glance').http.request(f'/images/{made.id}/file', 'PUT', data=b'x', headers={
+        'Content-Type': 'application/octet-stream'})
+    server(cloud, image=made.id).validate()
+    cloud.client('glance').images.delete(made.id)
+
+
 def test_deployments_in_metadata(cloud: Cloud):
     life = Life(cloud, SERVER, {**PLAIN, 'user_data_format': 'SOFTWARE_CONFIG'}, metadata={'deployments': []})
     with pytest.raises(exception.StackValidationFailed, match='deployments key not allowed in resource metadata'):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine import constraints
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import collection, service
@@ -70,10 +71,16 @@ class GlanceClientPlugin(service.ServicePlugin[ImageClient]):
         return named[0]
 
     @shared.MEMOIZE_FINDER
-    def image_needs(self, image_identifier: str) -> list[str | int]:
-        """Return [status in small letters, MiB of memory, GiB of disk] of an image."""
+    def needs_of_active_image(self, image_identifier: str) -> list[int]:
+        """Return [MiB of memory, GiB of disk] that an image needs. Raises StackValidationFailed, which is not
+        remembered, unless its status is active, and EntityNotFound."""
         image = self.get_image(image_identifier)
-        return [str(image.status).lower(), getattr(image, 'min_ram', 0) or 0, getattr(image, 'min_disk', 0) or 0]
+        status = str(image.status).lower()
+        if status != 'active':
+            raise exception.StackValidationFailed(message=_(
+                'Image status is required to be %(cstatus)s not %(wstatus)s.') % {
+                    'cstatus': 'active', 'wstatus': status})
+        return [getattr(image, 'min_ram', 0) or 0, getattr(image, 'min_disk', 0) or 0]
 
 
 class EntityMatchNotFound(exception.EntityNotFound):

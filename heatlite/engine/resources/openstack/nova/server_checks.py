@@ -98,13 +98,13 @@ def _check_image(server: Server, props: Properties) -> None:
     image, flavor = props[server.IMAGE], props[server.FLAVOR]
     if not image or not is_known([image, flavor]):
         return
-    status, memory, disk = server.client_plugin('glance').image_needs(image)
-    if status != 'active':
-        raise _refuse(_('Image status is required to be %(cstatus)s not %(wstatus)s.') % {
-            'cstatus': 'active', 'wstatus': status})
-    if not memory and not disk:
+    try:
+        memory, disk = server.client_plugin('glance').needs_of_active_image(image)
+        if not memory and not disk:
+            return
+        memory_of_flavor, disk_of_flavor = server.client_plugin().flavor_capacity(flavor)
+    except exception.EntityNotFound:        # that an image or a flavor exists is what constraints check
         return
-    memory_of_flavor, disk_of_flavor = server.client_plugin().flavor_capacity(flavor)
     if memory_of_flavor < memory:
         raise _refuse(_('Image %(image)s requires %(imram)s minimum ram. Flavor %(flavor)s has only %(flram)s.') % {
             'image': image, 'imram': memory, 'flavor': flavor, 'flram': memory_of_flavor})
