@@ -23,6 +23,7 @@ LOG = logging.getLogger(__name__)
 EXCHANGE = 'heat'
 PORT = 5672                     # of a broker, where the URL has none
 PROBE_SECONDS = 2.0
+LOGIN_ROUNDS = 2                # of as many attempts as there are hosts
 RECONNECT_SECONDS = 2           # at most, between two attempts; the library's default grows to thirty
 HEARTBEAT_SECONDS = 5           # a connection silent for three times as long is left; the library's default is 60
 # The next host is chosen by chance. In turn, a connection that waits for messages would return to a silent host for
@@ -131,11 +132,13 @@ def probe(conf: ConfigOpts, broker: str | None = None) -> None:
 
 def login(carrier: oslo_messaging.RPCTransport, broker: str | None = None) -> None:
     """Opens a connection of the driver, if it has none, and gives it back. Raises `refusals()`, and what the libraries
-    raise where the connection fails. `broker`: the URL of the transport; by default `transport_url`."""
-    url, _hosts = peers(carrier.conf, broker)
+    raise where the connection fails. `broker`: the URL of the transport; by default `transport_url`.
+
+    Of several hosts the library chooses one by chance for each attempt, perhaps the same one again."""
+    url, hosts = peers(carrier.conf, broker)
     if connects(url):
-        with carrier._driver._get_connection(retry=0):
-            LOG.debug('The broker has let this process in')
+        with carrier._driver._get_connection(retry=LOGIN_ROUNDS * len(hosts) - 1 if len(hosts) > 1 else 0):
+            LOG.debug('The broker has accepted a login of this process')
 
 
 def _option(broker: str | None) -> str:

@@ -111,7 +111,7 @@ def test_a_process_that_the_broker_does_not_let_in_is_not_ready():
     """Before any message was sent; once it is let in, the outage is over."""
     assert found_by('checked_logins', 60) == {
         'vhost': ['vhost', 'vhost', 'outage'], 'password': ['password', 'password', 'outage'],
-        'right': ['ok', 'ok', 'no outage']}
+        'right': ['ok', 'ok', 'no outage'], 'hosts': ['ok', 'ok', 'no outage']}
 
 
 def test_without_a_broker_callers_hear_so_at_once():
