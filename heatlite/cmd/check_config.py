@@ -75,7 +75,12 @@ def findings(conf: ConfigOpts) -> Iterator[ConfigFinding]:
             PlanRules.load(conf.plan_policies.rules_file)
         except exception.Error as error:
             yield ConfigFinding(ERROR, f'{_named(conf, "plan_policies", "rules_file")}: {error}')
-    for path in policy_files.paths(conf):
+    try:
+        paths = policy_files.paths(conf)
+    except exception.Error as error:
+        yield ConfigFinding(ERROR, f'{_named(conf, "oslo_policy", "policy_dirs")}: {error}')
+        return
+    for path in paths:
         try:
             policy_files.read(path)
         except exception.Error as error:

@@ -301,10 +301,10 @@ class Policy:
         if now - self._looked < self.LOOK:
             return
         self._looked = now
-        stamps = policy_files.stamps(self._conf)
-        if stamps == self._stamps:
-            return
         try:
+            stamps = policy_files.stamps(self._conf)
+            if stamps == self._stamps:
+                return
             self._enforcer = Enforcer(self._conf, self._read(stamps))
             self._stamps = stamps
         except exception.Error as error:

@@ -20,22 +20,32 @@ Stamp = tuple[int, int, int]            # of the state of a file: time of its ch
 
 
 def paths(conf: cfg.ConfigOpts) -> list[Path]:
-    """The files that exist, in the order in which their rules replace those of former ones."""
+    """The files that exist, in the order in which their rules replace those of former ones. Raises Error for a folder
+    that cannot be read."""
     named = conf.find_file(conf.oslo_policy.policy_file)
     folders = [Path(conf.find_file(folder) or folder) for folder in conf.oslo_policy.policy_dirs]
-    return [*([Path(named)] if named else []),
-            *(file for folder in folders if folder.is_dir() for file in sorted(folder.iterdir())
-              if file.is_file() and not file.name.startswith('.'))]
+    return [*([Path(named)] if named else []), *(file for folder in folders for file in _files_in(folder))]
+
+
+def _files_in(folder: Path) -> list[Path]:
+    try:
+        return sorted(each for each in folder.iterdir() if each.is_file() and not each.name.startswith('.'))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(folder, error) from None
 
 
 def stamps(conf: cfg.ConfigOpts) -> dict[Path, Stamp]:
-    """The files that exist with their states."""
+    """The files that exist with their states. Raises Error for a file or a folder that cannot be read."""
     found = {}
     for path in paths(conf):
         try:
             state = path.stat()
         except FileNotFoundError:       # removed meanwhile
             continue
+        except OSError as error:
+            raise _unreadable(path, error) from None
         found[path] = (state.st_mtime_ns, state.st_size, state.st_ino)
     return found
 
@@ -45,12 +55,16 @@ def read(path: Path) -> str:
     try:
         text = path.read_text(encoding='utf-8')
     except OSError as error:
-        raise exception.Error(_('%(path)s: %(reason)s') % {
-            'path': path, 'reason': error.strerror or os.strerror(error.errno or 0)}) from None
+        raise _unreadable(path, error) from None
     except ValueError:
         raise exception.Error(_('%s: is not text in UTF-8') % path) from None
     parse(path, text)
     return text
+
+
+def _unreadable(path: Path, error: OSError) -> exception.Error:
+    return exception.Error(_('%(path)s: %(reason)s') % {
+        'path': path, 'reason': error.strerror or os.strerror(error.errno or 0)})
 
 
 def parse(path: Path, text: str) -> Mapping[str, Rule]:

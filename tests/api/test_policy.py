@@ -1,5 +1,6 @@
 """The default rules, role by role, and what operators can change about them."""
 
+import errno
 import logging
 import os
 from pathlib import Path
@@ -196,6 +197,29 @@ def test_files_of_folders_replace_rules_and_are_not_taken_by_half(tmp_path, monk
     assert rules.allows(caller('guard'), 'stacks:show') and not rules.allows(caller('reader'), 'stacks:show')
     replace(folder / '10.yaml', '"stacks:index": "role:auditor"')
     assert rules.allows(caller('reader'), 'stacks:show') and rules.allows(caller('auditor'), 'stacks:index')
+
+
+def test_a_folder_that_cannot_be_read_leaves_all_rules(tmp_path, monkeypatch, caplog):
+    """A program does not start with it, and the error is no traceback."""
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    log_throttle.forget()
+    folder = tmp_path / 'policy.d'
+    folder.mkdir()
+    (folder / '10.yaml').write_text('"stacks:index": "role:auditor"')
+    rules = make(tmp_path, policy_dirs=[str(folder)])
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, 'iterdir', refuse)
+        for _again in range(2):
+            assert rules.allows(caller('auditor'), 'stacks:index')
+            assert not rules.allows(caller('reader'), 'stacks:index')
+        with pytest.raises(exception.Error, match='/policy.d: Permission denied'):
+            make(tmp_path, policy_dirs=[str(folder)])
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert len(said) == 1 and '/policy.d: Permission denied' in said[0]
+
+
+def refuse(_path):
+    raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 @pytest.mark.parametrize('rule, differs', [

@@ -58,7 +58,13 @@ def access_rules(site: Site) -> Iterator[DoctorFinding]:
         yield DoctorFinding(_('The file of [oslo_policy] policy_file exists.'), _('There is no %s.') % given,
                             _('Correct [oslo_policy] policy_file, or make the file; it may be empty.'))
     known = {rule.name for rule in rules.list_rules()}
-    for file in policy_files.paths(site.conf):
+    try:
+        files = policy_files.paths(site.conf)
+    except exception.Error as error:
+        yield DoctorFinding(_('The folders of [oslo_policy] policy_dirs can be read.'), str(error),
+                            _('Let the user of the service list and read the folder.'))
+        return
+    for file in files:
         yield from policy_problems(file, known)
 
 
