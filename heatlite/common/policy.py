@@ -279,11 +279,13 @@ class Policy:
     library needs a quarter of a short request to compute one.
 
     Files are checked for changes once a second, not at each question: that costs more than the answer. Where one cannot
-    be read, is empty or is gone, as while it is edited, all rules stay as they were: the defaults may allow more.
+    be read, is empty or is gone, as while it is edited, all rules stay as they were: the defaults may allow more. One
+    that stays away for a minute, while its folder exists, was removed on purpose.
     """
 
     REMEMBERED = 10_000         # answers
     LOOK = 1.0                  # seconds
+    REMOVED = 60.0              # seconds without a file until its rules go
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
         """Raises Error, naming the file, if one cannot be read."""
@@ -292,6 +294,7 @@ class Policy:
         self._looked = time.monotonic()
         self._stamps = policy_files.stamps(conf)
         self._enforcer = Enforcer(conf, [policy_files.read(path) for path in self._stamps])
+        self._gone: dict[Path, float] = {}          # since when files are missing
         self._answers: dict[tuple[object, ...], bool] = {}
         self._answered_by: object = None           # the rules that the cached answers are from
 
@@ -307,15 +310,19 @@ class Policy:
                 return
             self._enforcer = Enforcer(self._conf, self._read(stamps))
             self._stamps = stamps
+            for path in self._gone:
+                LOG.warning('The access rules of %s do not apply any more: the file was removed', path)
+            self._gone = {}
         except exception.Error as error:
             log_throttle.log(LOG, logging.WARNING, 'files', 'The access rules stay as they were: %s. Correct the file; '
                              'heatlite-manage doctor --only policy shows what is wrong', error)
 
     def _read(self, stamps: Mapping[Path, policy_files.Stamp]) -> list[str]:
-        """The texts of the files. Raises Error for one that is wrong, empty or gone."""
-        for path in self._stamps:
-            if path not in stamps:
-                raise exception.Error(_('%s is gone: if that is meant, start the program again') % path)
+        """The texts of the files. Raises Error for one that is wrong, empty, or gone for less than REMOVED."""
+        self._gone = {path: self._gone.get(path, self._looked) for path in self._stamps if path not in stamps}
+        for path, since in self._gone.items():
+            if self._looked - since < self.REMOVED or not path.parent.is_dir():
+                raise exception.Error(_('%s is gone: if that is meant, wait a minute and let its folder exist') % path)
         texts = {path: policy_files.read(path) for path in stamps}
         for path, text in texts.items():
             if not text.strip() and path in self._stamps:

@@ -199,6 +199,32 @@ def test_files_of_folders_replace_rules_and_are_not_taken_by_half(tmp_path, monk
     assert rules.allows(caller('reader'), 'stacks:show') and rules.allows(caller('auditor'), 'stacks:index')
 
 
+@pytest.mark.parametrize('is_over', [False, True], ids=['at-once', 'a-minute-later'])
+def test_the_rules_of_a_file_that_was_removed_go_after_a_minute(tmp_path, monkeypatch, is_over):
+    """And so do changes of other files take effect that waited for it."""
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'REMOVED', 0.0 if is_over else 3600.0)
+    folder = tmp_path / 'policy.d'
+    folder.mkdir()
+    (folder / '10.yaml').write_text('"stacks:index": "role:auditor"')
+    rules = make(tmp_path, {'stacks:show': 'role:guard'}, policy_dirs=[str(folder)])
+    (folder / '10.yaml').unlink()
+    replace(tmp_path / 'policy.yaml', '"stacks:show": "role:reader"')
+    for rule in 'stacks:index', 'stacks:show':
+        assert rules.allows(caller('reader'), rule) is is_over
+
+
+def test_a_file_whose_folder_is_gone_was_not_removed_on_purpose(tmp_path, monkeypatch):
+    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'REMOVED', 0.0)
+    folder = tmp_path / 'policy.d'
+    folder.mkdir()
+    (folder / '10.yaml').write_text('"stacks:index": "role:auditor"')
+    rules = make(tmp_path, policy_dirs=[str(folder)])
+    folder.rename(tmp_path / 'elsewhere')
+    assert not rules.allows(caller('reader'), 'stacks:index')
+
+
 def test_a_folder_that_cannot_be_read_leaves_all_rules(tmp_path, monkeypatch, caplog):
     """A program does not start with it, and the error is no traceback."""
     monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
