@@ -98,21 +98,18 @@ class _Place:
 
 
 def refused(worker: WorkerParameters | None, work: Callable[[], int]) -> int:
-    """Returns the exit code of `work`: EX_CONFIG, after the text, if it raises InvalidOptions, or if the command line
-    is wrong. systemd does not start the program again then.
+    """Returns the exit code of `work`: EX_CONFIG, after the text, if it raises InvalidOptions. systemd does not start
+    the program again then.
 
     The parent of a worker ends too, since another worker would fail alike. A worker that follows another one ends
     alone, with 1: siblings that still work must not end because a file was changed meanwhile.
     """
     try:
         return work()
-    except SystemExit as error:
-        is_of_command_line = isinstance(error.code, int) and error.code != 0        # the library has printed the text
-        if not isinstance(error, InvalidOptions) and not is_of_command_line:
-            raise
+    except InvalidOptions as error:
         if worker is not None and worker.has_parent and worker.predecessor is not None:
             raise
-        if not is_of_command_line:
+        if isinstance(error.code, str):
             print(error.code, file=sys.stderr)
         return os.EX_CONFIG
 

@@ -70,6 +70,9 @@ def register_database(conf: cfg.ConfigOpts) -> None:
     conf.register_opts(database.database_opts, group='database')
 
 
+WRONG_COMMAND_LINE = 2          # with which argparse ends
+
+
 def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = None,
          default_files: Sequence[str] | None = None, command_line: Sequence[cfg.Opt] = (),
          warn: bool = True, description: str = '',
@@ -103,6 +106,10 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
         conf(_with_folders(arguments, program) if reads_files else list(arguments), project=PROJECT, prog=program,
              version=release.text(), default_config_files=None if default_files is None else list(default_files),
              default_config_dirs=None if reads_files else [])
+    except SystemExit as error:
+        if error.code != WRONG_COMMAND_LINE:
+            raise
+        raise InvalidOptions(error.code) from None
     except cfg.ConfigDirNotFoundError as error:
         raise InvalidOptions(f'--config-dir {error.config_dir}: there is no such folder') from None
     except (cfg.Error, OSError, UnicodeDecodeError) as error:

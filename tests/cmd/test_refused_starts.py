@@ -5,7 +5,11 @@ import subprocess
 import sys
 
 import pytest
+from oslo_config import cfg
 
+from heatlite.cmd.workers import refused
+from heatlite.common import config
+from heatlite.common.invalid_options import InvalidOptions
 from tests.system.options import write
 from tests.system.processes import ROOT, free_port
 
@@ -74,3 +78,19 @@ def test_an_api_without_a_parent_ends_with_the_same_code(program, part, words, t
     code, lines = run(program, tmp_path, {'database': {'connection': f'sqlite:///{tmp_path}/x'}}, part, workers=0)
     assert code == os.EX_CONFIG and [line for line in lines if all(word in line for word in words)], lines
     assert not [line for line in lines if 'Traceback' in line], lines
+
+
+def test_a_wrong_command_line_is_as_a_wrong_option():
+    with pytest.raises(InvalidOptions):
+        config.load(['--no-such-option'], 'p', cfg.ConfigOpts(), default_files=[])
+
+
+@pytest.mark.parametrize('code', [1, 2, 141])
+def test_any_other_end_is_tried_again(code):
+    """A plug-in that ends the program at its import says nothing about options."""
+    def work():
+        raise SystemExit(code)
+
+    with pytest.raises(SystemExit) as ended:
+        refused(None, work)
+    assert ended.value.code == code
