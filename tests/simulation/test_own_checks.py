@@ -6,6 +6,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
+from heatlite.engine.resources.openstack.nova import server_checks
 from tests.simulation.openstack import stack, template
 
 SERVER = {'image': 'cirros', 'flavor': 'm1.tiny'}
@@ -38,8 +39,21 @@ def test_a_reference_hides_nothing_that_is_wrong(cloud):
         it.cluster.create('s', template(resources))
 
 
-def test_a_type_without_references_is_not_checked_again(cloud):
-    """Its values were known when the stack was stored."""
+@pytest.mark.parametrize('has_references, checks', [(False, 1), (True, 2)])
+def test_a_type_without_references_is_not_checked_again(cloud, monkeypatch, has_references, checks):
+    """Its values were known when the stack was stored. What the checks ask the service is asked once."""
+    checked = []
+    monkeypatch.setattr(server_checks, '_check_limits', record(checked, server_checks._check_limits))
+    network = {'port': {'get_resource': 'port'}} if has_references else {'network': 'private'}
     with stack(cloud, engines=1) as it:
-        it.create({'r': ('OS::Nova::Server', {**SERVER, 'networks': [{'network': 'private'}], 'metadata': {'a': 'b'}})})
+        it.create({'port': PORT, 'r': (
+            'OS::Nova::Server', {**SERVER, 'networks': [network], 'metadata': {'a': 'b'}})})
+        assert len(checked) == checks
         assert len([each for each in it.requests() if '/limits' in each]) == 1
+
+
+def record(calls, function):
+    def recorded(*arguments):
+        calls.append(arguments)
+        return function(*arguments)
+    return recorded

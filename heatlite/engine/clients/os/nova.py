@@ -230,6 +230,12 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
         """Server-side limits such as maxServerMeta, maxPersonality, maxPersonalitySize."""
         return self.client().limits.absolute()
 
+    @shared.MEMOIZE_FINDER
+    def server_limits(self) -> list[int]:
+        """Return [entries of metadata, files, bytes of a file] that a server may have at most; -1: any number."""
+        found = self.absolute_limits()
+        return [getattr(found, name, -1) for name in ('maxServerMeta', 'maxPersonality', 'maxPersonalitySize')]
+
     # --- user data and metadata ---------------------------------------------------------------------------
 
     def build_userdata(self, metadata: object, userdata: object = None, instance_user: str | None = None,

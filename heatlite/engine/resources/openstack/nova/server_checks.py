@@ -138,18 +138,15 @@ def _check_limits(server: Server, props: Properties) -> None:
         return
     if files and server.client_plugin().is_version_supported(PERSONALITY_ENDS):
         raise _refuse(_('Cannot use the personality parameter as nova no longer supports it. Use user_data instead.'))
-    limits = server.client_plugin().absolute_limits()
-    if metadata:
-        most = getattr(limits, 'maxServerMeta', -1)
-        if most != -1 and len(metadata) > most:
-            raise _refuse(_('Instance metadata must not contain greater than %s entries. This is the maximum number '
-                            'allowed by your service provider') % most)
+    most, most_files, largest = server.client_plugin().server_limits()
+    if most != -1 and len(metadata) > most:
+        raise _refuse(_('Instance metadata must not contain greater than %s entries. This is the maximum number '
+                        'allowed by your service provider') % most)
     if files:
-        _check_files(files, limits)
+        _check_files(files, most_files, largest)
 
 
-def _check_files(files: Mapping[str, object], limits: object) -> None:
-    most, largest = getattr(limits, 'maxPersonality', -1), getattr(limits, 'maxPersonalitySize', -1)
+def _check_files(files: Mapping[str, object], most: int, largest: int) -> None:
     if most != -1 and len(files) > most:
         raise _refuse(_('The personality property may not contain greater than %s entries.') % most)
     for path, contents in files.items():
