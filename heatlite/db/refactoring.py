@@ -88,9 +88,15 @@ def rename(tx: sa.Connection, stack_id: str, name: str) -> None:
         raise exception.StackExists(stack_name=name) from None
 
 
-def reparent(tx: sa.Connection, nested_id: str, owner_id: str | None, parent_resource: str | None) -> None:
-    """Makes a nested stack that of another resource; None: a root."""
+def reparent(tx: sa.Connection, nested_id: str, owner_id: str, parent_resource: str) -> None:
+    """Makes a nested stack that of another resource."""
     tx.execute(stack.update().where(stack.c.id == nested_id).values(owner_id=owner_id, parent_resource=parent_resource))
+
+
+def make_root(tx: sa.Connection, nested_id: str, acts_by_token: bool) -> None:
+    """Makes a nested stack, whose tree was changed by `move_in_trees`, a root."""
+    tx.execute(stack.update().where(stack.c.id == nested_id).values(
+        owner_id=None, parent_resource=None, acts_by_token=acts_by_token))
 
 
 def move_in_trees(tx: sa.Connection, depths: Mapping[str, int], root_id: str, credentials_id: str | None) -> None:

@@ -779,6 +779,24 @@ def test_a_retained_nested_stack_is_deleted_for_the_user_who_asks_for_it(cluster
     assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])
 
 
+def test_a_stack_in_a_retained_one_is_deleted_and_stays_in_its_tree(cluster, keystone):
+    """The stack that it is nested in is the root, with the credentials."""
+    retained = retained_stack(cluster, ['outer.yaml'])
+    with cluster.database.reader() as tx:
+        inner = stack_trees.child(tx, retained, 'within').id
+    cluster.is_('bob')
+    cluster.delete(inner)
+    wait(cluster, 5.0)
+    assert Acting.deletes == [('bob', 'delete')] and stored(cluster) == ['bob']
+    with cluster.database.reader() as tx:
+        row = tx.execute(sa.select(stack.c.owner_id, stack.c.root_id, stack.c.depth).where(stack.c.id == inner)).one()
+    assert tuple(row) == (retained, retained, 1)
+    assert (cluster.row(retained).owner_id, cluster.row(retained).root_id) == (None, retained)
+    cluster.delete(retained)
+    done(cluster, retained, 'DELETE')
+    assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])
+
+
 def test_an_administrator_of_another_project_deletes_no_retained_nested_stack(cluster, keystone):
     """It would act in the project of the administrator, with all roles there."""
     retained = retained_stack(cluster)

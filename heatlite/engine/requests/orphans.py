@@ -18,6 +18,8 @@ from heatlite.engine.requests.stored_stacks import StoredStacks, visible
 
 
 class Orphans:
+    """Gives trees whose root is deleted a new root with credentials, in threads of requests."""
+
     def __init__(self, runtime: Runtime, database: Database, authority: Authority, stored_stacks: StoredStacks) -> None:
         self._runtime = runtime
         self._database = database
@@ -27,41 +29,44 @@ class Orphans:
     @contextmanager
     def made_roots(self, context: RequestContext,
                    stack_id: str) -> Iterator[Callable[[Connection, stacks.StoredStack], stacks.Requested]]:
-        """Yield a function that makes such a stack, with what is nested in it, a tree of its own that acts for the
-        caller: the credentials of its former tree were deleted with the root. It returns the columns that follow, none
-        for any other stack.
+        """Yield a function that makes the outermost stack that stayed a root, whose tree acts for the caller: the
+        credentials of the former tree were deleted with its root. The stack of the request is that stack or is in it.
+        The function returns the columns of it that follow, none for any other stack.
 
         Raises what `Authority.record` raises, before the block, and Forbidden for an administrator of another project,
         whose credentials reach the objects of that project only. A trust that is not stored is deleted.
         """
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
-            template = templates.get(tx, row.template_id) if _is_orphan(tx, row) else None
-        if template is None:
+            outermost = _outermost_orphan(tx, row)
+            template = templates.get(tx, outermost.template_id) if outermost is not None else None
+        if outermost is None or template is None:
             yield lambda tx, row: {}
             return
         if context.project_id != row.project_id:
             raise exception.Forbidden(_(
                 'this nested stack: its root is deleted, and its delete acts for the user who asks for it. Delete it '
                 'as a user of its project %s') % row.project_id)
-        definition = self._stored_stacks.definition(row, template)
+        definition = self._stored_stacks.definition(outermost, template)
         acts_by_token = self._authority.needs_token(definition)
         made = self._authority.record(context, definition, self._runtime.now(), acts_by_token, needs_service=True)
         is_stored = False
 
         def store(tx: Connection, current: stacks.StoredStack) -> stacks.Requested:
             nonlocal is_stored
-            is_stored = _is_orphan(tx, current)
-            if not is_stored:                       # another request was faster
+            root = _outermost_orphan(tx, current)
+            is_stored = root is not None
+            if root is None:                        # another request was faster
                 return {}
             if made is not None:
                 credentials.insert(tx, made)
             credentials_id = made.id if made is not None else None
-            inner = stack_trees.descendants(tx, current.root_id, current.id)
-            depths = {current.id: 0, **{each.id: each.depth - current.depth for each in inner}}
-            refactoring.move_in_trees(tx, depths, current.id, credentials_id)
-            refactoring.reparent(tx, current.id, None, None)
-            return {'acts_by_token': acts_by_token, 'credentials_id': credentials_id}
+            inner = stack_trees.descendants(tx, root.root_id, root.id)
+            depths = {root.id: 0, **{each.id: each.depth - root.depth for each in inner}}
+            refactoring.move_in_trees(tx, depths, root.id, credentials_id)
+            refactoring.make_root(tx, root.id, acts_by_token)
+            return {'credentials_id': credentials_id,
+                    'acts_by_token': acts_by_token if root.id == current.id else current.acts_by_token}
 
         with self._authority.unless_refused(context, [made]):
             yield store
@@ -69,6 +74,12 @@ class Orphans:
             self._authority.give_up_unstored(context, [made])
 
 
-def _is_orphan(tx: Connection, row: stacks.StoredStack) -> bool:
-    """Whether the stack is nested and its root is deleted. By primary key."""
-    return row.owner_id is not None and stacks.get(tx, row.root_id) is None
+def _outermost_orphan(tx: Connection, row: stacks.StoredStack) -> stacks.StoredStack | None:
+    """Return the stack, or the outermost one that it is nested in, if the root of their tree is deleted; else None. A
+    SELECT by primary key for the root, and one for each level if that is deleted."""
+    if row.owner_id is None or stacks.get(tx, row.root_id) is not None:
+        return None
+    outermost, above = row, stacks.get(tx, row.owner_id)
+    while above is not None and above.owner_id is not None:
+        outermost, above = above, stacks.get(tx, above.owner_id)
+    return outermost
