@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from datetime import timedelta
 from types import SimpleNamespace
 
@@ -777,6 +778,26 @@ def test_a_retained_nested_stack_is_deleted_for_the_user_who_asks_for_it(cluster
     done(cluster, retained, 'DELETE')
     assert Acting.deletes == [('bob', 'delete')]
     assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])
+
+
+def test_a_retained_nested_stack_is_deleted_by_force(cluster, keystone):
+    retained = retained_stack(cluster)
+    cluster.is_('bob')
+    cluster.ask(messages.ForceDeleteStack(retained))
+    done(cluster, retained, 'DELETE')
+    assert Acting.deletes == [('bob', 'delete')]
+    assert (list(keystone.trusts.values()), stored(cluster)) == ([], [])
+
+
+def test_a_delete_that_is_refused_makes_no_trust(cluster, keystone):
+    retained = retained_stack(cluster)
+    made = next(keystone.numbers)
+    for _runtime, service in cluster.engines:
+        checks = service.use_cases.actions._quotas
+        checks.quotas = replace(checks.quotas, plan_required=True)
+    cluster.is_('bob')
+    cluster.ask(messages.DeleteStack(retained), [exception.Forbidden])
+    assert next(keystone.numbers) == made + 1
 
 
 def test_a_stack_in_a_retained_one_is_deleted_and_stays_in_its_tree(cluster, keystone):

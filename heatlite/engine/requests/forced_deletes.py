@@ -56,17 +56,16 @@ class ForcedDeletes:
 
     def begin(self, context: RequestContext, message: messages.ForceDeleteStack) -> None:
         """Begin a forced delete. Raises what a delete raises, also for protections and locks, and HTTPBadRequest for a
-        nested stack."""
+        nested stack, unless its owner is deleted."""
         due_at = self._runtime.now() + timedelta(seconds=self._timeout)
-        with self._actions.renewal(context, message.stack_id) as renew:
 
-            def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            if row.owner_id is not None and stacks.get(tx, row.owner_id) is not None:
                 _check_root(row)
-                forced_deletes.begin(tx, row.id, due_at)
-                renew(tx, row)
-                return {}
+            forced_deletes.begin(tx, row.id, due_at)
+            return {}
 
-            self._actions.begin(context, message.stack_id, Action.DELETE, store)
+        self._actions.begin_delete(context, message.stack_id, store)
 
     def release(self, context: RequestContext, message: messages.ReleaseStack) -> None:
         """Delete a stack and keep all its objects in the cloud. Raises as `begin`, and ActionInProgress while a delete

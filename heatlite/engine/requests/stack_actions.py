@@ -69,20 +69,31 @@ class StackActions:
         if message.if_match is not None:            # before credentials are made for the delete
             with self._database.reader() as tx:
                 check_tag(visible(tx, message.stack_id, context), message.if_match)
-        with (self.renewal(context, message.stack_id) as renew,
-              self._orphans.made_roots(context, message.stack_id) as make_root):
 
-            def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
-                check_tag(row, message.if_match)
-                if plan is not None:
-                    plan.accept(tx, row.id, row.generation)
+        def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+            check_tag(row, message.if_match)
+            if plan is not None:
+                plan.accept(tx, row.id, row.generation)
+            return {}
+
+        self.begin_delete(context, message.stack_id, store, plan.reference if plan is not None else None)
+
+    def begin_delete(self, context: RequestContext, stack_id: str, store: Store,
+                     plan: PlanReference | None = None) -> None:
+        """As `begin` for a delete, with the credentials that it needs to act. They are made once nothing but a lock
+        can refuse the request. Raises what `Orphans.made_roots` raises, too."""
+        self.check_request(context, stack_id, Action.DELETE, plan)
+        with self._renewal(context, stack_id) as renew, self._orphans.made_roots(context, stack_id) as make_root:
+
+            def store_with_credentials(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
+                requested = store(tx, row)
                 renew(tx, row)
-                return make_root(tx, row)
+                return {**requested, **make_root(tx, row)}
 
-            self.begin(context, message.stack_id, Action.DELETE, store, plan.reference if plan is not None else None)
+            self._begin_checked(context, stack_id, Action.DELETE, store_with_credentials, plan)
 
     @contextmanager
-    def renewal(self, context: RequestContext,
+    def _renewal(self, context: RequestContext,
                 stack_id: str) -> Iterator[Callable[[Connection, stacks.StoredStack], None]]:
         """Make what a delete needs to act, and yield a function that stores it with the request, unless the stack has
         other credentials by then. A trust that is not stored is deleted."""
@@ -223,7 +234,11 @@ class StackActions:
         """Accept an action that a user requests. Raises EntityNotFound also for a stack of another project, Forbidden,
         StackProtected, StackLocked. `plan`: the plan that holds for the action."""
         self.check_request(context, stack_id, action, plan)
+        return self._begin_checked(context, stack_id, action, store, plan)
 
+    def _begin_checked(self, context: RequestContext, stack_id: str, action: Action, store: Store,
+                       plan: PlanReference | None) -> stacks.StoredStack:
+        """As `begin`, after `check_request`."""
         def unless_locked(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             if action is not Action.CHECK:
                 guard_checks.check_lock(tx, row)
