@@ -114,9 +114,11 @@ def host_of(tx: sa.Connection, engine_id: str) -> str | None:
     return tx.execute(sa.select(engine.c.hostname).where(engine.c.id == engine_id)).scalar()
 
 
-def any_lives(tx: sa.Connection) -> bool:
-    """Whether an engine holds the right to drive stacks. One row at most is read."""
-    return tx.execute(sa.select(engine.c.id).where(_lives(tx)).limit(1)).first() is not None
+def any_lives(tx: sa.Connection, stopped_after: datetime) -> bool:
+    """Whether an engine holds the right to drive stacks, or was stopped after this time, perhaps to be started again.
+    One row at most is read."""
+    return tx.execute(sa.select(engine.c.id).where(
+        sa.or_(_lives(tx), engine.c.deleted_at >= stopped_after)).limit(1)).first() is not None
 
 
 def remove(tx: sa.Connection, engine_id: str, now: datetime) -> bool:

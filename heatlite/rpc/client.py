@@ -13,6 +13,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Protocol
 
+from oslo_db import exception as db_exception
+from sqlalchemy.exc import SQLAlchemyError
+
 from heatlite.common import exception, messaging, metrics, outages, retries, runtime, tracing
 from heatlite.common.context import RequestContext, admin_context
 from heatlite.common.runtime import Runtime
@@ -105,8 +108,8 @@ class _Watch:
 
 
 class EngineLife:
-    """Whether an engine lives, as far as the database knows: read once a second at most, for all calls. While the
-    database is away, engines count as alive."""
+    """Whether an engine lives, or was stopped less than OFFERED_SECONDS ago, as far as the database knows: read once a
+    second at most, for all calls. Where it cannot be read, engines count as alive."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -118,9 +121,10 @@ class EngineLife:
         if now - self._looked >= LOOK_SECONDS:
             self._looked = now
             try:
+                since = runtime.current().now() - timedelta(seconds=OFFERED_SECONDS)
                 with self._database.reader() as tx:
-                    self._found = engines.any_lives(tx)
-            except exception.DatabaseUnavailable:
+                    self._found = engines.any_lives(tx, stopped_after=since)
+            except (exception.HeatException, SQLAlchemyError, db_exception.DBError):
                 self._found = True
         return self._found
 

@@ -86,6 +86,10 @@ def test_engines_live_as_the_database_says(tmp_path, monkeypatch):
     assert found == [False, True]
     with database.writer() as tx:
         engines.remove(tx, 'e', runtime.current().now())
+    assert lives()                              # it may be about to start again
+    with database.writer() as tx:
+        tx.execute(tables.engine.update().values(
+            deleted_at=runtime.current().now() - timedelta(seconds=client.OFFERED_SECONDS)))
     assert not lives()
     database.close()
 
