@@ -165,8 +165,8 @@ class BrokerClient:
         messaging.probe(self._conf, self._url)
 
     def check(self) -> None:
-        """Raises BrokerUnavailable when the broker accepts no connection, or does not let this process in. Logs in if
-        the last message found no way, or none was sent yet."""
+        """Raises BrokerUnavailable when the broker accepts no connection, or refuses the login. Logs in if the last
+        message found no way, or none was sent yet, unless there is a connection already."""
         self._probe()
         if self._connected:
             return
@@ -216,7 +216,7 @@ class BrokerClient:
         return found
 
     def _refused(self, error: Exception) -> exception.BrokerUnavailable:
-        """Records that the broker does not let this process in; returns the error for the caller."""
+        """Records that the broker refuses the login of this process; returns the error for the caller."""
         self._connected = False
         reason = messaging.describe_refusal(self._conf, error, self._url)
         outages.away(outages.BROKER, reason)

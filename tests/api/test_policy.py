@@ -279,3 +279,12 @@ class Odd(oslo_policy.Check):
 
 
 oslo_policy.register('Odd', Odd)
+
+
+def test_the_enforcer_of_the_library_reads_no_file(tmp_path):
+    """It asks `_get_policy_path` where files are, and calls `load_rules` before each question: ours answer neither."""
+    (tmp_path / 'policy.yaml').write_text('"stacks:index": "!"')
+    enforcer = policy.Enforcer(options(tmp_path), [])
+    who = caller('reader')
+    for _again in range(2):
+        assert enforcer.enforce('stacks:index', {'project_id': 'p'}, who)

@@ -76,7 +76,6 @@ class Ownership:
             raise exception.Conflict(
                 _('Another user has updated stack %s meanwhile; repeat the request.') % current.name)
 
-
     def _is_outdated(self, stored: Credentials | None) -> bool:
         """Whether the new credentials have a trust that others, `stored`, have replaced since it was read."""
         return (self.renewed is not None and self.present is not None and stored is not None
