@@ -130,6 +130,10 @@ class HTTPServiceUnavailable(_OneMessage):
     cfn_code = 'ServiceUnavailable'
 
 
+class EngineIsFull(HTTPServiceUnavailable):
+    """Too many requests of the project wait in this engine. It has changed nothing; another one may have room."""
+
+
 class ProjectMoves(HTTPServiceUnavailable):
     """The project is being moved to another cell, or has been since the request was sent. Nothing was changed; the same
     request is carried out, in one cell or the other, when it is sent again."""

@@ -33,7 +33,7 @@ RABBIT = 'oslo_messaging_rabbit'
 RABBIT_DEFAULTS = {'rabbit_interval_max': RECONNECT_SECONDS, 'heartbeat_timeout_threshold': HEARTBEAT_SECONDS,
                    'kombu_failover_strategy': FAILOVER}
 THREADS_OPTION = 'executor_thread_pool_size'
-THREADS = 192                   # that answer messages; a third of them works at once (heatlite.rpc.slots)
+THREADS = 1024                  # that answer messages; a sixteenth of them works at once (heatlite.rpc.slots)
 NOTIFICATIONS = 'oslo_messaging_notifications'
 BASIC_CANCEL = (60, 30)         # the method of AMQP that tells of a cancelled consumer
 CLOSING = 'during closing channel'      # in a line of the library `amqp`

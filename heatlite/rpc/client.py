@@ -36,7 +36,7 @@ RETRIES = 1
 # How long a call waits for an engine while none has a queue, or none lives: the first engine may just be starting.
 OFFERED_SECONDS = 10.0
 # How long a call is sent to other engines while those that receive it stored nothing: they cannot reach the database,
-# or are of an older release.
+# have too many requests of the project, or are of an older release.
 ELSEWHERE_SECONDS = 5.0
 # How long the broker may refuse all connections until the calls that wait for an answer end without one.
 LOST_SECONDS = 4.0

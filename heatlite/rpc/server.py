@@ -2,8 +2,8 @@
 
 Answers are sent as `{'answer': ...}`, errors as `{'error': ...}` (heatlite.rpc.errors): for the messaging library an
 error of a handler is an ordinary answer, since it would otherwise send the traceback along. `'elsewhere': True` beside
-an error: this engine cannot reach the database, or is of an older release than the caller, and has stored nothing; the
-call may be sent to another engine.
+an error: this engine cannot reach the database, has too many requests of the project, or is of an older release than
+the caller, and has stored nothing; the call may be sent to another engine.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MESSAGES: dict[str, type[messages.Message]] = {
 
 SUBJECT = {'stack_id': 'stack_id', 'stack_name': 'stack_name', 'plan_id': 'plan_id', 'resource_name': 'resource'}
 
-ELSEWHERE = (exception.DatabaseUnavailable, exception.EngineTooOld)
+ELSEWHERE = (exception.DatabaseUnavailable, exception.EngineIsFull, exception.EngineTooOld)
 
 WAKE = messages.Wake.method()           # has no span: engines send it to each other all the time
 

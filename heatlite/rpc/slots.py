@@ -1,22 +1,34 @@
 """Shares the threads of an engine that answer messages among the projects.
 
-The messaging library has a fixed number of threads. A third of them may work at once, on slots: a thread that waits
-for a slot costs little. A project gets a third of the slots, and a third of all threads with those that wait; more of
-its requests are refused at once, so that messages of other projects always find a thread.
+The messaging library has a fixed number of threads. A sixteenth of them may work at once, on slots; the others are for
+requests that wait, which costs some pages of memory for each. A project gets a third of the slots; its further requests
+wait for one of these until their deadline, in an eighth of all threads. Of more than these nothing is stored, and their
+callers ask other engines for some seconds (heatlite.rpc.client): messages of other projects always find a thread.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
 
-PART = 3                        # a project may have one of so many parts
+THREADS_OF_SLOT = 16            # threads of the engine for each slot
+SLOTS_PART = 3                  # a project may have one of so many parts of the slots
+THREADS_PART = 8                # and of the threads
+
+_release: ContextVar[Callable[[], None]] = ContextVar('release of a slot', default=lambda: None)
+
+
+def release() -> None:
+    """Gives back the slot of the request that this green thread answers, if any. For one that has done its work, and
+    waits for something that others do."""
+    _release.get()()
 
 
 class Slots:
@@ -24,9 +36,9 @@ class Slots:
 
     def __init__(self, runtime: Runtime, threads: int) -> None:
         self._runtime = runtime
-        self.slots = max(threads // PART, 1)
-        self.most_of_project = max(self.slots // PART, 1)
-        self.most_threads_of_project = max(threads // PART, 1)
+        self.slots = max(threads // THREADS_OF_SLOT, 1)
+        self.most_of_project = max(self.slots // SLOTS_PART, 1)
+        self.most_threads_of_project = max(threads // THREADS_PART, 1)
         self._taken: Counter[str] = Counter()           # by project; entries without requests are removed
         self._present: Counter[str] = Counter()
         self._waiting: dict[Flag, str] = {}             # in the order of their arrival
@@ -38,20 +50,36 @@ class Slots:
 
     @contextmanager
     def taken(self, context: RequestContext, seconds: float) -> Iterator[None]:
-        """Holds a slot for the project of a request. Raises HTTPServiceUnavailable if too many of its requests are
-        here, TooLate if it gets none within `seconds`."""
+        """Holds a slot for the project of a request, until the end of the block or until `release`. Raises EngineIsFull
+        if too many of its requests are in this engine, TooLate if it gets none within `seconds`."""
         project = context.project_id or ''
         if self._present[project] >= self.most_threads_of_project:
-            raise exception.HTTPServiceUnavailable(_('Too many requests of this project wait for an engine.'))
+            raise exception.EngineIsFull(_('Too many requests of this project wait for an engine.'))
         self._present[project] += 1
         try:
             self._take(project, seconds)
-            try:
+            with self._released_once(project):
                 yield
-            finally:
-                self._give_back(project)
         finally:
             _lessen(self._present, project)
+
+    @contextmanager
+    def _released_once(self, project: str) -> Iterator[None]:
+        """Gives the slot of this green thread back at the end of the block, or before by `release`."""
+        is_released = False
+
+        def give_back() -> None:
+            nonlocal is_released
+            if not is_released:
+                is_released = True
+                self._give_back(project)
+
+        token = _release.set(give_back)
+        try:
+            yield
+        finally:
+            _release.reset(token)
+            give_back()
 
     def _take(self, project: str, seconds: float) -> None:
         if self._has_room(project):

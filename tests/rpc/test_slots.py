@@ -7,11 +7,12 @@ import pytest
 
 from heatlite.common import allowance, commits, exception, runtime, turns
 from heatlite.common.context import RequestContext
-from heatlite.rpc import messages, server
+from heatlite.rpc import messages, server, slots
 from heatlite.rpc.slots import Slots
 from heatlite.testing.runtime import Universe
 
-THREADS = 192
+THREADS = 1024
+SLOTS, SHARE, THREADS_OF_PROJECT = 64, 21, 128
 PATIENCE = 60.0
 
 
@@ -27,6 +28,7 @@ class Engine:
         self.most = Counter()
         self.running = Counter()
         self.answers = {}
+        self.elsewhere = 0
 
     def handle(self, context, message):
         project = context.project_id
@@ -44,6 +46,7 @@ class Engine:
 
         def request():
             found = server.answer(self, context, message.method(), arguments, slots=self.slots)
+            self.elsewhere += found.get('elsewhere', False)
             self.answers.setdefault(project, Counter())[found.get('error', {}).get('name')] += 1
         for _ in range(count):
             self.runtime.spawn(request)
@@ -76,16 +79,17 @@ def engine(monkeypatch):
 @pytest.mark.parametrize('message', [messages.PreviewStack, messages.CreateStack])
 def test_requests_that_never_end_take_a_share_and_end_at_their_deadline(engine, message):
     it = engine(for_ever)
-    it.send('hostile', message, 140)
-    it.runs_until(lambda: it.answered('hostile') == 140 - THREADS // 3)
-    assert it.answers['hostile'] == {'HTTPServiceUnavailable': 140 - THREADS // 3}
+    it.send('hostile', message, THREADS_OF_PROJECT + 20)
+    it.runs_until(lambda: it.answered('hostile') == 20)
+    assert it.answers['hostile'] == {'EngineIsFull': 20}
+    assert it.elsewhere == 20
     it.send('neighbour', messages.CreateStack, 21)
     it.runs_until(lambda: it.answered('neighbour') == 21)
     assert it.answers['neighbour'] == {None: 21}
     assert it.universe.time < PATIENCE
-    it.runs_until(lambda: it.answered('hostile') == 140)
-    assert it.answers['hostile']['TooLate'] == THREADS // 3
-    assert it.most['hostile'] == THREADS // 9
+    it.runs_until(lambda: it.answered('hostile') == THREADS_OF_PROJECT + 20)
+    assert it.answers['hostile']['TooLate'] == THREADS_OF_PROJECT
+    assert it.most['hostile'] == SHARE
     assert it.universe.time < 2 * PATIENCE
     it.send('hostile')
     it.work = lambda *_arguments: 'answer'
@@ -98,8 +102,40 @@ def test_a_slot_goes_to_the_first_that_may_have_it(engine):
         it.send(project, count=30)
     it.runs_until(lambda: sum(map(it.answered, 'abcd')) == 120)
     assert {project: it.answers[project] for project in 'abcd'} == {project: {None: 30} for project in 'abcd'}
-    assert max(it.most.values()) == THREADS // 9
+    assert max(it.most.values()) == SHARE
     assert not it.slots._taken and not it.slots._present and not it.slots._waiting
+
+
+def test_a_burst_of_one_project_waits_for_its_turns(engine):
+    it = engine(lambda it, _context, _message: it.runtime.sleep(1))
+    it.send('p', count=THREADS_OF_PROJECT)
+    it.runs_until(lambda: it.answered('p') == THREADS_OF_PROJECT)
+    assert it.answers['p'] == {None: THREADS_OF_PROJECT}
+    assert it.most['p'] == SHARE
+
+
+def test_requests_of_several_projects_leave_threads_to_others():
+    made = Slots(runtime.current(), THREADS)
+    assert 7 * made.most_threads_of_project < THREADS
+    assert made.most_of_project < made.most_threads_of_project
+
+
+def test_a_request_that_waits_for_others_gives_its_slot_back_once(engine):
+    def wait(it, context, _message):
+        if context.project_id == 'waits':
+            slots.release()
+            slots.release()
+            it.runtime.sleep(50)
+    it = engine(wait)
+    it.send('waits', count=THREADS_OF_PROJECT)
+    it.runs_until(lambda: it.running['waits'] == THREADS_OF_PROJECT)
+    assert not it.slots._taken
+    it.send('other')
+    it.runs_until(lambda: it.answered('other') == 1)
+    assert it.answered('waits') == 0
+    it.runs_until(lambda: it.answered('waits') == THREADS_OF_PROJECT)
+    assert not it.slots._taken and not it.slots._present and not it.slots._waiting
+    slots.release()                                 # without a request nothing happens
 
 
 def test_an_engine_whose_slots_are_taken_for_ever_is_found(engine):
@@ -107,8 +143,8 @@ def test_an_engine_whose_slots_are_taken_for_ever_is_found(engine):
         with allowance.held():                      # as a type that nothing can end
             it.runtime.sleep(1000)
     it = engine(stubborn)
-    for number in range(THREADS // 3 // (THREADS // 9)):
-        it.send(f'p{number}', count=THREADS // 9)
+    for number in range(SLOTS // SHARE):
+        it.send(f'p{number}', count=SHARE)
     it.send('last', count=2)
     it.runs_until(lambda: it.running.total() == it.slots.slots)
     assert it.slots.full_seconds() < PATIENCE
@@ -172,12 +208,12 @@ def test_a_message_that_is_too_old_is_not_executed(engine, late):
 
 def test_one_that_waits_for_a_slot_until_its_time_is_over_is_not_executed(engine):
     it = engine(for_ever)
-    it.send('hostile', count=THREADS // 9)
-    it.runs_until(lambda: it.running['hostile'] == THREADS // 9)
+    it.send('hostile', count=SHARE)
+    it.runs_until(lambda: it.running['hostile'] == SHARE)
     it.send('hostile', messages.CreateStack, seconds=5)
     it.runs_until(lambda: it.answered('hostile') == 1)
     assert it.answers['hostile'] == {'TooLate': 1}
-    assert it.most['hostile'] == THREADS // 9
+    assert it.most['hostile'] == SHARE
 
 
 def test_a_request_may_fetch_some_urls_within_its_time(engine):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
+from heatlite.rpc import messages
+from heatlite.rpc.slots import Slots
 from tests.simulation import cloud as clouds
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_outages import Slow
@@ -227,3 +229,25 @@ def test_a_refresh_that_hangs_ends():
             signal(cluster, stack_id, 'target', {'word': word})
         assert cluster.universe.run(lambda: not pending(cluster), limit=60)
         assert cluster.universe.run(lambda: is_free(cluster, stack_id), limit=60)
+
+
+def test_requests_that_wait_for_a_slow_handler_hold_no_slots():
+    with Cluster(engines=1, stack_action_timeout=5) as cluster:
+        stack_id = cluster.create('s', template(Hanging))
+        done(cluster, stack_id, 'CREATE')
+        (runtime, service), = cluster.engines
+        shared, ended = Slots(runtime, 16), []          # one slot
+
+        def request():
+            try:
+                with shared.taken(cluster.context, 60):
+                    service.endpoint.handle(cluster.context, messages.SignalResource(stack_id, 'target', None, True))
+            except exception.Error as error:
+                ended.append(str(error))
+
+        for _ in range(2):
+            runtime.spawn(request)
+        assert cluster.universe.run(lambda: pending(cluster) == 2 and not shared._taken, limit=4)
+        assert not ended
+        assert cluster.universe.run(lambda: len(ended) == 2, limit=60)
+        assert all('did not return within 5 seconds' in each for each in ended)

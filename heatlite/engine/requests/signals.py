@@ -27,9 +27,11 @@ from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
 from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows_of
-from heatlite.rpc import errors, messages
+from heatlite.rpc import errors, messages, slots
 
-LOOK = 0.1                              # seconds between two polls whether a signal was handled
+LOOK = 0.1                              # seconds between the first two polls whether a signal was handled
+LOOK_FACTOR = 1.25                      # from each pause to the next one
+LONGEST_LOOK = 1.0                      # between the last ones: many requests may wait at once
 HANDLING_SECONDS = 60.0                 # seconds that a request waits for a signal to be handled
 
 
@@ -161,8 +163,10 @@ class Signals:
 
     def _result(self, accepted: AcceptedSignal, mark: str) -> object:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
-        result is read from the database."""
-        end = self._runtime.monotonic() + HANDLING_SECONDS
+        result is read from the database. The request needs no slot meanwhile: one slow handler would hold all of them.
+        """
+        slots.release()
+        end, pause = self._runtime.monotonic() + HANDLING_SECONDS, LOOK
         while self._runtime.monotonic() < end:
             with self._database.reader() as tx:
                 waits = signal_rows.exists(tx, accepted.number)
@@ -173,7 +177,8 @@ class Signals:
                 raise _for_sender(errors.from_wire(error))
             if not waits:
                 return metadata or {}
-            self._runtime.sleep(LOOK)
+            self._runtime.sleep(pause)
+            pause = min(pause * LOOK_FACTOR, LONGEST_LOOK)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % HANDLING_SECONDS)
 
 
