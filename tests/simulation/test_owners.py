@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
-from heatlite.common import crypt, exception
+from heatlite.common import allowance, crypt, exception
 from heatlite.common.context import RequestContext
 from heatlite.db import credentials as authorities
 from heatlite.db import stack_trees
@@ -635,6 +635,56 @@ def test_an_update_with_a_wrong_template_leaves_no_trust(cluster, keystone):
         **HOT, 'resources': {'r': {'type': 'Sim::Acting', 'properties': {'unknown': 1}}}}),
         [exception.StackValidationFailed])
     assert list(keystone.trusts.values()) == ['ann']
+
+
+def late(cluster, message):
+    """The error of a request whose caller waits for ten seconds, and the virtual seconds that it takes."""
+    (runtime, service), = cluster.engines
+    answers = []
+    cluster.context.deadline = runtime.now() + timedelta(seconds=10)
+
+    def request():
+        began = runtime.monotonic()
+        try:
+            with allowance.limited(runtime, 10, reads=False):
+                service.endpoint.handle(cluster.context, message)
+            answers.append((None, 0))
+        except exception.HeatException as error:
+            answers.append((type(error), runtime.monotonic() - began))
+    runtime.spawn(request)
+    assert cluster.universe.run(lambda: bool(answers))
+    return answers[0]
+
+
+def test_an_update_that_is_late_after_its_trust_was_made_ends_and_leaves_none(keystone, monkeypatch):
+    trusts = []
+    with Cluster(engines=1) as cluster:
+        stack_id = create(cluster)
+        done(cluster, stack_id, 'CREATE')
+        cluster.is_('bob')
+        (runtime, _service), = cluster.engines
+
+        def check(_acting):
+            trusts.append(dict(keystone.trusts))
+            runtime.sleep(1000)
+        monkeypatch.setattr(Acting, 'validate', check)
+        document, files = template('bob')
+        error, seconds = late(cluster, messages.UpdateStack(
+            stack_id=stack_id, template=document, environment={}, files=files))
+        assert error is exception.TooLate and seconds <= 10 + allowance.GRACE + 1
+        assert 'bob' in trusts[0].values()
+        assert list(keystone.trusts.values()) == ['ann']
+
+
+def test_a_request_that_is_late_while_its_trust_is_made_leaves_none(keystone):
+    with Cluster(engines=1) as cluster:
+        (runtime, _service), = cluster.engines
+        keystone.meanwhile.append(lambda: runtime.sleep(20))
+        document, files = template('ann')
+        error, _seconds = late(cluster, messages.CreateStack(
+            stack_name='s', template=document, environment={}, files=files))
+        assert error is exception.TooLate
+        assert not keystone.meanwhile and not keystone.trusts
 
 
 @pytest.mark.parametrize('signalled', ['inner', 's'])

@@ -57,7 +57,11 @@ class GroupCommit(Generic[T]):
 
         Raises what `store` raises, and DatabaseUnavailable; then the outcome may be unknown."""
         with allowance.held():                  # from here on it may be stored by the thread of another request
-            answer = self._commit_next(store)
+            try:
+                answer = self._commit_next(store)
+            except exception.DatabaseUnavailable:
+                allowance.note_commit()         # it may be stored
+                raise
             allowance.note_commit()
         return answer
 

@@ -48,8 +48,9 @@ class Authority:
         """Return the credentials to store with a stack, or None. `acts_by_token`: see `needs_token`; `needs_service`:
         whether the stack may call services even if its definition has no type that does, to delete what it has.
 
-        Raises Forbidden if Keystone refuses a trust that is needed, MissingCredentialError without a password that is
-        needed."""
+        The caller must not wait for anything before the block `unless_refused`, which deletes a trust if the request
+        ends. Raises Forbidden if Keystone refuses a trust that is needed, MissingCredentialError without a password
+        that is needed."""
         if not context.user_id:
             return None                             # no user: the service's own cloud, if any
         unsecured = Credentials(
@@ -121,20 +122,21 @@ class Authority:
 
     @contextmanager
     def unless_refused(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> Iterator[None]:
-        """Delete the trusts of `new_credentials`, which the block stores, if it raises: nothing would know them. After
-        an outage of the database they may be stored. `context`: of the request."""
+        """Delete the trusts of `new_credentials`, which the block stores, if it raises or is past the deadline: nothing
+        would know them. After an outage of the database they may be stored. `context`: of the request."""
         try:
             yield
-        except (exception.HeatException, services.ClientException) as error:
+        except (exception.HeatException, services.ClientException, allowance.Ended) as error:
             if isinstance(error, Busy | Contention) or not isinstance(error, exception.DatabaseUnavailable):
                 self.give_up_unstored(context, new_credentials)
             raise
 
     def give_up_unstored(self, context: RequestContext, new_credentials: Iterable[Credentials | None]) -> None:
         """Delete the trusts of credentials that a request has made and not stored. Failures are only logged."""
-        for each in new_credentials:
-            if each is not None and each.trust_id is not None and not _is_of_token(each, context):
-                self.give_up(each, context)
+        with allowance.held():
+            for each in new_credentials:
+                if each is not None and each.trust_id is not None and not _is_of_token(each, context):
+                    self.give_up(each, context)
 
     def give_up_project(self, project_id: str, context: RequestContext) -> None:
         """Delete the project of the users inside the stack, with the users. A failure is only logged."""
@@ -158,8 +160,8 @@ class Authority:
 
     def _with_trust(self, context: RequestContext, stored_credentials: Credentials) -> Credentials:
         try:
-            allowance.note_commit()                 # it makes a trust, which must be stored, or deleted again
-            trusted = clients.of(context).client('keystone').create_trust_context()
+            with allowance.held():                  # what it makes must be stored, or deleted again
+                trusted = clients.of(context).client('keystone').create_trust_context()
         except (services.Forbidden, services.Unauthorized) as error:
             LOG.info('Keystone made no trust: %s', error)
             raise exception.Forbidden(_('resources that act in your name later: Keystone lets this token make no trust '

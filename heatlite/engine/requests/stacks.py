@@ -62,11 +62,12 @@ class Stacks:
             self._previews.of_create(context, row, definition)
         acts_by_token = self._authority.needs_token(definition)
         authority = self._authority.record(context, definition, now, acts_by_token)
-        row = replace(row, acts_by_token=acts_by_token, credentials_id=None if authority is None else authority.id,
-                      request=request_ids.stored(context, row.request, plan.reference if plan is not None else None))
-        rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
-        row = replace(row, next_resource=len(rows) + 1)
         with self._authority.unless_refused(context, [authority]):
+            row = replace(row, acts_by_token=acts_by_token, credentials_id=None if authority is None else authority.id,
+                          request=request_ids.stored(context, row.request,
+                                                     plan.reference if plan is not None else None))
+            rows = self._acceptance.new_resources(row.id, definition, row.template_id, now)
+            row = replace(row, next_resource=len(rows) + 1)
             self._acceptance.commit_new(context, row, definition, rows, now, authority, plan)
         self._checked_definitions.note(row.template_id)
         return identified(row)
