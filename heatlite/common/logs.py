@@ -145,10 +145,18 @@ class LineFormatter(logging.Formatter):
         return traceback_of(ei)
 
 
+def _masked_ends(text: str) -> str:
+    """The text without hidden values; of one that is longer than twice MASKED, the beginning and the end."""
+    if len(text) <= 2 * MASKED:
+        return masked(text)
+    half = MASKED // 2              # what is cut through at the ends of the searched parts is not shown
+    return f'{masked(text[:MASKED])[:-half]}{CUT % len(text)}\n{masked(text[-MASKED:])[half:]}'
+
+
 def traceback_of(exc_info: ExcInfo) -> str:
     """Formats a traceback, indented and bounded; never raises."""
     try:
-        return indented(masked(''.join(traceback.format_exception(*exc_info))))
+        return indented(_masked_ends(''.join(traceback.format_exception(*exc_info))))
     except Exception as error:                  # an exception whose text cannot be made
         return indented(f'{exc_info[0]} that cannot be printed: {type(error).__name__}')
 
@@ -193,7 +201,8 @@ def fields(record: logging.LogRecord) -> dict[str, str]:
 def _summary(record: logging.LogRecord) -> str:
     if not record.exc_info or record.exc_info[0] is None:
         return ''
-    return bounded(masked(f'{record.exc_info[0].__name__}: {record.exc_info[1]}'))
+    text = f'{record.exc_info[0].__name__}: {record.exc_info[1]}'
+    return bounded(masked(text[:MASKED]), len(text))
 
 
 def _isotime(record: logging.LogRecord) -> str:
@@ -213,7 +222,8 @@ class JsonFormatter(formatters.JSONFormatter):
         text: str = super().format(bounded_record)
         if '"error_summary": ""' not in text:       # the library's own, of the error that is being handled
             whole: dict[str, object] = json.loads(text)
-            whole['error_summary'] = bounded(masked(str(whole.get('error_summary') or '')))
+            summary = str(whole.get('error_summary') or '')
+            whole['error_summary'] = bounded(masked(summary[:MASKED]), len(summary))
             text = json.dumps(whole)
         found = fields(record)
         return f'{text[:-1]}, {json.dumps(found)[1:]}' if found else text

@@ -135,12 +135,18 @@ class StackDefinition:
         """Hides the values of hidden parameters."""
         return masking.of_documents(self.template.document, self.environment.document())
 
+    def prepare_mask(self) -> None:
+        """Makes the mask now if log lines use it: no other thread may run while one is written."""
+        if self.outer is not None:
+            self.mask.prepare()
+
     def hide_too(self, before: Mask) -> None:
         """Hides values that were hidden before an update as well: history and metadata may still contain them."""
         kept = before.without(self.mask)
         if kept:
             self.environment.hidden_values = [*self.environment.hidden_values, *kept]
             del self.mask
+            self.prepare_mask()
 
     @functools.cached_property
     def ledger(self) -> Ledger:

@@ -47,6 +47,11 @@ class Mask:
     def __bool__(self) -> bool:
         return bool(self._whole)
 
+    def prepare(self) -> None:
+        """Makes the index of many texts now. For a mask of log lines, in which no other thread may run meanwhile."""
+        if len(self._long) > FEW:
+            self._all = self._index
+
     def __or__(self, other: Mask) -> Mask:
         if not self or not other:
             return self or other
@@ -56,7 +61,7 @@ class Mask:
 
     @property
     def _index(self) -> TextIndex:
-        """The index of all texts, made at the first use: few masks need it."""
+        """The index of all texts, made at the first use, or by `prepare`: few masks need it."""
         if self._all is None:
             self._all = TextIndex(self._long)
         return self._all

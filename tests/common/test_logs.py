@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from oslo_config import cfg
 from oslo_log import formatters, handlers, log
 
-from heatlite.common import config, logs
+from heatlite.common import config, exception, logs, turns
 from heatlite.common.context import (
     MOST_MASKS,
     RequestContext,
@@ -238,3 +238,36 @@ def test_of_many_stacks_the_first_and_the_last_are_hidden():
     for number in range(2 * MOST_MASKS):
         hide(lambda text, number=number: text.replace(f'[{number}]', '******'))
     assert masked(f'[0] [1] [{2 * MOST_MASKS - 1}]') == '****** [1] ******'
+
+
+def test_no_other_thread_runs_while_a_line_is_made(conf):
+    """Code logs between two statements that rely on that, and the line may be about the deadline itself."""
+    def mask(text):
+        turns.spend(100 * turns.EVERY)
+        return text.replace('secret', '******')
+
+    def late():
+        raise exception.TooLate
+
+    turned = []
+    turns.use(lambda *owners: turned.append(owners))
+    try:
+        with RequestContext(overwrite=False).bound(mask=mask), turns.checked(late):
+            line = logs.LineFormatter(conf, 'x').format(record('a secret', error=ValueError('secret')))
+            assert line.count('******') >= 2 and 'secret' not in line and 'left out' not in line
+            assert not turned
+            with pytest.raises(exception.TooLate):          # after it, the request is checked as before
+                turns.spend(turns.EVERY)
+        turns.spend(turns.EVERY)
+        assert len(turned) == 1
+    finally:
+        turns.use(None)
+
+
+def test_masks_see_a_bounded_text(conf):
+    seen = []
+    error = ValueError('begin\n' + 'x\n' * (10 * logs.MASKED) + 'end')
+    with RequestContext(overwrite=False).bound(mask=lambda text: seen.append(len(text)) or text):
+        line = logs.LineFormatter(conf, 'x').format(record('%s', 'y' * (10 * logs.MASKED), error=error))
+    assert seen and max(seen) <= logs.MASKED
+    assert 'begin' in line and line.endswith('end')

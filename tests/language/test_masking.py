@@ -178,3 +178,14 @@ def test_a_hidden_json_text_of_any_depth_is_hidden():
     for _level in range(100_000):
         deep = [deep]
     assert Mask([deep])('a secret-1') == 'a ******'
+
+
+def test_a_prepared_mask_makes_no_index_later():
+    mask = Mask(f'secret-{number}' for number in range(masking.FEW + 1))
+    mask.prepare()
+    before = mask._all
+    assert before is not None
+    assert mask('x' * masking.QUICK) == 'x' * masking.QUICK and mask._all is before
+    few = Mask(['secret'])
+    few.prepare()
+    assert few._all is None

@@ -42,6 +42,7 @@ def definition(stored: templates.StoredTemplate, row: stacks.StoredStack, operat
                              Environment(stored.environment, operator),
                              stored.files, StackIdentity(row.name, row.id, row.project_id), limits=ACCEPTED,
                              facade=facade(row))
+    made.prepare_mask()
     hide(made.masked)
     return made
 

@@ -215,4 +215,5 @@ class StackUpdates:
         made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits, is_planned, template.environment if message.existing else None)
         made.outer = loading.facade(row)
+        made.prepare_mask()
         return made
