@@ -47,6 +47,7 @@ class StepStore:
     def persist(self, persist: commands.Persist) -> list[commands.Command]:
         """Store a row. Returns the commands that follow if its step need not wait for the commit."""
         step, row = persist.step, persist.row
+        before = self._leased.rows.get(row.id)
         self._stored_rows += 1
         if not self._stored_rows % STORED_AT_ONCE:  # a large stack waits for the journal, small ones beside it do not
             self._journal.make_room()
@@ -65,6 +66,9 @@ class StepStore:
             columns = work.columns if row.action is Action.UPDATE else {
                 name: value for name, value in work.columns.items() if name == 'attributes'}
         events = (self._event(row, columns.get('properties') if persist.wait else None, work),) if persist.event else ()
+        now = self._leased.rows.get(row.id)
+        if now is not None and now is not before:   # the handler of a signal has changed it in one of the waits above
+            row = now
         change = self._leased.make_change(row=row, columns=columns, events=events, data=work.take_data())
         if row.status is not Status.IN_PROGRESS:
             self._calls.forget_abort(step)
@@ -137,4 +141,5 @@ class StepStore:
         physical_id = row.physical_id
         if physical_id is None:
             physical_id = self._executor.contexts.physical_name(row, work)
-        return stack_events.of_resource(self._runtime, row, physical_id, self._leased.definition.mask(properties))
+        shown = None if properties is None else self._leased.definition.mask(properties)
+        return stack_events.of_resource(self._runtime, row, physical_id, shown)

@@ -82,8 +82,11 @@ class StepWaits:
             work.first_check = now
         if not waiting.may_be_noted(now, work.first_check, work.waits):
             return
-        current = self._leased.rows[row.id]
-        found = waiting.Wait(call, every, now, waiting.changed_at(current), self._masked(answers.last()))
+        said = self._masked(answers.last())         # other threads may change the row meanwhile
+        current = self._leased.rows.get(row.id)
+        if current is None:
+            return
+        found = waiting.Wait(call, every, now, waiting.changed_at(current), said)
         if work.waits is None or found.is_news(work.waits):
             work.waits = found
             self._journal.submit(self._leased.make_change(row=current, columns={'waits': found.to_json()}))
