@@ -22,6 +22,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.db import engines
 from heatlite.rpc import errors, messages
 from heatlite.rpc.server import RequestHandler, WireAnswer, answer
+from heatlite.rpc.slots import Slots
 
 if TYPE_CHECKING:
     import oslo_messaging
@@ -332,6 +333,8 @@ class InProcessClient:
         self._runtime = runtime
         self._endpoint = endpoint
         self._timeout = timeout
+        # Requests wait in threads of their own, whose number the server of the API bounds.
+        self._slots = Slots(runtime, messaging.THREADS, messaging.THREADS)
 
     def call(self, context: RequestContext, message: messages.Message) -> object:
         seconds = _timeout_of(message, self._timeout)
@@ -341,7 +344,8 @@ class InProcessClient:
 
         def work() -> None:
             try:
-                found.append(json.dumps(answer(self._endpoint, *json.loads(request))))
+                who, method, arguments = json.loads(request)
+                found.append(json.dumps(answer(self._endpoint, who, method, arguments, slots=self._slots)))
             except (TypeError, ValueError) as error:
                 LOG.exception('The answer to %s is not JSON', message.method())
                 found.append(json.dumps({'error': errors.to_wire(error)}))

@@ -32,13 +32,14 @@ def release() -> None:
 
 
 class Slots:
-    """For the green threads of one process. `threads`: how many of them answer messages."""
+    """For the green threads of one process. `threads`: how many of them answer messages; `of_project`: how many of
+    these for one project, by default its part."""
 
-    def __init__(self, runtime: Runtime, threads: int) -> None:
+    def __init__(self, runtime: Runtime, threads: int, of_project: int | None = None) -> None:
         self._runtime = runtime
         self.slots = max(threads // THREADS_OF_SLOT, 1)
         self.most_of_project = max(self.slots // SLOTS_PART, 1)
-        self.most_threads_of_project = max(threads // THREADS_PART, 1)
+        self.most_threads_of_project = of_project or max(threads // THREADS_PART, 1)
         self._taken: Counter[str] = Counter()           # by project; entries without requests are removed
         self._present: Counter[str] = Counter()
         self._waiting: dict[Flag, str] = {}             # in the order of their arrival

@@ -73,3 +73,29 @@ def test_wake_reaches_the_endpoint_and_its_errors_reach_nobody():
     assert rang.wait(20)
     runtime.sleep(0)
     assert engine.asked[0][1] == messages.Wake('s')
+
+
+def test_projects_share_the_engine():
+    runtime, goes_on, answered = GreenRuntime(), GreenRuntime().flag(), []
+
+    def work(message):
+        if engine.asked[-1][0].project_id == 'busy':
+            goes_on.wait(20)
+
+    engine, ends = client(work)
+    share = ends._slots.most_of_project
+
+    def ask(project):
+        ends.call(RequestContext(project_id=project, overwrite=False), messages.ExportStack('s'))
+        answered.append(project)
+
+    for _ in range(10 * share):
+        runtime.spawn(ask, 'busy')
+    for _ in range(100):
+        runtime.sleep(0)
+    assert len(engine.asked) == share
+    ask('neighbour')
+    assert answered == ['neighbour']
+    goes_on.set()
+    while len(answered) < 1 + 10 * share:           # none was refused
+        runtime.sleep(0)
