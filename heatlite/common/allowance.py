@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 MOST_URLS = 20                  # different URLs of templates that a request may fetch
 GRACE = 1.0                     # seconds after the deadline: the caller's own time-out comes first
-AGAIN = 2.0                     # seconds between two attempts to end a request
+LOOK = 2.0                      # seconds between two looks whether a late request may be ended
+AGAIN = 30.0                    # seconds between two attempts to end it: its clean-up may wait for a service
 
 
 class Ended(BaseException):
@@ -35,6 +36,7 @@ class Allowance:
         self._until = runtime.monotonic() + seconds
         self._reads = reads
         self._held = 0
+        self._ends_from = self._until           # not before this time
         self._has_stored = False
         self._fetched: dict[str, str | Exception] = {}
         self._counted = 0
@@ -49,6 +51,14 @@ class Allowance:
     def may_end(self) -> bool:
         """Whether the request may be ended now: it is in no transaction, and has committed none that matters."""
         return not self._held and (self._reads or not self._has_stored)
+
+    def end(self) -> Ended | None:
+        """The error that ends the late request now, or None. It had time to clean up after the one before."""
+        now = self._runtime.monotonic()
+        if now < self._ends_from or not self.may_end():
+            return None
+        self._ends_from = now + AGAIN
+        return Ended()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -93,7 +103,7 @@ def limited(runtime: Runtime, seconds: float, reads: bool) -> Iterator[None]:
     """Ends the block soon after so many seconds, where it waits. Raises TooLate then."""
     request = Allowance(runtime, seconds, reads)
     token = _current.set(request)
-    alarm = runtime.interrupt(seconds + GRACE, AGAIN, lambda: Ended() if request.may_end() else None)
+    alarm = runtime.interrupt(seconds + GRACE, LOOK, request.end)
     try:
         yield
     except Ended:

@@ -196,6 +196,35 @@ def test_code_that_handles_all_errors_does_not_handle_the_end(engine):
     assert it.answers['p'] == {'TooLate': 1}
 
 
+def test_the_clean_up_of_a_request_that_is_ended_may_take_some_time(engine):
+    cleaned = []
+
+    def work(it, _context, _message):
+        try:
+            it.runtime.sleep(1000)
+        finally:
+            it.runtime.sleep(allowance.AGAIN - 2 * allowance.LOOK)
+            cleaned.append(it.universe.time)
+            it.runtime.sleep(1000)                  # this is too long
+    it = engine(work)
+    it.send('p')
+    it.runs_until(lambda: it.answered('p') == 1)
+    assert it.answers['p'] == {'TooLate': 1} and len(cleaned) == 1
+    assert it.universe.time < PATIENCE + 2 * allowance.AGAIN
+
+
+def test_a_request_that_may_not_be_ended_at_its_deadline_ends_soon_after(engine):
+    def work(it, _context, _message):
+        with allowance.held():
+            it.runtime.sleep(PATIENCE + 10)
+        it.runtime.sleep(1000)
+    it = engine(work)
+    it.send('p')
+    it.runs_until(lambda: it.answered('p') == 1)
+    assert it.answers['p'] == {'TooLate': 1}
+    assert it.universe.time <= PATIENCE + 10 + allowance.LOOK
+
+
 @pytest.mark.parametrize('late', [0.5, 100])
 def test_a_message_that_is_too_old_is_not_executed(engine, late):
     """Such as one that was in the queue of an engine that died, and is delivered once more."""
