@@ -83,6 +83,7 @@ class Allowance:
             try:
                 self._fetched[url] = fetch(seconds)
             except Exception as error:
+                self.left()                     # the deadline is the cause, not the URL
                 self._fetched[url] = error
         result = self._fetched[url]
         if isinstance(result, Exception):

@@ -54,10 +54,10 @@ def test_all_fetches_of_a_request_share_its_deadline(runtime, silent):
     ended = []
     with allowance.limited(runtime, 0.2, True):
         for number in range(10):
-            with pytest.raises((urlfetch.URLFetchError, exception.TooLate)) as refused:
+            with pytest.raises(exception.HeatException) as refused:
                 urlfetch.get_template(f'{url}/{number}')
             ended.append(refused.type)
-    assert ended == [urlfetch.URLFetchError, *[exception.TooLate] * 9]
+    assert ended == [exception.TooLate] * 10        # a URL that is slow in what is left of the time is not wrong
     assert len(accepted) == 1
 
 
