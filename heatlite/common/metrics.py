@@ -62,6 +62,8 @@ datapoints = Counter('heatlite_metric_datapoints', 'Datapoints of metrics that w
 rpc_seconds = Histogram('heatlite_rpc_seconds', 'Time an engine took to answer a message.', ['method'],
                         buckets=_QUICK, registry=of_engines)
 rpc_running = Gauge('heatlite_rpc_running', 'Messages that this engine is answering.', registry=of_engines)
+rpc_waiting_for_slot = Gauge('heatlite_rpc_waiting_for_slot', 'Messages that wait until this engine has room for them.',
+                             registry=of_engines)
 rpc_waiting = Gauge('heatlite_rpc_waiting', 'Requests of this process that wait for the answer of an engine.',
                     registry=registry)
 http_seconds = Histogram('heatlite_http_seconds', 'Time the API took to answer a request.',

@@ -113,8 +113,8 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
             if unknown := wanted.unknown(arguments):
                 raise exception.EngineTooOld(what=', '.join(f'{method}.{name}' for name in unknown))
             check()
-        with (_in_time(request, here, wanted.reads, slots), metrics.rpc_seconds.labels(method).time(),
-              metrics.rpc_running.track_inprogress()):
+        with (metrics.rpc_seconds.labels(method).time(), metrics.rpc_running.track_inprogress(),
+              _in_time(request, here, wanted.reads, slots)):
             message = wanted.from_arguments(arguments)
             _note_subject(message)
             return {'answer': _bounded(endpoint.handle(request, message))}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from heatlite.common import exception
+from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Flag, Runtime
@@ -89,7 +89,8 @@ class Slots:
         turn = self._runtime.flag()
         self._waiting[turn] = project
         try:
-            is_mine = turn.wait(seconds)
+            with metrics.rpc_waiting_for_slot.track_inprogress():
+                is_mine = turn.wait(seconds)
         except BaseException:                           # the thread is killed
             self._leave(turn, project)
             raise

@@ -21,7 +21,8 @@ OPTION = re.compile(r'``(?:\[(\w+)\]\s+)?([a-z]+(?:_[a-z0-9]+)+)(?: = [^`]*)?``'
 COMMAND = re.compile(r'(?:``|^ {4,}.*?\b)heatlite-manage (?:--(?:config-file|set) \S+ )*([a-z][\w-]+)', re.MULTILINE)
 ALL_PAGES = sorted(path.name for path in FOLDER.glob('*.rst'))
 PLACE = re.compile(r'%(?:\(\w+\))?[-+ #0]*\d*(?:\.\d+)?[sdrfi]|\x00')
-NOT_OPTIONS = {'heat_stack_user', 'heatlite_rpc_seconds', 'get_file'}      # names that look like options
+# Names that look like options.
+NOT_OPTIONS = {'heat_stack_user', 'heatlite_rpc_seconds', 'heatlite_rpc_waiting_for_slot', 'get_file'}
 
 
 def literals(tree):

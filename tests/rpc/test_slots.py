@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from heatlite.common import allowance, commits, exception, runtime, turns
+from heatlite.common import allowance, commits, exception, metrics, runtime, turns
 from heatlite.common.context import RequestContext
 from heatlite.rpc import messages, server, slots
 from heatlite.rpc.slots import Slots
@@ -112,6 +112,16 @@ def test_a_burst_of_one_project_waits_for_its_turns(engine):
     it.runs_until(lambda: it.answered('p') == THREADS_OF_PROJECT)
     assert it.answers['p'] == {None: THREADS_OF_PROJECT}
     assert it.most['p'] == SHARE
+
+
+def test_metrics_count_the_requests_that_wait_for_a_slot(engine):
+    it = engine(for_ever)
+    it.send('hostile', count=SHARE + 5)
+    it.runs_until(lambda: len(it.slots._waiting) == 5)
+    assert metrics.rpc_waiting_for_slot._value.get() == 5
+    assert metrics.rpc_running._value.get() == SHARE + 5            # their time is that of a call, too
+    it.runs_until(lambda: it.answered('hostile') == SHARE + 5)
+    assert (metrics.rpc_waiting_for_slot._value.get(), metrics.rpc_running._value.get()) == (0, 0)
 
 
 def test_requests_of_several_projects_leave_threads_to_others():
