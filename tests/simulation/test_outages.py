@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from heatlite.common import exception
+from heatlite.db.connection import TakesNoWrites
 from heatlite.engine import resource
 from heatlite.engine.reconcile import step_calls
 from tests.simulation import cloud as clouds
@@ -28,7 +29,7 @@ class Slow(resource.Resource):
 @pytest.fixture(autouse=True)
 def types(monkeypatch):
     found = {**clouds.resource_mapping(), 'Sim::Slow': Slow, 'Sim::Asked': Asked, 'Sim::Outage': Outage,
-             'Sim::Refused': Refused}
+             'Sim::Refused': Refused, 'Sim::FullDisk': FullDisk}
     monkeypatch.setattr(clouds, 'resource_mapping', lambda: found)       # also for engines that start later
 
 
@@ -118,6 +119,29 @@ def test_what_the_database_refuses_while_it_accepts_other_writes_fails_its_step(
         assert (row.action, row.status) == ('CREATE', 'FAILED')
         assert 'the database refuses what it stores' in row.reason and '10.1.2.3' not in row.reason
         assert Refused.tries <= step_calls.REFUSALS
+        cluster.delete(stack_id)
+        cluster.until_deleted(stack_id)
+
+
+class FullDisk(clouds.Thing):
+    """The database has no space for what it stores, while it accepts writes that need none."""
+
+    outages = 0
+
+    def handle_create(self):
+        if FullDisk.outages:
+            FullDisk.outages -= 1
+            raise TakesNoWrites(reason='disk full')
+        return super().handle_create()
+
+
+def test_a_step_waits_for_space_in_the_database(monkeypatch):
+    monkeypatch.setattr(FullDisk, 'outages', 3 * step_calls.REFUSALS)
+    with Cluster(engines=1, seal=None) as cluster:
+        stack_id = cluster.create('s', {'heat_template_version': '2018-08-31', 'resources': {
+            'large': {'type': 'Sim::FullDisk'}, 'other': {'type': 'Sim::Thing'}}})
+        done(cluster, stack_id, 'CREATE')
+        assert not FullDisk.outages
         cluster.delete(stack_id)
         cluster.until_deleted(stack_id)
 

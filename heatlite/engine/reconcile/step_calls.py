@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from heatlite.common import exception, metrics, outages, tracing
 from heatlite.common.runtime import Runtime
-from heatlite.db.connection import Busy, Contention
+from heatlite.db.connection import Busy, Contention, TakesNoWrites
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
@@ -168,8 +168,9 @@ class StepCalls:
 
     def _is_refused(self, step: Step, error: exception.DatabaseUnavailable) -> bool:
         """Whether the database has refused REFUSALS tries in a row while it accepted other writes: MariaDB ends the
-        connection when a value is larger than its largest packet."""
-        is_its_own = not isinstance(error, Contention | Busy) and self._is_writable()
+        connection when a value is larger than its largest packet. A full disk accepts writes that need no space; the
+        step waits for it, until the timeout of its action."""
+        is_its_own = not isinstance(error, Contention | Busy | TakesNoWrites) and self._is_writable()
         self._refused[step] = refused = self._refused.get(step, 0) + 1 if is_its_own else 0
         return refused >= REFUSALS
 
