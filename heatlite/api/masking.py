@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
+from heatlite.api import deployment_logins
 from heatlite.common.document_parts import mapping
 from heatlite.db import resources, stacks, templates
 from heatlite.language import masking
@@ -108,7 +109,10 @@ def _export(data: Mapping[str, object], secrets: Mask, is_nested: bool) -> dict[
 def _resource(each: Mapping[str, object], mask: Mask) -> dict[str, object]:
     shown = {name: value for name, value in each.items() if name != REDACTED}
     kept = mapping(each.get('resource_data'))
-    shown |= {name: mask(each[name]) for name in ('metadata', 'resource_data') if name in each}
+    metadata = shown.get('metadata')
+    if isinstance(metadata, Mapping):       # of a server: deployments, also those of other stacks
+        shown['metadata'] = deployment_logins.metadata_without_logins(metadata)
+    shown |= {name: mask(shown[name]) for name in ('metadata', 'resource_data') if name in each}
     if kept:
         shown['resource_data'] = {**mask(kept), **{name: HIDDEN for name in _redacted(each, kept)
                                                    if kept.get(name) is not None}}

@@ -193,7 +193,7 @@ ADMIN_TYPES = (
 SHOW_ACCESS = 'resource:show_access'
 # Attributes that give access to something, and those for which a service makes something when they are read. By name,
 # not by type: the type in a template may be another name of it. Callers without the rule `SHOW_ACCESS` get null. The
-# logins in configs of deployments, which they do not get either, are in `heatlite.api.access`.
+# logins in configs of deployments, which they do not get either, are in `heatlite.api.deployment_logins`.
 ACCESS_ATTRIBUTES = frozenset({
     'AlarmUrl', 'alarm_url',                            # signed URLs of scaling policies and workflows
     'console_urls',                                     # of servers; the service makes new ones

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from sqlalchemy import Connection
 
-from heatlite.api import access, finding, json_text, masking, schemas, stack_users, views
+from heatlite.api import access, deployment_logins, finding, json_text, masking, schemas, stack_users, views
 from heatlite.api.query import Query, boolean, text
 from heatlite.api.rendering import yield_control
 from heatlite.api.results import StreamedList
@@ -105,7 +105,7 @@ def visible_metadata(req: Request, tx: Connection, stack: stacks.Identity,
     if not row.metadata or stack_users.is_stack_user(req.context, stack, req.conf.heat_stack_user_role):
         return row.metadata or {}
     mask = masking.of_parameters(tx, stack) | masking.of_resource(tx, stack, row)
-    metadata = row.metadata if access.may_see(req) else access.metadata_without_logins(row.metadata)
+    metadata = row.metadata if access.may_see(req) else deployment_logins.metadata_without_logins(row.metadata)
     shown: Mapping[str, object] = mask(metadata)
     return shown
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from heatlite.api import access, finding, schemas, views
+from heatlite.api import access, deployment_logins, finding, schemas, views
 from heatlite.api.query import LONGEST_NAME, Query, boolean, text
 from heatlite.api.wsgi import Request
 from heatlite.common import exception
@@ -32,7 +32,7 @@ def show(req: Request, config_id: str) -> View:
     """A config. Callers who may not see access get no logins of the deployment that it may be derived for."""
     with req.db.reader() as tx:
         found = shown_config(_config(req, tx, config_id))
-    return {'software_config': found if access.may_see(req) else access.without_logins(found)}
+    return {'software_config': found if access.may_see(req) else deployment_logins.without_logins(found)}
 
 
 def create(req: Request) -> View:

@@ -7,7 +7,7 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from heatlite.api import access, finding
+from heatlite.api import access, deployment_logins, finding
 from heatlite.api.json_text import JsonText, write
 from heatlite.api.query import LONGEST_ID, Query, text
 from heatlite.api.rendering import PIECE_TEXT
@@ -59,7 +59,7 @@ def metadata(req: Request, server_id: str) -> StreamedList:
     def shown(each: software_configs.Config) -> Mapping[str, object]:
         config = shown_config(each)
         sees_logins = sees_access or access.is_agent(req.context, each.project_id, role)
-        return config if sees_logins else access.without_logins(config)
+        return config if sees_logins else deployment_logins.without_logins(config)
 
     return StreamedList('metadata', (JsonText(write(shown(each))) for each in found), len(found),
                         is_large=size > PIECE_TEXT)
