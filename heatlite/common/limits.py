@@ -78,7 +78,8 @@ MOST_VALUES: Final = 1_000              # values that a custom constraint accept
 MOST_REFACTORED: Final = 20             # stacks of one refactor
 MOST_MOVES: Final = 1_000               # resources that one refactor moves
 
-MOST_FILES: Final = 1_000               # files of one stack, or of one stack set
+MOST_FILES: Final = 10_000              # files of one stack, or of one stack set
+MOST_TEXT_OF_FILES: Final = 33_554_432  # characters of all files of one stack, if a PATCH adds some to the stored ones
 MOST_ENVIRONMENT_FILES: Final = 200     # names in `environment_files` of one request, repeated ones counted each time
 
 MOST_EVENT_SINKS: Final = 10            # event sinks of one stack

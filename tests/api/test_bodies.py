@@ -79,7 +79,7 @@ def test_fields(body, field, value):
     ({'files': ['a']}, 'Invalid value for "files"'),
     ({'files': {'a': 5}}, 'Invalid value for "files"'),
     ({'files': {f'f{number}': '' for number in range(limits.MOST_FILES + 1)}},
-     'Invalid value for "files": expected at most 1000 files, found 1001.'),
+     'Invalid value for "files": expected at most 10000 files, found 10001.'),
     ({'environment_files': 'e'}, 'Invalid value for "environment_files"'),
     ({'environment_files': ['e']}, 'Environment files are missing in "files": e'),
     ({'files': {'e': ''}, 'environment_files': ['e'] * (limits.MOST_ENVIRONMENT_FILES + 1)},

@@ -10,7 +10,7 @@ from heatlite.common import exception
 from heatlite.common.context import hide
 from heatlite.common.document_parts import mapping
 from heatlite.common.i18n import _
-from heatlite.common.limits import MOST_FILES, Limits
+from heatlite.common.limits import MOST_FILES, MOST_TEXT_OF_FILES, Limits
 from heatlite.db import codec
 from heatlite.db.templates import StoredTemplate
 from heatlite.language import definition as definitions
@@ -91,13 +91,21 @@ def _kinds_of(template: templates.Template) -> dict[str, str]:
 def over_existing(message: Update, stored: StoredTemplate) -> Update:
     """Complete the request of a PATCH with the stored template and files. `define` merges the environments.
 
-    Source: docs/spec/rest.rst, "Updating a stack". Raises RequestLimitExceeded for too many files in all.
+    Source: docs/spec/rest.rst, "Updating a stack". Raises RequestLimitExceeded for too many, or too
+    long, files in all.
     """
     document = message.template if message.template is not None else dict(stored.document)
     files = {**stored.files, **message.files}
     if len(files) > max(MOST_FILES, len(stored.files)):
         raise exception.RequestLimitExceeded(_('The stack would have more than %d files.') % MOST_FILES)
+    if _length(files) > max(MOST_TEXT_OF_FILES, _length(stored.files), _length(message.files)):
+        raise exception.RequestLimitExceeded(
+            _('The files of the stack would have more than %d characters.') % MOST_TEXT_OF_FILES)
     return replace(message, template=document, files=files)
+
+
+def _length(files: Mapping[str, str]) -> int:
+    return sum(map(len, files.values()))
 
 
 def _over_stored(stored: Mapping[str, object], sent: Mapping[str, object], known: Collection[str],
