@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -11,7 +12,7 @@ from heatlite.common import exception
 from heatlite.common.limits import MOST_EVENT_SINKS
 from heatlite.db import events
 from heatlite.engine.notify import event_sinks
-from heatlite.engine.notify.event_sinks import MOST_FAILURES
+from heatlite.engine.notify.event_sinks import MOST_FAILURES, PAUSE
 from heatlite.engine.types import event_sink_types
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, wait
@@ -39,6 +40,16 @@ class Broken(Notes):
         raise OSError('no shelf')
 
 
+class Restarting(Notes):
+    """Refuses events until it is left out, and takes them then."""
+
+    def consume(self, context, event):
+        if len(REFUSED) < MOST_FAILURES:
+            REFUSED.append(event)
+            raise OSError('it restarts')
+        TOLD.append(event)
+
+
 class Moody(Notes):
     def consume(self, context, event):
         if len(TOLD) < len(REFUSED) // 3:
@@ -55,6 +66,7 @@ def notes(monkeypatch):
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'moody', f'{__name__}:Moody')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'notes', f'{__name__}:Notes')
     monkeypatch.setitem(event_sink_types.BUILT_IN, 'broken', f'{__name__}:Broken')
+    monkeypatch.setitem(event_sink_types.BUILT_IN, 'restarting', f'{__name__}:Restarting')
 
 
 def create(cluster, environment, template=TWO, files=None):
@@ -144,17 +156,30 @@ def test_a_sink_that_fails_disturbs_nobody():
         assert everything_is_told(cluster, stack_id)
 
 
-def test_a_sink_that_fails_again_and_again_is_left_out_for_the_action():
+def test_a_sink_that_fails_again_and_again_gets_only_the_end_of_the_action():
     template = {'heat_template_version': '2018-08-31', 'resources': {
         f'r{number}': {'type': 'Sim::Thing'} for number in range(20)}}
     with Cluster() as cluster:
         stack_id = create(cluster, {'event_sinks': [{'type': 'broken', 'shelf': 'a'}, *NOTES['event_sinks']]}, template)
         assert everything_is_told(cluster, stack_id)
-        assert len(REFUSED) == MOST_FAILURES
+        assert len(REFUSED) == MOST_FAILURES + 1
+        assert REFUSED[-1]['payload']['resource_status'] == 'COMPLETE'
         cluster.delete(stack_id)
         cluster.settle(stack_id)
         assert everything_is_told(cluster, stack_id)
-        assert len(REFUSED) == 2 * MOST_FAILURES
+        assert len(REFUSED) == 2 * (MOST_FAILURES + 1)
+
+
+def test_a_sink_that_was_left_out_gets_events_after_a_pause():
+    template = {'heat_template_version': '2018-08-31', 'resources': {
+        f'r{number}': {'type': 'Sim::Thing', **({'depends_on': f'r{number - 1}'} if number else {})}
+        for number in range(80)}}
+    with Cluster() as cluster:
+        stack_id = create(cluster, {'event_sinks': [{'type': 'restarting', 'shelf': 'a'}]}, template)
+        assert cluster.universe.run(lambda: TOLD and told(stack_id)[-1] == history(cluster, stack_id)[-1], limit=100)
+        refused, sent = (datetime.fromisoformat(each['timestamp']) for each in (REFUSED[-1], TOLD[0]))
+        assert sent - refused >= timedelta(seconds=PAUSE - 2)       # times of events are in whole seconds
+        assert told(stack_id) == history(cluster, stack_id)[-len(TOLD):] and len(TOLD) > 1
 
 
 def test_failures_that_are_not_in_a_row_leave_no_sink_out():

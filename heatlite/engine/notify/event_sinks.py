@@ -3,8 +3,8 @@
 Events are read from the history in the database; a flag signals that there are new ones. So only durable events are
 sent, in their order, and after a crash those of the running action once more, with the same ids. The engine that drives
 the stack sends them; events added while no engine does are sent by the process that added them. Sinks never delay or
-fail an action; an event that a sink refuses is not sent again. A sink that refuses several in
-a row gets no more of the same action.
+fail an action; an event that a sink refuses is not sent again. A sink that refuses several in a
+row is left out for a minute, but for the event with which an action ends: clients wait for that.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ LOG = logging.getLogger(__name__)
 BLOCK = 100                             # events read at once
 VERSION = '0.1'                         # of the payload's format
 LONGEST_TARGET = 255                    # characters of the name of a queue
-MOST_FAILURES = 5                       # in a row, after which a sink is left out for the rest of the action
+MOST_FAILURES = 5                       # in a row, after which a sink is left out
+PAUSE = 60.0                            # seconds for which it is left out, again after each further failure
 STEPS_OF_SINK = 20                      # of `turns`, to send one event to one sink
 TIME = '%Y-%m-%dT%H:%M:%S'
 
@@ -154,11 +155,13 @@ class Outlet:
         self.leased = leased
         self.leaves = False
         self.is_behind = False
+        self._runtime = runtime
         self._bell: Flag = runtime.flag()
         self._sent = sent
         self._database = database
         self._sinks: list[Sink] = []
         self._failures: dict[int, int] = {}    # of the sink at a place, in a row, during the present action
+        self._left_out: dict[int, float] = {}  # place of a sink -> monotonic time until which it is left out
         self._entries: object = None           # entries of the environment from which the sinks were made
         self._position = position
         self.wake()
@@ -196,12 +199,14 @@ class Outlet:
             lambda tx: events.following(tx, self.leased.id, self._position, BLOCK), reading=True)
         for event in found:
             self._position = event.id
-            if event.physical_id == self.leased.id and event.status == Status.IN_PROGRESS:
-                self._failures.clear()              # of the action before
+            is_of_stack = event.physical_id == self.leased.id
+            if is_of_stack and event.status == Status.IN_PROGRESS:
+                self._forget_failures()             # of the action before
+            is_end = is_of_stack and event.status != Status.IN_PROGRESS
             body = payload(event)
             for place, sink in enumerate(self._current_sinks()):
                 turns.spend(STEPS_OF_SINK)
-                if self._failures.get(place, 0) < MOST_FAILURES:
+                if is_end or self._runtime.monotonic() >= self._left_out.get(place, 0.0):
                     self._send(place, sink, body, event.uuid)
         return bool(found)
 
@@ -209,18 +214,25 @@ class Outlet:
         try:
             sink.consume(self.leased.context, body)
             self._failures.pop(place, None)
+            self._left_out.pop(place, None)
         except Exception as error:
-            self._failures[place] = self._failures.get(place, 0) + 1
+            self._failures[place] = failed = self._failures.get(place, 0) + 1
+            if failed >= MOST_FAILURES:
+                self._left_out[place] = self._runtime.monotonic() + PAUSE
             log_throttle.log(LOG, logging.WARNING, (type(sink), type(error)),
                              'Event %s of stack %s was not sent to %s: %s%s', event_id, self.leased.id,
-                             type(sink).__name__, error, '' if self._failures[place] < MOST_FAILURES
-                             else '; no more events of this action are sent to it')
+                             type(sink).__name__, error, '' if failed < MOST_FAILURES
+                             else f'; it is left out for {PAUSE:.0f} s')
+
+    def _forget_failures(self) -> None:
+        self._failures.clear()
+        self._left_out.clear()
 
     def _current_sinks(self) -> list[Sink]:
         entries = self.leased.definition.environment.event_sinks[:MOST_EVENT_SINKS]     # of an earlier release: more
         if entries != self._entries:
             self._entries = entries
-            self._failures.clear()
+            self._forget_failures()
             self._sinks = [sink for entry in entries if (sink := self._made(entry)) is not None]
         return self._sinks
 
