@@ -102,6 +102,7 @@ class Environment:
         self.encrypted_param_names: list[str] = list(given.get(ENCRYPTED) or [])
         self.hidden_values: list[str] = list(given.get(masking.VALUES) or [])      # in nested stacks only
         self.event_sinks: list[Mapping[str, object]] = list(given.get(SINKS) or [])
+        self.are_sinks_accepted = False         # they are those of the stored environment, or of the parent stack
         registries.check_entries(self.resource_registry)
         self.operator = operator
         self.registry = Registry(self.resource_registry, operator)
@@ -169,13 +170,19 @@ class Environment:
 
         `used`: `FoundType.path` of its type; `inherited`: what is hidden in it (language.masking).
         """
-        return Environment({
+        made = Environment({
             PARAMETERS: parameters, DEFAULTS: self.parameter_defaults, SINKS: self.event_sinks,
             REGISTRY: registries.for_child(self.resource_registry, resource_name, used),
             **(inherited or {})}, self.operator)
+        made.are_sinks_accepted = True
+        return made
 
     def diagnostics(self, sink_error: Callable[[Mapping[str, object]], str]) -> Iterator[exception.HeatException]:
-        """Yields the errors of event sinks. `sink_error`: what is wrong with one that has a type; '' if nothing is."""
+        """Yields the errors of event sinks, unless they were accepted before, perhaps by an earlier release.
+
+        `sink_error`: what is wrong with one that has a type; '' if nothing is."""
+        if self.are_sinks_accepted:
+            return
         if len(self.event_sinks) > MOST_EVENT_SINKS:
             yield exception.StackValidationFailed(message=_(
                 'The environment has %(count)d event sinks, and may have at most %(limit)d') % {

@@ -96,7 +96,7 @@ def test_the_environment_of_a_nested_stack():
     child = parent.child({'q': 3}, 'c', used)
     assert child.parameters == {'q': 3}
     assert child.parameter_defaults == {'d': 2}
-    assert child.event_sinks == parent.event_sinks
+    assert child.event_sinks == parent.event_sinks and child.are_sinks_accepted
     assert child.hooks('inner', 'pre-create')
     assert child.resource_registry['resources'] == {'inner': {'hooks': 'pre-create'}, 'U': 'OS::Server'}
     assert child.registry.resolve('U') is Other

@@ -14,6 +14,7 @@ from heatlite.db import events
 from heatlite.engine.notify import event_sinks
 from heatlite.engine.notify.event_sinks import MOST_FAILURES, PAUSE
 from heatlite.engine.types import event_sink_types
+from heatlite.language.environment import Environment
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, wait
 
@@ -201,6 +202,22 @@ def test_wrong_sinks_are_refused_at_the_request(sinks, complaints):
     with Cluster() as cluster, pytest.raises(exception.StackValidationFailed) as refused:
         cluster.create('s', TWO, {'event_sinks': sinks})
     assert not [each for each in complaints if each not in str(refused.value)], str(refused.value)
+
+
+@pytest.mark.parametrize('sinks', [
+    NOTES['event_sinks'] * (MOST_EVENT_SINKS + 1), [{'type': 'notes', 'no': 'such argument'}]])
+def test_sinks_that_an_earlier_release_accepted_stand_in_the_way_of_no_update(monkeypatch, sinks):
+    with Cluster() as cluster:
+        with monkeypatch.context() as earlier:
+            earlier.setattr(Environment, 'diagnostics', lambda self, sink_error: iter(()))
+            stack_id = create(cluster, {'event_sinks': sinks})
+        update = {'stack_id': stack_id, 'template': NEST, 'files': {'two.yaml': json.dumps(TWO)}}
+        for more in ({'existing': True}, {'environment': {'event_sinks': sinks}}):
+            cluster.ask(messages.UpdateStack(**update, **more))
+            row = cluster.settle(stack_id)
+            assert (row.action, row.status) == ('UPDATE', 'COMPLETE'), row.reason
+        with pytest.raises(exception.StackValidationFailed):
+            cluster.ask(messages.UpdateStack(**update, environment={'event_sinks': [*sinks, *sinks]}))
 
 
 def test_each_sink_spends_turns(monkeypatch):

@@ -29,6 +29,7 @@ from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.requests.update_request import UpdateRequest
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
+from heatlite.language.environment import SINKS
 from heatlite.planning import text
 from heatlite.planning.protection import Protection
 from heatlite.planning.states import Action
@@ -215,5 +216,6 @@ class StackUpdates:
         made = sources.define(message, StackIdentity(row.name, row.id, row.project_id), self._registry.operator,
                               self._limits, is_planned, template.environment if message.existing else None)
         made.outer = loading.facade(row)
+        made.environment.are_sinks_accepted = made.environment.event_sinks == template.environment.get(SINKS)
         made.prepare_mask()
         return made
