@@ -25,6 +25,7 @@ QUICK = 1_000_000                   # characters that are compared, at most, for
 SEARCH = 50                         # characters that are compared in the time in which a search begins
 CHARACTERS_A_STEP = 10_000          # that a search compares in one step of `turns`
 VALUES_A_STEP = 8
+DELETE = '\x7f'             # the only ASCII character that JSON has in two spellings
 MOST_KEPT = 100             # values of former requests that remain hidden
 NAMES, VALUES = 'encrypted_param_names', 'hidden_values'        # sections of a stored environment
 
@@ -168,10 +169,18 @@ def _entries(value: Mapping[object, object], whole: bool) -> Iterator[object]:
 
 
 def _spellings(text: str) -> Iterator[str]:
-    """A text as it is and as escaped in JSON."""
-    turns.spend()
+    """A text as it is, as escaped in JSON, and in JSON that is itself a text in JSON."""
     yield text
-    for ascii_only in (True,) if text.isascii() else (True, False):
+    for escaped in _escaped(text):
+        yield escaped
+        yield from _escaped(escaped)
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """The spellings of a text in JSON that differ from it."""
+    turns.spend()
+    has_one = text.isascii() and DELETE not in text
+    for ascii_only in (True,) if has_one else (True, False):
         escaped = json.dumps(text, ensure_ascii=ascii_only)[1:-1]
         if escaped != text:
             yield escaped

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heatlite.api import masking as api_masking
@@ -160,11 +160,25 @@ def test_a_mask_costs_steps_in_proportion_to_the_value_however_much_is_hidden(st
     assert counts[1] < min(2.5 * counts[0], 10 * len(value))
 
 
+ESCAPED = (st.text(min_size=masking.SHORTEST) | st.text('ab"\\\n\x7f\u2028', min_size=masking.SHORTEST)).filter(
+    lambda text: '<' not in text)
+
+
+@given(ESCAPED, st.lists(st.booleans(), max_size=2))
+@example('ab"c\x7fd', [False])
+@example('-----BEGIN KEY-----\nab"c\n', [True, True])
+def test_a_hidden_text_is_hidden_in_json_and_in_json_that_is_a_text_in_json(secret, ascii_only):
+    text = secret
+    for each in ascii_only:
+        text = json.dumps(text, ensure_ascii=each)[1:-1]
+    assert Mask([secret]).text(f'<{text}>') == '<******>'
+
+
 def test_masks_of_many_stacks_do_not_escape_each_others_texts_again():
     mask = Mask(['\\' * 8])
     for number in range(20):
         mask |= Mask([f'secret-{number}'])
-    assert len(mask._whole) == 2 + 20
+    assert len(mask._whole) == 3 + 20
     assert mask('a secret-19 ' + '\\' * 16) == 'a ****** ******'
 
 
