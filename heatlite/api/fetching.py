@@ -16,7 +16,7 @@ from oslo_context import context
 from heatlite.common import exception, runtime, urlfetch
 from heatlite.common.i18n import _
 
-MOST_AT_ONCE = 2                # templates of a project, in a process whose server has threads of the system
+MOST_AT_ONCE = 4                # templates of a project, in a process whose server has threads of the system: 8 or so
 MOST_AT_ONCE_GREEN = 20         # with green threads, of which there are hundreds
 
 
