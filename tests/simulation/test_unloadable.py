@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from heatlite.common import exception
-from heatlite.engine.reconcile import loading
+from heatlite.engine.reconcile import loading, unloadable
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_bad_signals import is_free
@@ -53,6 +53,24 @@ def test_it_is_tried_again_ever_more_rarely(removed, caplog):
         assert 1 <= len(lines) <= 2 and not any(each.exc_info for each in lines)       # one of each engine
         del removed[:]
         done(cluster, stack_id, 'CHECK')
+
+
+def test_an_engine_remembers_a_limited_number(removed, monkeypatch):
+    monkeypatch.setattr(unloadable, 'MOST_REMEMBERED', 2)
+    with Cluster(engines=1) as cluster:
+        stack_ids = [cluster.create(name, TEMPLATE) for name in 'abcd']
+        for stack_id in stack_ids:
+            done(cluster, stack_id, 'CREATE')
+        removed.append(0)
+        for stack_id in stack_ids:
+            cluster.ask(messages.StackAction(stack_id, 'check'))
+        wait(cluster, 30.0)
+        [(_runtime, service)] = cluster.engines
+        assert len(service.controller._unloadable._tries) == 2
+        assert [cluster.row(each).status for each in stack_ids] == ['IN_PROGRESS'] * 4
+        del removed[:]
+        for stack_id in stack_ids:
+            done(cluster, stack_id, 'CHECK')
 
 
 def test_a_new_request_tries_at_once(removed):

@@ -24,6 +24,7 @@ LOG = logging.getLogger(__name__)
 
 LONGEST_PAUSE = 60.0            # seconds between two tries of one engine
 LONGEST_REASON = 300            # characters of the error, in the reason of a stack
+MOST_REMEMBERED = 10_000        # stacks whose tries are counted; another engine may have loaded one meanwhile
 
 
 class Unloadable:
@@ -47,7 +48,7 @@ class Unloadable:
         """Note that a stack cannot be loaded. Return the seconds to wait before it is tried again; None: it has no
         lease any more, as it was given up. Raises DatabaseUnavailable."""
         stack_id = lease.stack_id
-        tries = self._tries[stack_id] = self._tries.get(stack_id, 0) + 1
+        tries = self._count(stack_id)
         if tries == 1:
             LOG.warning('Stack %s cannot be loaded, and is tried again from time to time: %s: %s', stack_id,
                         type(error).__name__, error, exc_info=error if defects.is_defect(error) else None)
@@ -55,6 +56,15 @@ class Unloadable:
             return None if self._is_ended(lease, error, tries) else min(2.0 ** (tries - 1), LONGEST_PAUSE)
         except (LeaseLost, NotStored, Superseded):
             return 0.0                              # a newer request or another owner tries by itself
+
+    def _count(self, stack_id: str) -> int:
+        """Count a try of a stack and return the number. Beyond MOST_REMEMBERED stacks, forget the one whose last try is
+        the oldest."""
+        tries = self._tries.pop(stack_id, 0) + 1
+        while len(self._tries) >= MOST_REMEMBERED:
+            self._tries.pop(next(iter(self._tries)), None)
+        self._tries[stack_id] = tries
+        return tries
 
     def _is_ended(self, lease: Lease, error: Exception, tries: int) -> bool:
         """Whether the time of the action was over, and the stack is FAILED now. Else its reason says what it waits
