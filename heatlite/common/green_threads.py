@@ -168,19 +168,19 @@ class GreenFlag:
         waiter = _Waiter(greenlet.getcurrent())
         self._waiters.append(waiter)
         hub = hubs.get_hub()
-        alarm = None if timeout is None else hub.schedule_call_global(timeout, waiter.wake)
+        timer = None if timeout is None else hub.schedule_call_global(timeout, waiter.wake)
         try:
             hub.switch()
         finally:                                # the thread may have been killed
             waiter.thread = None
-            if alarm is not None:
-                alarm.cancel()
+            if timer is not None:
+                timer.cancel()
             if not waiter.is_released:
                 self._waiters.remove(waiter)
         return waiter.is_released or self._set
 
 
-class _Alarm:
+class _Interruption:
     """Raises an error in a thread that waits, at a time (`Runtime.interrupt`)."""
 
     __slots__ = ('_again', '_error', '_thread', '_timer')
@@ -228,7 +228,7 @@ class GreenRuntime:
         return GreenFlag()
 
     def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> Thread:
-        return _Alarm(seconds, again, error)
+        return _Interruption(seconds, again, error)
 
     def record(self, record: activity.Activity) -> None:
         """Records in `record` what the main thread of this process executes. One switch costs 0.3 us more."""

@@ -33,8 +33,8 @@ class Universe:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.time = 0.0
-        self._ready: list[SimThread | SimAlarm] = []
-        self._timers: list[tuple[float, int, SimThread | SimAlarm, object]] = []
+        self._ready: list[SimThread | SimInterruption] = []
+        self._timers: list[tuple[float, int, SimThread | SimInterruption, object]] = []
         self._order = itertools.count()
         self.main = greenlet.getcurrent()
         self.steps = 0
@@ -69,11 +69,11 @@ class Universe:
         self._ready.clear()
         self._timers.clear()
 
-    def schedule(self, thread: SimThread | SimAlarm) -> None:
+    def schedule(self, thread: SimThread | SimInterruption) -> None:
         if thread not in self._ready:
             self._ready.append(thread)
 
-    def wake_at(self, seconds: float, thread: SimThread | SimAlarm, token: object) -> None:
+    def wake_at(self, seconds: float, thread: SimThread | SimInterruption, token: object) -> None:
         heapq.heappush(self._timers, (self.time + max(seconds, 0.0), next(self._order), thread, token))
 
     def run(self, until: Callable[[], bool], limit: float = 100_000.0, most_steps: int = 2_000_000) -> bool:
@@ -205,7 +205,7 @@ class SimSignal:
         return self._set
 
 
-class SimAlarm:
+class SimInterruption:
     """Raises an error in the thread that makes it, where it waits. Among the timers it stands for a thread."""
 
     def __init__(self, universe: Universe, seconds: float, again: float,
@@ -276,8 +276,8 @@ class SimulatedRuntime:
     def flag(self) -> SimSignal:
         return SimSignal(self)
 
-    def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> SimAlarm:
-        return SimAlarm(self.universe, seconds, again, error)
+    def interrupt(self, seconds: float, again: float, error: Callable[[], BaseException | None]) -> SimInterruption:
+        return SimInterruption(self.universe, seconds, again, error)
 
     def serve(self, stack_id: str | None) -> str | None:
         thread = self.universe.running
