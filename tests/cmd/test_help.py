@@ -97,6 +97,6 @@ def test_a_missing_command_has_no_internal_name(words, missing):
 def test_wrong_usage_is_short():
     done = subprocess.run([sys.executable, '-W', 'ignore', '-m', 'heatlite.cmd.engine', '--nothing'], cwd=ROOT,
                           capture_output=True, text=True, timeout=60, env={**os.environ, 'PYTHONPATH': str(ROOT)})
-    assert done.returncode == 2
+    assert done.returncode == os.EX_CONFIG
     assert done.stderr.splitlines() == [
         'usage: heatlite-engine [OPTION...]', 'heatlite-engine: error: unrecognized arguments: --nothing']
