@@ -99,7 +99,7 @@ def test_fields(body, field, value):
     ({'adopt_stack_data': '{"template": 5}'}, 'Invalid adopt data: the template is not a map'),
     ({'adopt_stack_data': '[1'}, 'Invalid adopt data: '),
     ({'template': None, 'template_url': 'file:///etc/passwd'}, 'Could not retrieve template: Invalid URL scheme file'),
-    ({'template': None, 'template_url': '/etc/passwd'}, 'Could not retrieve template: Invalid URL scheme '),
+    ({'template': None, 'template_url': '/etc/passwd'}, 'Could not retrieve template: Invalid URL scheme'),
     ({'template': None, 'template_url': 'http://127.0.0.1:1/'}, 'Could not retrieve template: Failed to retrieve'),
     ({'template': None, 'template_url': 5}, 'template_url is not a text.'),
 ])

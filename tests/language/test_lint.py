@@ -518,7 +518,7 @@ def test_a_parameter_without_a_value_in_a_condition_is_missing(condition, declar
 
 @pytest.mark.parametrize('inside, text', [
     ('OS::Nope', 'The Resource Type (OS::Nope) could not be found.'),
-    ('a.yaml', 'Could not fetch remote template "a.yaml": Invalid URL scheme ')])
+    ('a.yaml', 'Could not fetch remote template "a.yaml": Invalid URL scheme')])
 def test_what_is_wrong_inside_keeps_its_type(inside, text):
     """With show_nested, as in Heat; what is wrong in the template itself is HTTPBadRequest."""
     nested = f'heat_template_version: 2018-08-31\nresources: {{r: {{type: {inside}}}}}\n'

@@ -164,7 +164,7 @@ def test_only_allowed_schemes_are_fetched(tmp_path):
     assert urlfetch.get(url, by_operator=True) == 'heat_template_version: wallaby'
     with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme file$'):
         urlfetch.get(url)
-    with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme $'):
+    with pytest.raises(urlfetch.URLFetchError, match=r'^Invalid URL scheme$'):
         urlfetch.get('t.yaml')
     with pytest.raises(urlfetch.URLFetchError, match='Failed to retrieve template'):
         urlfetch.get(f'file://{tmp_path}/none.yaml', by_operator=True)
