@@ -182,13 +182,13 @@ def test_a_deployment_has_an_address_for_signals_in_a_deletion(cloud: Cloud, req
     life = Life(cloud, 'OS::Heat::SoftwareDeployment', {**DEPLOYED, 'signal_transport': transport})
     if origin != 'deletion':
         before = life.fresh('CREATE', 'COMPLETE')
-        list(before._told('CREATE'))
+        list(before._derived_inputs('CREATE'))
         for name in NOT_STORED_BY_HEAT.get(transport, ()) if origin == 'Heat' else ():
             before.data_delete(name)
     here = life.fresh('DELETE', 'IN_PROGRESS')
     user = here.data().get('user_id')
-    told = {name: value for name, value, _about in here._told('DELETE')}
-    assert None not in told.values()
+    inputs = {name: value for name, value, _about in here._derived_inputs('DELETE')}
+    assert None not in inputs.values()
     assert user in (None, here.data().get('user_id'))
     here._delete_signals()
     here._delete_user()

@@ -96,9 +96,9 @@ class SoftwareDeployment(signal_responder.SignalResponder):
             found.append(entry)
         found += [{'name': name, 'type': 'String', 'value': value} for name, value in values.items()]
         return found + [{'name': name, 'type': 'String', 'value': value, 'description': about}
-                        for name, value, about in self._told(action)]
+                        for name, value, about in self._derived_inputs(action)]
 
-    def _told(self, action: str) -> Iterator[tuple[str, object, str]]:
+    def _derived_inputs(self, action: str) -> Iterator[tuple[str, object, str]]:
         """(name, value, description)."""
         yield 'deploy_server_id', self.properties[self.SERVER], _('Id of the server this is deployed to.')
         yield 'deploy_action', action, _('Action of the stack this is deployed for.')
