@@ -18,8 +18,9 @@ def settled_below(tx: sa.Connection, root_id: str, stack_id: str | None) -> dict
     `stack_id`: None for all of the tree, with its root.
 
     A stack is settled if nothing has happened since a create or an update brought it to a definition in which only
-    another definition can cause a change; `digest` is of what had an influence on it. `settling` makes the column,
-    which any newer generation outdates. SELECTs and indexes: as of `descendants`.
+    another definition can cause a change; `digest` is of what had an influence on it. A stack without one is not among
+    them: it does not have the definition that its parent wants. `settling` makes the column, which any newer generation
+    outdates. SELECTs and indexes: as of `descendants`.
     """
     if stack_id in (None, root_id):
         query = sa.select(*_SETTLED).where(stack.c.root_id == root_id, stack.c.live == 1,
@@ -33,7 +34,7 @@ def settled_below(tx: sa.Connection, root_id: str, stack_id: str | None) -> dict
     unsettled = []
     for row in rows:
         state, _colon, digest = (row.settled or '').rpartition(':')
-        if state == f'{row.generation}:{nested[row.id]}':
+        if digest and state == f'{row.generation}:{nested[row.id]}':
             found[row.id] = digest
         else:
             unsettled.append(row.id)
@@ -52,7 +53,8 @@ def is_settled(tx: sa.Connection, stack_id: str) -> bool:
 
 
 def settling(generation: int, nested: int, digest: str) -> str:
-    """The value of the column `settled` of a stack with that many nested stacks."""
+    """The value of the column `settled` of a stack with that many nested stacks. `digest`: empty if it was brought to a
+    definition which its parent does not know: by a signal."""
     return f'{generation}:{nested}:{digest}'
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import weakref
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -30,6 +31,7 @@ from heatlite.language.parameters import Parameters
 from heatlite.language.resource_definition import (
     DELETE,
     DELETION_POLICIES,
+    FACADE_PARTS,
     RETAIN,
     SNAPSHOT,
     DefinedResource,
@@ -91,7 +93,7 @@ class StackDefinition:
         self.imports: Collection[str] = ()      # paths of resources, of the imports that a request has by itself
         self.ignored_parameters: Collection[str] = ()       # given by a request, not declared, and ignored as by Heat
         self.as_applied = NOTHING_SHARED        # with the definition that was applied, if it is known
-        self._compared: tuple[StackDefinition, SharedText] | None = None
+        self._compared: tuple[weakref.ref[StackDefinition], SharedText] | None = None
         self.plain: frozenset[str] = frozenset()        # resources that are known to use no functions (language.plain)
         self.edition = template.edition
         self.keys = template.edition.keys
@@ -248,18 +250,19 @@ class StackDefinition:
         return {key: OutputDefinition(key, snippet, self) for key, snippet in section.items()}
 
     def shared_with(self, former: StackDefinition) -> SharedText:
-        """Return which resources have the same text as in `former`, if all that texts may use besides resources is the
-        same, too.
+        """Return which resources have the same text as in `former`, and mean the same by it.
 
-        Nothing is shared if a condition of a resource may have changed: those resources require the same ones as in
-        `former`. The comparison is made once.
+        Nothing is shared if the environment or another section differs, or if a condition of a resource may have
+        changed: those resources require the same ones as in `former`. Other files, and another resource around the
+        stack, count for the resources that use them. Files that are types of resources count for none: such resources
+        have stacks of their own. The comparison is made once.
         """
-        if self._compared is None or self._compared[0] is not former:
-            self._compared = former, self._shared_with(former)
+        if self._compared is None or self._compared[0]() is not former:
+            self._compared = weakref.ref(former), self._shared_with(former)
         return self._compared[1]
 
     def _shared_with(self, former: StackDefinition) -> SharedText:
-        if self.environment.document() != former.environment.document() or self.files != former.files:
+        if self.environment.document() != former.environment.document():
             return NOTHING_SHARED
         apart = {self.edition.sections[name] for name in ('resources', 'outputs')}
         sections = [{key: value for key, value in each.template.document.items() if key not in apart}
@@ -272,9 +275,26 @@ class StackDefinition:
         for name in others & before.keys():
             if any(isinstance(each, Mapping) and condition in each for each in (now[name], before[name])):
                 return NOTHING_SHARED
+        others |= self._using(self._changed_functions(former), now.keys() - others)
         same = frozenset(now.keys() - others)
         others |= before.keys() - now.keys()
         return SharedText(same, frozenset(others), _types(before, self.keys.type, condition))
+
+    def _changed_functions(self, former: StackDefinition) -> list[str]:
+        """Return the names of functions whose equal calls may have other values than in `former`."""
+        has_other_files, has_other_facade = self.files != former.files, self._facade_parts() != former._facade_parts()
+        return [name for name, function in self.edition.functions.items()
+                if (function.uses_files and has_other_files) or (function.uses_facade and has_other_facade)]
+
+    def _facade_parts(self) -> list[object]:
+        return [] if self.outer is None else [self.outer.part(name) for name in FACADE_PARTS]
+
+    def _using(self, functions: Collection[str], names: Collection[str]) -> set[str]:
+        """Return which of the resources `names` may call one of these functions."""
+        if not functions:
+            return set()
+        texts = ((name, str(self.snippets[name])) for name in names)
+        return {name for name, text in texts if any(function in text for function in functions)}
 
     def referenced_attributes(self, name: str) -> frozenset[tuple[Any, ...]]:
         """(attribute, *path) of resource `name` that other resources and outputs use; () is "all attributes"."""

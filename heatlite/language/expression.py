@@ -180,6 +180,8 @@ class Call(Node):
 
     __slots__ = ('args', 'home', 'name')
     asks_resources: ClassVar[bool] = False
+    uses_files: ClassVar[bool] = False          # of the stack
+    uses_facade: ClassVar[bool] = False         # the resource of the parent that owns the stack
     raw_args: ClassVar[bool] = False            # the arguments are not parsed before the call (only `if`)
     positional: ClassVar[bool] = True
 

@@ -38,6 +38,7 @@ NOTHING: frozenset[str] = frozenset()
 NO_PROPERTIES: Mapping[str, object] = {}
 Part = TypeVar('Part')
 DELETE, RETAIN, SNAPSHOT = DELETION_POLICIES = ('Delete', 'Retain', 'Snapshot')
+FACADE_PARTS = ('metadata', 'deletion_policy', 'update_policy')      # what `Facade.part` returns
 
 
 @dataclass(slots=True)

@@ -286,11 +286,19 @@ def seen(cluster, stack_id):
         'calls': collections.Counter((kind, name.rsplit('-', 1)[0]) for kind, name in cluster.cloud.calls)}
 
 
-def lived(seed, visits_all):
+class Flat(Cluster):
+    """A user who has all resources in a root stack."""
+
+    def inner(self, stack_id):
+        """The stack that has the resources."""
+        return stack_id
+
+
+def lived(seed, visits_all, user=Flat):
     """Some updates, each with one change; what users see after each."""
     randomness = random.Random(seed)
     found = []
-    with Cluster(seed, engines=1) as cluster:
+    with user(seed, engines=1) as cluster:
         resources = {}
         for _ in NAMES:
             resources = changed(randomness, resources)
@@ -301,12 +309,12 @@ def lived(seed, visits_all):
             wait(cluster, 10)
             if visits_all:
                 with cluster.database.writer() as tx:
-                    settled_stacks.unsettle(tx, stack_id)
+                    settled_stacks.unsettle(tx, cluster.inner(stack_id))
             fails = not fails and randomness.random() < 0.3     # two changes, one of which fails, would race
             resources = changed(randomness, resources, fails)
             cluster.update(stack_id, template(resources), disable_rollback=randomness.random() < 0.5)
             cluster.settle(stack_id)
-            found.append(seen(cluster, stack_id))
+            found.append(seen(cluster, cluster.inner(stack_id)))
     return found
 
 

@@ -99,8 +99,6 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
     row, definition = leased.row, leased.definition
     if status is not Status.COMPLETE or row.action not in BROUGHT:
         return None
-    if row.owner_id is not None and INPUTS not in (row.request or {}):
-        return None
     if leased.signalled == row.generation or leased.lease.former is not None:    # a former owner may have handled some
         return None
     if definition.environment.has_hooks() or any(output.get('live') for output in outputs):
@@ -123,7 +121,7 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
         if not has_known_inputs(kind):
             return None
         nested += 1
-    digest = inputs_of_root(definition, key) if row.owner_id is None else (row.request or {})[INPUTS]
+    digest = inputs_of_root(definition, key) if row.owner_id is None else (row.request or {}).get(INPUTS, '')
     return None if digest is None else settled_stacks.settling(row.generation, nested, digest)
 
 

@@ -127,7 +127,7 @@ def _stays(row: ResourceState, objects: ResourceObjects) -> bool:
     requirements themselves may find others than before."""
     try:
         kind = objects.kind_of(row)
-        return (not kind.always_inspected and objects.means_the_same(row)
+        return (not kind.always_inspected and not kind.sends_files and objects.means_the_same(row)
                 and kind.add_dependencies is Resource.add_dependencies)
     except exception.HeatException:
         return False

@@ -15,8 +15,9 @@ from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, outputs, plan_references, request_keys, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
-from heatlite.engine.requests import guard_checks, validation
+from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
+from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
 from heatlite.engine.requests.stored_stacks import (
@@ -26,21 +27,23 @@ from heatlite.engine.requests.stored_stacks import (
     check_updatable,
     visible,
 )
+from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.types.registry import TypeRegistry
-from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
 
 MOST_ATTEMPTS = 8                   # of nested stacks of one row of a resource, whose ids are computed
+MOST_VISITED = 20                   # resources of a nested stack that costs less to visit than to compare with before
 
 
 class NestedStacks:
     """Changes nested stacks for the types that own them, in threads of the pool: in calls of these types."""
 
     def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored_stacks: StoredStacks, quotas: QuotaChecks, actions: StackActions) -> None:
+                 stored_stacks: StoredStacks, quotas: QuotaChecks, actions: StackActions, unchanged: UnchangedUpdates,
+                 checked_definitions: CheckedDefinitions) -> None:
         self._runtime = runtime
         self._database = database
         self._registry = registry
@@ -48,6 +51,8 @@ class NestedStacks:
         self._stored_stacks = stored_stacks
         self._quotas = quotas
         self._actions = actions
+        self._unchanged = unchanged
+        self._checked_definitions = checked_definitions
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
         """As `QuotaChecks.check_room`."""
@@ -79,6 +84,8 @@ class NestedStacks:
         self._acceptance.commit_new(parent.context, row, definition,
                                     self._acceptance.new_resources(row.id, definition, row.template_id, now), now,
                                     path=parent.path_below(resource_name), by=parent)
+        if _is_large(definition):
+            self._checked_definitions.note(row.template_id)
         return row
 
     def _new_id(self, resource_uuid: str) -> str:
@@ -99,11 +106,7 @@ class NestedStacks:
         definition = define(StackIdentity(row.name, row.id, row.project_id))
         if found is not None:
             found.check_members(definition.resources)
-        if definition.mask or parent.definition.mask:
-            with self._database.reader() as tx:
-                stored = templates.show(tx, row.template_id)
-            definition.hide_too(masking.of_documents(stored.document, stored.environment))
-        validation.check_child(definition, self._registry, parent.context)
+        self._compare(row, definition, parent)
         now = self._runtime.now()
 
         def accept(tx: Connection) -> tuple[StackOwner, stacks.StoredStack]:
@@ -113,6 +116,7 @@ class NestedStacks:
             check_not_deleting(current, Action.UPDATE)
             if is_signalled:
                 guard_checks.check_lock(tx, current)
+            self._unchanged.check_as_applied(tx, row, current, definition)
             accepted = stacks.accept(
                 tx, row.id, action=Action.UPDATE, reason=text.started(Action.UPDATE), now=now,
                 template_id=templates.insert(
@@ -129,7 +133,24 @@ class NestedStacks:
             events.insert_many(tx, row.id, [stack_events.of_stack(self._runtime, accepted)])
             return owner, accepted
 
-        return self._acceptance.commit(accept, definition)
+        accepted = self._acceptance.commit(accept, definition)
+        if _is_large(definition):
+            self._checked_definitions.note(accepted.template_id)
+        return accepted
+
+    def _compare(self, row: stacks.StoredStack, definition: StackDefinition, parent: LeasedStack) -> None:
+        """Check a new definition of a nested stack, have it hide what the present one hides, and note what the two
+        share. Raises what the definition is refused with."""
+        same: frozenset[str] = frozenset()
+        if _is_large(definition) or definition.mask or parent.definition.mask:
+            with self._database.reader() as tx:
+                stored = sources.sharing(templates.get(tx, row.template_id), definition.template)
+            before = self._stored_stacks.definition(row, stored)
+            definition.hide_too(before.mask)
+        if _is_large(definition):
+            same = self._checked_definitions.same(definition, row.template_id, before)
+            definition.as_applied = self._unchanged.as_applied(row, before, definition)
+        validation.check_child(definition, self._registry, parent.context, same)
 
     def act_on_child(self, parent: LeasedStack, stack_id: str, action: Action,
                      abandon: bool = False) -> stacks.StoredStack:
@@ -176,6 +197,10 @@ class NestedStacks:
             store(tx, visible(tx, stack.id, None))
         mark()
         return self._actions.begin_by_engine(stack.id, Action.UPDATE, store, on_behalf_of=_on_behalf_of(stack))
+
+
+def _is_large(definition: StackDefinition) -> bool:
+    return len(definition.snippets) > MOST_VISITED
 
 
 def _is_snapshot_of_parent(row: stacks.StoredStack) -> bool:

@@ -100,7 +100,8 @@ class RequestUseCases:
                                     recorder, unchanged, checked_definitions, owners)
         self.actions = StackActions(runtime, database, registry, acceptance, stored_stacks, quotas, previews, recorder,
                                     owners)
-        self.nested = NestedStacks(runtime, database, registry, acceptance, stored_stacks, quotas, self.actions)
+        self.nested = NestedStacks(runtime, database, registry, acceptance, stored_stacks, quotas, self.actions,
+                                   unchanged, checked_definitions)
         self.children = Children(runtime, database)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
                                       conf.plans.rating_currency if conf.plans.rating else None)

@@ -11,7 +11,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
 from heatlite.common.runtime import Runtime
-from heatlite.db import events, revisions, settled_stacks, stacks, templates
+from heatlite.db import events, revisions, stacks, templates
 from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, stack_events
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -28,7 +28,7 @@ from heatlite.engine.requests.stored_stacks import StoredStacks, check_generatio
 from heatlite.engine.requests.unchanged import UnchangedUpdates
 from heatlite.engine.requests.update_request import UpdateRequest
 from heatlite.engine.types.registry import TypeRegistry
-from heatlite.language.definition import NOTHING_SHARED, StackDefinition, StackIdentity
+from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import SINKS
 from heatlite.planning import text
 from heatlite.planning.protection import Protection
@@ -139,9 +139,7 @@ class StackUpdates:
             current = self._stored_stacks.current(tx, row.id, context)
             now = self._runtime.now()
             columns = request.store(tx, current, now)
-            if current.generation != row.generation or (
-                    definition.as_applied and not settled_stacks.is_settled(tx, row.id)):       # a signal was handled
-                definition.as_applied = NOTHING_SHARED
+            self._unchanged.check_as_applied(tx, row, current, definition)
             template_id = templates.insert(tx, self._runtime.uuid(), applied.document, applied.environment,
                                            applied.files, now, stack_id=row.id)
             columns['template_id'] = template_id

@@ -62,6 +62,15 @@ class UnchangedUpdates:
                 return NOTHING_SHARED
         return definition.shared_with(before)
 
+    @staticmethod
+    def check_as_applied(tx: Connection, row: stacks.StoredStack, current: stacks.StoredStack,
+                         definition: StackDefinition) -> None:
+        """Forget what `as_applied` has found with `row` if something has happened to the stack since. One statement at
+        most. `current`: its row, locked in `tx`."""
+        if definition.as_applied and (current.generation != row.generation
+                                      or not settled_stacks.is_settled(tx, row.id)):        # a signal was handled
+            definition.as_applied = NOTHING_SHARED
+
     def accept(self, row: stacks.StoredStack, digest: str,
                requested: Callable[[Connection, stacks.StoredStack], stacks.Requested],
                ) -> stacks.StoredStack | None:

@@ -20,13 +20,16 @@ from heatlite.rpc import messages
 STEPS_PER_RESOURCE = 1              # of `turns`, for the type of one resource
 
 
-def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext) -> None:
+def check_child(definition: StackDefinition, registry: TypeRegistry, context: RequestContext,
+                same: frozenset[str] = frozenset()) -> None:
     """As `check_request`, for a nested stack that is about to be created or updated.
 
     Stacks inside it were checked with the request for the whole tree, and will be again before they are created.
     """
     with without_hidden_values(definition):
-        lint.raise_first(lint.check(definition, _catalog(definition, registry, context), look_inside=False))
+        catalog = _catalog(definition, registry, context)
+        definition.plain = _right(definition, _catalog(definition, registry, context), same)
+        lint.raise_first(lint.check(definition, catalog, look_inside=False, right=definition.plain))
 
 
 def check_request(definition: StackDefinition, registry: TypeRegistry, context: RequestContext, *,
@@ -34,8 +37,7 @@ def check_request(definition: StackDefinition, registry: TypeRegistry, context: 
     """Raise the first error as Heat would, with all other diagnostics after its first line. Raises Forbidden if the
     caller may not use a type, also in nested stacks.
 
-    `same`: resources that were found right in another definition with the same environment, files and other sections
-    besides resources and outputs."""
+    `same`: resources that were found right in another definition, and that this one shares with it."""
     _check_types_first(definition, registry, context)
     with without_hidden_values(definition):
         catalog = _catalog(definition, registry, context)

@@ -200,6 +200,7 @@ class GetFile(Call):
     """A function for including a file inline."""
 
     __slots__ = ()
+    uses_files: ClassVar[bool] = True
 
     def check(self) -> None:
         self.refers = self.refers or bool(self.home.files.unknown)
@@ -220,6 +221,7 @@ class ResourceFacade(Call):
     """A function for retrieving data in a parent provider template."""
 
     __slots__ = ()
+    uses_facade: ClassVar[bool] = True
     parts_known: ClassVar[Mapping[str, str]] = {
         'metadata': 'metadata', 'deletion_policy': 'deletion_policy', 'update_policy': 'update_policy'}
 
