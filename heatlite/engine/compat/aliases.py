@@ -7,16 +7,16 @@ unrelated classes.
 from __future__ import annotations
 
 import builtins
-import importlib
 import importlib.util
 import os
-import pkgutil
 import sys
 import types
 from collections.abc import Callable, Mapping, Sequence
 from importlib import abc, machinery
 from typing import TypeVar
 
+from heatlite.common import turns
+from heatlite.common.whole_imports import resolved, whole
 from heatlite.engine.compat import old_names, type_modules
 
 T = TypeVar('T')
@@ -66,7 +66,7 @@ class Finder(abc.MetaPathFinder):
             return _spec_of(fullname, _of_oslo(rest))
         if first == NEW and _is_former(rest):
             # `from heat.engine import environment` looks for the name below the package's own one.
-            return _spec_of(fullname, importlib.import_module(f'{OLD}.{rest}'))
+            return _spec_of(fullname, whole(f'{OLD}.{rest}'))
         if not fullname.startswith(f'{PLUGINS}.'):
             return None
         spec = machinery.PathFinder.find_spec(fullname, path)
@@ -88,18 +88,19 @@ def import_of_plugin(name: str, globals: Mapping[str, object] | None = None, loc
     The bare name is not added to `sys.modules`, so two plug-ins may each have a file of the same name.
     """
     try:
-        return builtins.__import__(name, globals, locals, fromlist or (), level)
+        with turns.undisturbed():
+            return builtins.__import__(name, globals, locals, fromlist or (), level)
     except ModuleNotFoundError as error:
         first = name.partition('.')[0]
         folder = _folder_with(first, globals) if level == 0 and error.name == first else None
         if folder is None:
             raise
-    found = importlib.import_module(f'{folder}.{name}')
+    found = whole(f'{folder}.{name}')
     if not fromlist:
-        return importlib.import_module(f'{folder}.{first}')
+        return whole(f'{folder}.{first}')
     for wanted in fromlist:
         if hasattr(found, '__path__') and not hasattr(found, wanted) and _exists(f'{found.__name__}.{wanted}'):
-            importlib.import_module(f'{found.__name__}.{wanted}')
+            whole(f'{found.__name__}.{wanted}')
     return found
 
 
@@ -154,7 +155,7 @@ def _of_oslo(rest: str) -> types.ModuleType | None:
 
 def _import(name: str) -> types.ModuleType | None:
     try:
-        module = importlib.import_module(name)
+        module = whole(name)
     except ModuleNotFoundError as error:
         if error.name is not None and (name == error.name or name.startswith(f'{error.name}.')):
             return None                     # so that the error has the name that the plug-in imports
@@ -174,17 +175,17 @@ def _package(name: str) -> types.ModuleType:
 def _made(rest: str) -> types.ModuleType:
     base_name, names = old_names.MADE[rest]
     return _lazy(rest, 'A module of former years.', names, _resolved,
-                 importlib.import_module(base_name) if base_name else None)
+                 whole(base_name) if base_name else None)
 
 
 def _resolved(value: object) -> object:
-    return pkgutil.resolve_name(value) if isinstance(value, str) and ':' in value else value
+    return resolved(value) if isinstance(value, str) and ':' in value else value
 
 
 def _of_types(rest: str) -> types.ModuleType:
     other = type_modules.OTHER_NAMES.get(rest)
     return _lazy(rest, 'A module with built-in types.', type_modules.MODULES[rest], type_modules.class_of,
-                 importlib.import_module(other) if other else None)
+                 whole(other) if other else None)
 
 
 def _lazy(rest: str, purpose: str, names: Mapping[str, T], value_of: Callable[[T], object],

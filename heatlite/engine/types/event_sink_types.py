@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.whole_imports import resolved
 from heatlite.engine.compat import extensions
 from heatlite.language.constraints import shown
 
@@ -30,7 +30,7 @@ def load(name: str) -> Callable[..., Sink]:
     if name in extensions.names(extensions.EVENT_SINKS):
         found: Callable[..., Sink] = extensions.load(extensions.EVENT_SINKS, name)
     else:
-        found = pkgutil.resolve_name(BUILT_IN[name])
+        found = resolved(BUILT_IN[name])
     return found
 
 

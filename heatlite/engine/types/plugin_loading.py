@@ -16,6 +16,7 @@ from oslo_log import log
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.whole_imports import whole
 from heatlite.engine import attributes, properties
 from heatlite.engine import plugins as package
 from heatlite.engine.compat import aliases
@@ -168,7 +169,7 @@ def _is_skipped(name: str) -> bool:
 
 def _import(name: str, definitions: PluginDefinitions) -> ModuleType | None:
     try:
-        return importlib.import_module(name)
+        return whole(name)
     except (KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as error:          # also SystemExit: a plug-in must not end the engine

@@ -7,8 +7,6 @@ imported when one of its types is first needed.
 from __future__ import annotations
 
 import copy
-import importlib
-import pkgutil
 import weakref
 import zoneinfo
 from collections.abc import Callable, Iterator, Mapping
@@ -22,6 +20,7 @@ from heatlite.common import exception, policy, urlfetch
 from heatlite.common import runtime as runtimes
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.whole_imports import resolved, whole
 from heatlite.engine import support
 from heatlite.engine.clients import constraint_names
 from heatlite.engine.compat import extensions
@@ -61,7 +60,7 @@ class LazyClass:
 
     def load(self) -> type[Resource]:
         if self._loaded is None:
-            loaded: type[Resource] = importlib.import_module(self.module).resource_mapping()[self.type_name]
+            loaded: type[Resource] = whole(self.module).resource_mapping()[self.type_name]
             self._loaded = loaded
         return self._loaded
 
@@ -343,7 +342,7 @@ def _pure_constraints() -> Mapping[str, Callable[[], CustomCheck]]:
 
 def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | None:
     if name in BUILT_IN_CONSTRAINTS:
-        found: type[CustomCheck] = pkgutil.resolve_name(BUILT_IN_CONSTRAINTS[name])
+        found: type[CustomCheck] = resolved(BUILT_IN_CONSTRAINTS[name])
         return found
     pure = _pure_constraints()
     if name in pure:

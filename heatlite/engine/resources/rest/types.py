@@ -6,11 +6,11 @@ Names are the lines of the YAML files that begin with one: finding them parses n
 from __future__ import annotations
 
 import functools
-import importlib
 import pathlib
 import re
 from collections.abc import Iterator, Mapping
 
+from heatlite.common.whole_imports import whole
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, packed
 from heatlite.engine.resources.rest import actions, described_resource, description, placeholders
@@ -54,7 +54,7 @@ def description_of(type_name: str) -> TypeDescription:
 @functools.cache
 def _load_hooks(name: str) -> None:
     if FOLDER.joinpath(f'{name}_hooks.py').exists():
-        importlib.import_module(f'{__package__}.{name}_hooks')
+        whole(f'{__package__}.{name}_hooks')
 
 
 class _Mapping(Mapping[str, object]):
