@@ -31,6 +31,7 @@ from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.revisions import Recorder
@@ -86,7 +87,7 @@ class EngineService:
             lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self.use_cases = RequestUseCases(conf, EngineParts(
-            engine_id=self.engine_id, runtime=runtime, database=database, registry=self.registry,
+            core=EngineCore(self.engine_id, runtime, database, self.registry),
             controller=self.controller, reader=self.reader, runners=self.runners, sinks=self._sinks,
             recorder=self._recorder, plugins=self._plugins, notify=self._notify, alarms=self.alarms,
             wake=self._wake_here, wake_other=wake))

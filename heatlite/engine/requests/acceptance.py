@@ -14,9 +14,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import turns
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, leases, presence, resources, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.group_commit import GroupCommit
@@ -25,6 +23,7 @@ from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.reconcile import implicit_dependencies, loading, plan_references, stack_events
 from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.plan_references import PlanReference
 from heatlite.engine.reconcile.revisions import Content, Recorder
@@ -55,19 +54,18 @@ class Applying(Protocol):
 class Acceptance:
     """Stores accepted requests: in threads of requests, of the pool for nested stacks, and of forced deletes."""
 
-    def __init__(self, runtime: Runtime, database: Database, controller: StackController, engine_id: str,
-                 wake: Callable[[str, str | None], None], recorder: Recorder, retry_limit: int,
-                 notify: InOrder) -> None:
+    def __init__(self, core: EngineCore, controller: StackController, wake: Callable[[str, str | None], None],
+                 recorder: Recorder, retry_limit: int, notify: InOrder) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
-        self._runtime = runtime
-        self._database = database
+        self._runtime = core.runtime
+        self._database = core.database
+        self._engine_id = core.engine_id
         self._controller = controller
-        self._engine_id = engine_id
         self._wake = wake
         self._recorder = recorder
         self._retry_limit = retry_limit
         self._notify = notify
-        self._new: GroupCommit[Lease | None] = GroupCommit(runtime, database)
+        self._new: GroupCommit[Lease | None] = GroupCommit(core.runtime, core.database)
 
     def claim(self, tx: Connection, stack_id: str, context: RequestContext | None = None,
               by: LeasedStack | None = None) -> StackOwner:

@@ -8,27 +8,16 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import Runtime
 from heatlite.db import events, stack_trees, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, imports, outputs, plan_references, request_keys, stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guard_checks, sources, validation
-from heatlite.engine.requests.acceptance import Acceptance, StackOwner
-from heatlite.engine.requests.checked_definitions import CheckedDefinitions
-from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.acceptance import StackOwner
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
-from heatlite.engine.requests.stored_stacks import (
-    StoredStacks,
-    check_idle,
-    check_not_deleting,
-    check_updatable,
-    visible,
-)
-from heatlite.engine.requests.unchanged import UnchangedUpdates
-from heatlite.engine.types.registry import TypeRegistry
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_updatable, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -41,18 +30,16 @@ MOST_VISITED = 20                   # resources of a nested stack that costs les
 class NestedStacks:
     """Changes nested stacks for the types that own them, in threads of the pool: in calls of these types."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored_stacks: StoredStacks, quotas: QuotaChecks, actions: StackActions, unchanged: UnchangedUpdates,
-                 checked_definitions: CheckedDefinitions) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._acceptance = acceptance
-        self._stored_stacks = stored_stacks
-        self._quotas = quotas
+    def __init__(self, parts: RequestParts, actions: StackActions) -> None:
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._acceptance = parts.acceptance
+        self._stored_stacks = parts.stored_stacks
+        self._quotas = parts.quotas
+        self._checked_definitions = parts.checked_definitions
+        self._unchanged = parts.unchanged
         self._actions = actions
-        self._unchanged = unchanged
-        self._checked_definitions = checked_definitions
 
     def check_room(self, root_id: str, count: int, child_id: str | None = None) -> None:
         """As `QuotaChecks.check_room`."""

@@ -15,9 +15,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import UNLIMITED
-from heatlite.common.runtime import Runtime
 from heatlite.db import stack_trees, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients
@@ -25,23 +23,23 @@ from heatlite.engine.clients import batched_reads
 from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.reconcile import loading
 from heatlite.engine.reconcile.attribute_cache import REFERENCE
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Nesting, facade_parts
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.reconcile.step_context import StepContext
 from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests import validation
 from heatlite.engine.requests.dry_executor import DryExecutor
 from heatlite.engine.requests.dry_run import DryRun, PreviewedChange
 from heatlite.engine.requests.stored_rows import AS_STORED, StoredRows
 from heatlite.engine.resource import Resource
-from heatlite.engine.resource_services import AlarmUseCases, SoftwareConfigs
 from heatlite.engine.resources.members import MemberGroup
 from heatlite.engine.resources.scaled import ScaledGroup
 from heatlite.engine.resources.stack_resource import StackResource, as_template
 from heatlite.engine.types import tree_size
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import masking
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.masking import Mask
@@ -131,22 +129,19 @@ class PreviewedNesting:
 class Preview:
     """The preview of one update of one tree."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, context: RequestContext,
-                 nest: Callable[[LeasedStack], Nesting], software: SoftwareConfigs, alarms: AlarmUseCases, quota: int,
-                 most: int, observe: bool = False, stored: StoredRows = AS_STORED) -> None:
+    def __init__(self, core: EngineCore, use_cases: UseCases, context: RequestContext, quota: int, most: int,
+                 observe: bool = False, stored: StoredRows = AS_STORED) -> None:
         """`quota`: the most resources of a tree, or UNLIMITED: then at most `most` are previewed. `observe`: updates
         compare with the state that services report, whether or not they say `converge`. `stored`: the resources from
         which it starts."""
+        self._runtime = core.runtime
+        self._database = core.database
+        self._registry = core.registry
+        self._use_cases = use_cases
+        self._context = context
+        self._left = most if quota == UNLIMITED else quota
         self._observe = observe
         self._rows = stored
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._context = context
-        self._nest = nest
-        self._software = software
-        self._alarms = alarms
-        self._left = most if quota == UNLIMITED else quota
 
     def of_create(self, row: StoredStack, definition: StackDefinition) -> PreviewedStack:
         """Preview a create. `row`: the row of the new stack. Raises as `of_update`."""
@@ -186,7 +181,7 @@ class Preview:
         is_update = row.id != NEW and row.action != Action.DELETE
         preview = PreviewedStack(row, definition, mask, before=before, outputs_before=outputs,
                                is_observed=is_update and (self._observe or row.converge))
-        nesting = PreviewedNesting(self._nest(leased))
+        nesting = PreviewedNesting(self._use_cases.nest(leased))
         run = DryRun(self._runtime, leased, self._executor(leased, nesting),
                      lambda *what: self._inside(preview, nesting, *what))
         self._renamed(preview, leased, run.executor)
@@ -205,7 +200,7 @@ class Preview:
     def _executor(self, leased: LeasedStack, nesting: PreviewedNesting) -> DryExecutor:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=nesting,
-                         software=self._software, alarms=self._alarms)
+                         software=self._use_cases.software, alarms=self._use_cases.alarms)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
                            StoredResourceCache(self._runtime, self._database, None, leased.id,

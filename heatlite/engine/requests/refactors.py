@@ -18,9 +18,7 @@ from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
-from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, leases, refactoring, resources, stack_trees, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.db.refactoring import RowMove
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
@@ -29,19 +27,16 @@ from heatlite.engine.reconcile import request_keys, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import desired
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guard_checks, refactor_checks, refactor_places, validation
-from heatlite.engine.requests.ownership import Owners
 from heatlite.engine.requests.preview_update import PreviewedStack
-from heatlite.engine.requests.previews import Previews
-from heatlite.engine.requests.quotas import QuotaChecks
 from heatlite.engine.requests.refactor_places import SEPARATOR, RefactorPlaces
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks, check_name
 from heatlite.engine.requests.stored_rows import MovedRows
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_updatable, visible
 from heatlite.engine.resource_state import PHYSICAL_NAME, physical_name
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language import renaming
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import REGISTRY
@@ -120,28 +115,26 @@ class Refactoring:
 class Refactors:
     """Checks and stores refactors, in threads of requests."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, engine_id: str,
-                 stored_stacks: StoredStacks, quotas: QuotaChecks, new_stacks: Stacks, updates: StackUpdates,
-                 owners: Owners, previews: Previews, recorder: Recorder, sinks: EventSinks, most_events: int,
-                 max_depth: int, notify: Notify) -> None:
+    def __init__(self, parts: RequestParts, new_stacks: Stacks, updates: StackUpdates, sinks: EventSinks,
+                 notify: Notify, most_events: int, max_depth: int) -> None:
         """`most_events`: in the history of one stack, 0: no limit; `max_depth`: levels of nested stacks."""
-        self._max_depth = max_depth
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._engine_id = engine_id
-        self._stored_stacks = stored_stacks
-        self._quotas = quotas
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._engine_id = parts.core.engine_id
+        self._stored_stacks = parts.stored_stacks
+        self._owners = parts.owners
+        self._recorder = parts.recorder
+        self._quotas = parts.quotas
+        self._previews = parts.previews
         self._new_stacks = new_stacks
         self._updates = updates
-        self._owners = owners
-        self._previews = previews
-        self._recorder = recorder
         self._sinks = sinks
-        self._most_events = most_events
         self._notify = notify
-        self._authority = Authority(runtime, registry)
-        self._former_owners = FormerOwners(database, self._authority)
+        self._most_events = most_events
+        self._max_depth = max_depth
+        self._authority = Authority(self._runtime, self._registry)
+        self._former_owners = FormerOwners(self._database, self._authority)
 
     def preview(self, context: RequestContext, message: messages.PreviewRefactor) -> dict[str, object]:
         """Return what a refactor would do, with all differences for which it would be refused."""

@@ -9,12 +9,11 @@ from oslo_config import cfg
 
 from heatlite.common.context import RequestContext
 from heatlite.common.limits import Limits
-from heatlite.common.runtime import Runtime
-from heatlite.db.connection import Database
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.notify.in_order import InOrder
 from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Children, Nesting
 from heatlite.engine.reconcile.revisions import Recorder
@@ -41,6 +40,7 @@ from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
 from heatlite.engine.requests.refactors import Refactors
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.signals import Signals
 from heatlite.engine.requests.snapshots import Snapshots
 from heatlite.engine.requests.software import Software
@@ -50,7 +50,6 @@ from heatlite.engine.requests.stack_updates import StackUpdates
 from heatlite.engine.requests.stacks import Stacks
 from heatlite.engine.requests.stored_stacks import StoredStacks
 from heatlite.engine.requests.unchanged import UnchangedUpdates
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.rpc import messages
 
 
@@ -59,10 +58,7 @@ class EngineParts:
     """What the use cases need of their engine. `wake(stack_id)`: looks at a stack or a shard now;
     `wake_other(stack_id, engine_id)`: wakes up another engine, or any (None)."""
 
-    engine_id: str
-    runtime: Runtime
-    database: Database
-    registry: TypeRegistry
+    core: EngineCore
     controller: StackController
     reader: StackReader
     runners: Runners
@@ -79,29 +75,14 @@ class RequestUseCases:
     """`drift_watch` and `forced_deletes` have threads; `plan_checks` and `policies` read files."""
 
     def __init__(self, conf: cfg.ConfigOpts, parts: EngineParts) -> None:
-        runtime, database, registry, recorder = parts.runtime, parts.database, parts.registry, parts.recorder
+        runtime, database = parts.core.runtime, parts.core.database
         self._conf = conf
         self._parts = parts
-        limits, stored_stacks = Limits.of(conf), StoredStacks(database, registry)
-        quotas = QuotaChecks(database, registry, Quotas(
-            resources_per_stack=conf.max_resources_per_stack, stacks_per_project=conf.max_stacks_per_tenant,
-            stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
-            plan_required=conf.plans.required), limits)
-        acceptance = Acceptance(runtime, database, parts.controller, parts.engine_id, parts.wake_other, recorder,
-                                conf.action_retry_limit, parts.notify)
-        previews = Previews(runtime, database, registry, self.for_stacks, conf.max_resources_per_stack,
-                            conf.observe_on_update)
-        checked_definitions = CheckedDefinitions(registry)
-        owners = Owners(runtime, database, registry)
-        self.stacks = Stacks(runtime, database, registry, acceptance, quotas, limits, previews, checked_definitions)
-        unchanged = UnchangedUpdates(runtime, database, parts.engine_id, recorder, conf.observe_on_update,
-                                     conf.max_events_per_stack, parts.plugins, parts.notify)
-        self.updates = StackUpdates(runtime, database, registry, acceptance, stored_stacks, quotas, limits, previews,
-                                    recorder, unchanged, checked_definitions, owners)
-        self.actions = StackActions(runtime, database, registry, acceptance, stored_stacks, quotas, previews, recorder,
-                                    owners)
-        self.nested = NestedStacks(runtime, database, registry, acceptance, stored_stacks, quotas, self.actions,
-                                   unchanged, checked_definitions)
+        shared = self._shared_parts()
+        self.stacks = Stacks(shared)
+        self.updates = StackUpdates(shared)
+        self.actions = StackActions(shared)
+        self.nested = NestedStacks(shared, self.actions)
         self.children = Children(runtime, database)
         self.plan_checks = PlanChecks(runtime, conf.plans.check_timeout, lambda: price_file.load(conf.plans.prices),
                                       conf.plans.rating_currency if conf.plans.rating else None)
@@ -110,12 +91,10 @@ class RequestUseCases:
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
-        self.refactors = Refactors(runtime, database, registry, parts.engine_id, stored_stacks, quotas, self.stacks,
-                                   self.updates, owners, previews, recorder, parts.sinks, conf.max_events_per_stack,
-                                   conf.max_nested_stack_depth, parts.notify)
+        self.refactors = Refactors(shared, self.stacks, self.updates, parts.sinks, parts.notify,
+                                   conf.max_events_per_stack, conf.max_nested_stack_depth)
         self.guards = Guards(runtime, database)
-        self.snapshots = Snapshots(runtime, database, registry, stored_stacks, self.actions, owners, parts.reader.read,
-                                   conf.max_snapshots_per_stack)
+        self.snapshots = Snapshots(shared, self.actions, parts.reader.read, conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)
         self.drift = Drift(runtime, database, parts.reader, self.updates, parts.sinks,
                            DriftSettings(conf.drift.repair_interval, conf.plans.required))
@@ -124,23 +103,44 @@ class RequestUseCases:
         self.drift_watch = DriftWatch(runtime, database, DriftWatchSettings.of(conf), self.drift.watch)
         self.forced_deletes = ForcedDeletes(runtime, database, self.actions, conf.engine.force_delete_timeout)
         self.health = Health(runtime, database, parts.reader, parts.sinks, parts.wake_other)
-        self.signals = Signals(runtime, database, registry, acceptance, parts.sinks)
+        self.signals = Signals(parts.core, shared.acceptance, parts.sinks)
         self.software = Software(runtime, database, conf.max_software_configs_per_tenant,
                                  conf.max_software_deployments_per_tenant,
                                  parts.reader.resource_of, parts.runners.forget_row)
         self.live_values = LiveValues(parts.reader)
+
+    def _shared_parts(self) -> RequestParts:
+        """Build what the use cases of stacks share. The previews ask for the use cases when they are made."""
+        conf, parts, core = self._conf, self._parts, self._parts.core
+        limits = Limits.of(conf)
+        return RequestParts(
+            core=core,
+            acceptance=Acceptance(core, parts.controller, parts.wake_other, parts.recorder, conf.action_retry_limit,
+                                  parts.notify),
+            stored_stacks=StoredStacks(core.database, core.registry),
+            owners=Owners(core),
+            recorder=parts.recorder,
+            limits=limits,
+            quotas=QuotaChecks(core.database, core.registry, Quotas(
+                resources_per_stack=conf.max_resources_per_stack, stacks_per_project=conf.max_stacks_per_tenant,
+                stack_adopt=conf.enable_stack_adopt, stack_abandon=conf.enable_stack_abandon,
+                plan_required=conf.plans.required), limits),
+            checked_definitions=CheckedDefinitions(core.registry),
+            previews=Previews(core, self.for_stacks, conf.max_resources_per_stack, conf.observe_on_update),
+            unchanged=UnchangedUpdates(core, parts.recorder, conf.observe_on_update, conf.max_events_per_stack,
+                                       parts.plugins, parts.notify))
 
     def for_stacks(self) -> UseCases:
         """Return the use cases that driving a stack needs."""
         return UseCases(self.snapshots, self.software, self._parts.alarms, self._nesting)
 
     def _nesting(self, leased: LeasedStack) -> Nesting:
-        return Nesting(leased, self.nested, self.children, self._parts.database, self._parts.reader.read,
+        return Nesting(leased, self.nested, self.children, self._parts.core.database, self._parts.reader.read,
                        self._conf.max_nested_stack_depth, self._conf.auth_encryption_key or '')
 
     def by_message(self) -> dict[type[messages.Message], Callable[..., object]]:
         """Return message -> use case."""
-        stacks, types, alarms = self.stacks, self._parts.registry, self._parts.alarms
+        stacks, types, alarms = self.stacks, self._parts.core.registry, self._parts.alarms
         return {
             messages.CreateStack: stacks.create,
             messages.PreviewStack: stacks.preview,

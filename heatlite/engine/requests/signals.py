@@ -11,18 +11,16 @@ from sqlalchemy import Connection
 from heatlite.common import exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Runtime
 from heatlite.db import leases, resources, stacks
 from heatlite.db import signals as signal_rows
-from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.signal_dispatcher import hook_of
 from heatlite.engine.requests import guard_checks
 from heatlite.engine.requests.acceptance import Acceptance, StackOwner
 from heatlite.engine.requests.stored_stacks import visible
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.registry import HOOK_TYPES
 from heatlite.planning import text
 from heatlite.planning.states import Event, ResourceState
@@ -50,13 +48,12 @@ class AcceptedSignal:
 class Signals:
     """Stores signals to resources, in threads of requests. (Alarms store theirs themselves.)"""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 sinks: EventSinks) -> None:
-        self._sinks = sinks
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
+    def __init__(self, core: EngineCore, acceptance: Acceptance, sinks: EventSinks) -> None:
+        self._runtime = core.runtime
+        self._database = core.database
+        self._registry = core.registry
         self._acceptance = acceptance
+        self._sinks = sinks
 
     def signal(self, context: RequestContext, message: messages.SignalResource) -> object:
         """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.

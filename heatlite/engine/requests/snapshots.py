@@ -13,18 +13,15 @@ from sqlalchemy import Connection
 from heatlite.common import defects, exception, limits
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Runtime
 from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
 from heatlite.db import resources, snapshots, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.requests import guard_checks, ownership, validation
-from heatlite.engine.requests.ownership import Owners
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_actions import StackActions
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_idle, check_not_deleting, visible
-from heatlite.engine.types.registry import TypeRegistry
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -36,15 +33,15 @@ MOST_NAMED = 20                         # resources that a refusal names
 class Snapshots:
     """Serves users in threads of requests, and runners, in theirs, when an action of a snapshot or a stack ends."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, stored_stacks: StoredStacks,
-                 actions: StackActions, owners: Owners, read: Callable[[str], Stack | None], limit: int) -> None:
+    def __init__(self, parts: RequestParts, actions: StackActions, read: Callable[[str], Stack | None],
+                 limit: int) -> None:
         """`read(stack_id)`: returns the facade of a stack; `limit`: for each stack."""
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._stored_stacks = stored_stacks
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._stored_stacks = parts.stored_stacks
+        self._owners = parts.owners
         self._actions = actions
-        self._owners = owners
         self._read = read
         self._limit = limit
 

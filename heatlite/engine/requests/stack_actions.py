@@ -12,25 +12,21 @@ from sqlalchemy import Connection
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, forced_deletes, stack_sets, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.db.credentials import Credentials
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import exports, plan_references, request_keys, rollback, stack_events
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.plan_references import PlanReference
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guard_checks, plan_builder, validation
-from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner
+from heatlite.engine.requests.acceptance import Applying, StackOwner
 from heatlite.engine.requests.orphans import Orphans
-from heatlite.engine.requests.ownership import Owners, Ownership, check_former, is_from_backup
+from heatlite.engine.requests.ownership import Ownership, check_former, is_from_backup
 from heatlite.engine.requests.preview_update import PreviewedStack
-from heatlite.engine.requests.previews import Previews
-from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_not_deleting, check_tag, visible
-from heatlite.engine.types.registry import TypeRegistry
+from heatlite.engine.requests.request_parts import RequestParts
+from heatlite.engine.requests.stored_stacks import check_not_deleting, check_tag, visible
 from heatlite.planning import text
 from heatlite.planning.states import Action, Status
 from heatlite.rpc import messages
@@ -47,20 +43,18 @@ PLANNED = (Action.DELETE, Action.RESTORE)       # with creates and updates, what
 class StackActions:
     """Accepts actions: of users in threads of requests, of types on nested stacks in threads of the pool."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored_stacks: StoredStacks, quotas: QuotaChecks, previews: Previews, recorder: Recorder,
-                 owners: Owners) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._acceptance = acceptance
-        self._stored_stacks = stored_stacks
-        self._quotas = quotas
-        self._previews = previews
-        self._recorder = recorder
-        self._owners = owners
-        self._authority = Authority(runtime, registry)
-        self._orphans = Orphans(runtime, database, self._authority, stored_stacks)
+    def __init__(self, parts: RequestParts) -> None:
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._acceptance = parts.acceptance
+        self._stored_stacks = parts.stored_stacks
+        self._owners = parts.owners
+        self._recorder = parts.recorder
+        self._quotas = parts.quotas
+        self._previews = parts.previews
+        self._authority = Authority(self._runtime, self._registry)
+        self._orphans = Orphans(self._runtime, self._database, self._authority, self._stored_stacks)
 
     def delete(self, context: RequestContext, message: messages.DeleteStack, plan: Applying | None = None) -> None:
         """Delete a stack; accepted at any time, and aborts work in flight. A deleted stack is not found.

@@ -9,25 +9,17 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.limits import Limits
-from heatlite.common.runtime import Runtime
 from heatlite.db import events, revisions, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, stack_events
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content
 from heatlite.engine.requests import guard_checks, plan_builder, presenters, sources, validation
-from heatlite.engine.requests.acceptance import Acceptance, Applying, StackOwner, id_of
-from heatlite.engine.requests.checked_definitions import CheckedDefinitions
-from heatlite.engine.requests.ownership import Owners
+from heatlite.engine.requests.acceptance import Applying, StackOwner, id_of
 from heatlite.engine.requests.preview_update import PreviewedStack
-from heatlite.engine.requests.previews import Previews
-from heatlite.engine.requests.quotas import QuotaChecks
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.sources import Update
 from heatlite.engine.requests.stacks import identified
-from heatlite.engine.requests.stored_stacks import StoredStacks, check_generation, check_tag, check_updatable, visible
-from heatlite.engine.requests.unchanged import UnchangedUpdates
+from heatlite.engine.requests.stored_stacks import check_generation, check_tag, check_updatable, visible
 from heatlite.engine.requests.update_request import UpdateRequest
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.language.environment import SINKS
 from heatlite.planning import text
@@ -39,22 +31,19 @@ from heatlite.rpc import messages
 class StackUpdates:
     """Accepts updates: in threads of requests, and of drift that is repaired."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 stored_stacks: StoredStacks, quotas: QuotaChecks, limits: Limits, previews: Previews,
-                 recorder: Recorder, unchanged: UnchangedUpdates, checked_definitions: CheckedDefinitions,
-                 owners: Owners) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._acceptance = acceptance
-        self._stored_stacks = stored_stacks
-        self._quotas = quotas
-        self._limits = limits
-        self._previews = previews
-        self._recorder = recorder
-        self._unchanged = unchanged
-        self._checked_definitions = checked_definitions
-        self._owners = owners
+    def __init__(self, parts: RequestParts) -> None:
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._acceptance = parts.acceptance
+        self._stored_stacks = parts.stored_stacks
+        self._owners = parts.owners
+        self._recorder = parts.recorder
+        self._limits = parts.limits
+        self._quotas = parts.quotas
+        self._checked_definitions = parts.checked_definitions
+        self._previews = parts.previews
+        self._unchanged = parts.unchanged
 
     def update(self, context: RequestContext, message: messages.UpdateStack,
                plan: Applying | None = None, generation: int | None = None) -> dict[str, str]:

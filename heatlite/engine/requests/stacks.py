@@ -10,21 +10,15 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext, note
 from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
-from heatlite.common.limits import Limits
-from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db import stacks
-from heatlite.db.connection import Database
 from heatlite.engine.durability import request_ids
 from heatlite.engine.reconcile import outputs, request_keys
 from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.requests import preview_create, sources, validation
-from heatlite.engine.requests.acceptance import Acceptance, Applying
-from heatlite.engine.requests.checked_definitions import CheckedDefinitions
+from heatlite.engine.requests.acceptance import Applying
 from heatlite.engine.requests.preview_update import PreviewedStack
-from heatlite.engine.requests.previews import Previews
-from heatlite.engine.requests.quotas import QuotaChecks
-from heatlite.engine.types.registry import TypeRegistry
+from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.language import describe
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import definition_tags, text
@@ -37,18 +31,16 @@ NAME = re.compile(r'[a-zA-Z][a-zA-Z0-9_.-]{0,254}\Z')
 class Stacks:
     """Checks, previews and creates new stacks, in threads of requests."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, acceptance: Acceptance,
-                 quotas: QuotaChecks, limits: Limits, previews: Previews,
-                 checked_definitions: CheckedDefinitions) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
-        self._acceptance = acceptance
-        self._quotas = quotas
-        self._limits = limits
-        self._previews = previews
-        self._checked_definitions = checked_definitions
-        self._authority = Authority(runtime, registry)
+    def __init__(self, parts: RequestParts) -> None:
+        self._runtime = parts.core.runtime
+        self._database = parts.core.database
+        self._registry = parts.core.registry
+        self._acceptance = parts.acceptance
+        self._limits = parts.limits
+        self._quotas = parts.quotas
+        self._checked_definitions = parts.checked_definitions
+        self._previews = parts.previews
+        self._authority = Authority(self._runtime, self._registry)
 
     def create(self, context: RequestContext, message: messages.CreateStack,
                plan: Applying | None = None) -> dict[str, str]:

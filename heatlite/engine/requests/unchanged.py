@@ -12,12 +12,11 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from heatlite.common import metrics
-from heatlite.common.runtime import Runtime
 from heatlite.db import events, leases, settled_stacks, stacks
-from heatlite.db.connection import Database
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import stack_events
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.settled import inputs_of_root
 from heatlite.language.definition import NOTHING_SHARED, SharedText, StackDefinition
@@ -30,13 +29,13 @@ LOG = logging.getLogger(__name__)
 class UnchangedUpdates:
     """Ends updates that change nothing, in the threads and transactions of their requests."""
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, recorder: Recorder, observes: bool,
-                 most_events: int, plugins: LifecyclePlugins, notify: Notify) -> None:
+    def __init__(self, core: EngineCore, recorder: Recorder, observes: bool, most_events: int,
+                 plugins: LifecyclePlugins, notify: Notify) -> None:
         """`observes`: whether every update compares resources with the cloud; `most_events`: in the history of one
         stack, 0: no limit; `plugins`: must be called for each action."""
-        self._runtime = runtime
-        self._database = database
-        self._engine_id = engine_id
+        self._runtime = core.runtime
+        self._database = core.database
+        self._engine_id = core.engine_id
         self._recorder = recorder
         self._is_off = observes or bool(plugins)
         self._most_events = most_events
