@@ -17,7 +17,7 @@ from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
-from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_updatable, visible
+from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
 from heatlite.planning.states import Action, Status
@@ -176,8 +176,7 @@ class NestedStacks:
         unless the stack has changed just now."""
         def store(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
             guard_checks.check_lock(tx, row)
-            check_updatable(row)
-            check_idle(row)
+            check_ready(row)
             return {'converge': False, 'request': request_keys.of_definition(row)}
 
         with self._database.reader() as tx:

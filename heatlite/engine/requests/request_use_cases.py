@@ -39,6 +39,7 @@ from heatlite.engine.requests.plans import PlanBounds, Plans
 from heatlite.engine.requests.previews import Previews
 from heatlite.engine.requests.project_templates import ProjectTemplates
 from heatlite.engine.requests.quotas import QuotaChecks, Quotas
+from heatlite.engine.requests.refactor_store import RefactorStore
 from heatlite.engine.requests.refactors import Refactors
 from heatlite.engine.requests.request_parts import RequestParts
 from heatlite.engine.requests.signals import Signals
@@ -91,8 +92,9 @@ class RequestUseCases:
             lifetime=conf.plans.lifetime, per_project=conf.plans.max_plans_per_project,
             needs_approval=conf.plans.needs_approval, refuse_errors=conf.plans.refuse_errors), self.plan_checks,
             self.policies)
-        self.refactors = Refactors(shared, self.stacks, self.updates, parts.sinks, parts.notify,
-                                   conf.max_events_per_stack, conf.max_nested_stack_depth)
+        self.refactors = Refactors(
+            shared, self.stacks, self.updates,
+            RefactorStore(shared, parts.sinks, parts.notify, conf.max_events_per_stack), conf.max_nested_stack_depth)
         self.guards = Guards(runtime, database)
         self.snapshots = Snapshots(shared, self.actions, parts.reader.read, conf.max_snapshots_per_stack)
         self.stack_sets = StackSets(runtime)

@@ -72,6 +72,12 @@ def check_updatable(row: stacks.StoredStack) -> None:
     check_not_deleting(row, Action.UPDATE)
 
 
+def check_ready(row: stacks.StoredStack) -> None:
+    """Raise NotSupported or ActionInProgress for a stack that cannot be updated, or whose action has not ended."""
+    check_updatable(row)
+    check_idle(row)
+
+
 def check_not_deleting(row: stacks.StoredStack, action: Action) -> None:
     """Raise NotSupported if `action`, of a user or of a parent, would take the place of a delete. After a delete that
     has failed, only updates are refused, as in Heat."""
