@@ -31,6 +31,7 @@ from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.controller import StackController
+from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
@@ -59,12 +60,11 @@ class EngineService:
         crypt.check_keys(conf)
         self.engine_id = engine_id or runtime.uuid()
         self._conf = conf
-        self._runtime = runtime
-        self._database = database
         self._wake_other = wake
         self._notify = InOrder(notify)
         self.registry = registries.create(conf)
         self.registry.check_access_rules()
+        self.core = EngineCore(self.engine_id, runtime, database, self.registry)
         self._history = EventHistory(runtime, database, conf.max_events_per_stack)
         self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))
@@ -87,8 +87,7 @@ class EngineService:
             lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self.use_cases = RequestUseCases(conf, EngineParts(
-            core=EngineCore(self.engine_id, runtime, database, self.registry),
-            controller=self.controller, reader=self.reader, runners=self.runners, sinks=self._sinks,
+            core=self.core, controller=self.controller, reader=self.reader, runners=self.runners, sinks=self._sinks,
             recorder=self._recorder, plugins=self._plugins, notify=self._notify, alarms=self.alarms,
             wake=self._wake_here, wake_other=wake))
         self.endpoint = Endpoint(self.use_cases.by_message(), Admission(
@@ -101,22 +100,18 @@ class EngineService:
 
     def _build_controller(self, capacity: StackCapacity) -> None:
         """Build the controller and its parts. They ask for the use cases when they drive a stack."""
-        conf, runtime, database, registry = self._conf, self._runtime, self._database, self.registry
-        settings = ReconcileSettings(
-            action_timeout=conf.stack_action_timeout, retry_limit=conf.action_retry_limit,
-            interval=conf.engine.poll_interval, patience=conf.error_wait_time, observe=conf.observe_on_update,
-            events=conf.max_events_per_stack)
-        executors = Executors(runtime, database, registry, self._journal, self._may_act, self._notify,
-                              self._for_stacks, settings.observe, settings.interval)
-        self.reader = StackReader(runtime, database, registry, self.runners, executors)
+        core, settings = self.core, ReconcileSettings.of(self._conf)
+        driving = DrivingParts(self._journal, self._pool, capacity, self._timers, self._history, settings,
+                               self._may_act)
+        executors = Executors(core, driving, self._notify, self._for_stacks)
+        self.reader = StackReader(core, self.runners, executors)
         definitions = AcceptedDefinitions()
-        timeouts = Timeouts(runtime, self._timers, self.runners, settings.action_timeout)
-        clean_up = CleanUp(runtime, database, registry, self._recorder, self._for_stacks, settings.events)
-        lifecycle = StackLifecycle(runtime, database, registry, self._journal, self.runners, definitions, timeouts,
-                                   clean_up, self._sinks, self._recorder, self._notify, self._for_stacks, self._plugins)
-        self.controller = StackController(runtime, database, self.engine_id, registry, self._journal, self._pool,
-                                          capacity, self._timers, settings, self._sinks, self._history, self.runners,
-                                          definitions, executors, timeouts, lifecycle, self._claim)
+        timeouts = Timeouts(core.runtime, self._timers, self.runners, settings.action_timeout)
+        clean_up = CleanUp(core, self._recorder, self._for_stacks, settings.events)
+        lifecycle = StackLifecycle(core, self._journal, self.runners, definitions, timeouts, clean_up, self._sinks,
+                                   self._recorder, self._notify, self._for_stacks, self._plugins)
+        self.controller = StackController(core, driving, self.runners, executors, lifecycle, timeouts, definitions,
+                                          self._sinks, self._claim)
 
     def _for_stacks(self) -> UseCases:
         """Return the use cases that driving a stack needs: they are built after the controller."""

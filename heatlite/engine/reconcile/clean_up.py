@@ -7,15 +7,13 @@ import logging
 from sqlalchemy import Connection
 
 from heatlite.common import exception
-from heatlite.common.runtime import Runtime
 from heatlite.db import credentials, events, leases, snapshots, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.reconcile.authority import Authority
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.types.registry import TypeRegistry
 
 LOG = logging.getLogger(__name__)
 
@@ -25,12 +23,11 @@ EVENTS_OF_RESOURCE = 5                  # about as many events are stored for ea
 class CleanUp:
     """Cleans up after the stacks of an engine, in the thread of the runner whose action ends."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, recorder: Recorder,
-                 use_cases: Provider, most_events: int) -> None:
+    def __init__(self, core: EngineCore, recorder: Recorder, use_cases: Provider, most_events: int) -> None:
         """`most_events`: in the history of one stack; 0: no limit."""
-        self._database = database
-        self._authority = Authority(runtime, registry)
-        self._former_owners = FormerOwners(database, self._authority)
+        self._database = core.database
+        self._authority = Authority(core.runtime, core.registry)
+        self._former_owners = FormerOwners(core.database, self._authority)
         self._recorder = recorder
         self._use_cases = use_cases
         self._most_events = most_events

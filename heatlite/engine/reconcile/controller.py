@@ -9,29 +9,23 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception, memory, outages
 from heatlite.common.context import Subject, bind
-from heatlite.common.runtime import Runtime
 from heatlite.db import leases, signals, stacks
-from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
 from heatlite.engine.durability import lease_manager, request_ids
-from heatlite.engine.durability.event_history import EventHistory
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.durability.pool import Pool
-from heatlite.engine.durability.timers import Timers
 from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile import given_up_stacks, loading
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
-from heatlite.engine.reconcile.capacity import StackCapacity
+from heatlite.engine.reconcile.driving_parts import DrivingParts
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
-from heatlite.engine.reconcile.settings import ReconcileSettings
-from heatlite.engine.reconcile.signal_dispatcher import SignalDispatcher
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.unloadable import Unloadable
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning.states import Action, Status
 
@@ -50,35 +44,33 @@ class StackController:
     Requests, the sweep and the runners call it from their own green threads.
     """
 
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, registry: TypeRegistry, journal: Journal,
-                 pool: Pool, capacity: StackCapacity, timers: Timers, settings: ReconcileSettings, sinks: EventSinks,
-                 history: EventHistory, runners: Runners, definitions: AcceptedDefinitions, executors: Executors,
-                 timeouts: Timeouts, lifecycle: StackLifecycle,
+    def __init__(self, core: EngineCore, driving: DrivingParts, runners: Runners, executors: Executors,
+                 lifecycle: StackLifecycle, timeouts: Timeouts, definitions: AcceptedDefinitions, sinks: EventSinks,
                  claim: Callable[[Connection, str], Lease | None]) -> None:
         """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
-        self._runtime = runtime
-        self._database = database
-        self._engine_id = engine_id
-        self._registry = registry
-        self._journal = journal
-        self._pool = pool
-        self._capacity = capacity
-        self._timers = timers
-        self._settings = settings
-        self._sinks = sinks
-        self._history = history
+        self._core = core
+        self._driving = driving
+        self._runtime = core.runtime
+        self._database = core.database
+        self._engine_id = core.engine_id
+        self._registry = core.registry
+        self._journal = driving.journal
+        self._capacity = driving.capacity
+        self._timers = driving.timers
+        self._settings = driving.settings
         self._runners = runners
-        self._definitions = definitions
         self._executors = executors
-        self._timeouts = timeouts
         self._lifecycle = lifecycle
+        self._timeouts = timeouts
+        self._definitions = definitions
+        self._sinks = sinks
         self.claim = claim
         self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
         self._loading: dict[str, Lease] = {}        # leases of stacks that are not loaded yet
         self._put_off_leases: dict[str, Lease] = {}     # of stacks that cannot be loaded, until they are tried again
-        self._unloadable = Unloadable(runtime, database, journal, settings.action_timeout,
+        self._unloadable = Unloadable(core.runtime, core.database, driving.journal, driving.settings.action_timeout,
                                       lifecycle.announce_given_up)
-        self._loaders = Pool(runtime, LOADERS)
+        self._loaders = Pool(core.runtime, LOADERS)
         self._former: dict[str, Runner] = {}        # runners that have ended while calls of theirs still run
         self._stopping = False
 
@@ -193,7 +185,8 @@ class StackController:
         if present is not None:                     # two requests at once: the first one's runner reads the other
             present.wake()
             return
-        runner = self._make(leased)
+        runner = Runner(self._core, self._driving, leased, self._executors.driving(leased), self._lifecycle,
+                        self._ended)
         runner.is_idle = leased.row.status != Status.IN_PROGRESS
         self._runners.add(runner)
         self._capacity.add(leased)
@@ -204,14 +197,6 @@ class StackController:
                 runner.signal_dispatcher.take_over()
             runner.wake()
         self._runtime.spawn(runner.run)
-
-    def _make(self, leased: LeasedStack) -> Runner:
-        return Runner(self._runtime, leased, self._executors.driving(leased), self._journal, self._pool, self._capacity,
-                      self._timers, self._lifecycle, self._ended,
-                      lambda runner: SignalDispatcher(
-                          self._runtime, self._database, leased, self._journal, runner, self._history, self._timers,
-                          self._settings.action_timeout),
-                      self._settings.interval, self._settings.patience)
 
     # --- loading a stack --------------------------------------------------------------------------------
 

@@ -11,9 +11,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, metrics
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import Runtime
 from heatlite.db import codec, stacks, templates
-from heatlite.db.connection import Database
 from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
 from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.event_sinks import EventSinks
@@ -21,6 +19,7 @@ from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, rollback, stack_events
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
@@ -28,7 +27,6 @@ from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settled import settled
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
-from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, text
 from heatlite.planning.states import Action, Event, StackChange, Status
@@ -39,12 +37,12 @@ LOG = logging.getLogger(__name__)
 class StackLifecycle:
     """Writes the rows of stacks, called back by their runners, each in its own thread: see `runner.RunnerCallbacks`."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, journal: Journal, runners: Runners,
-                 definitions: AcceptedDefinitions, timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks,
-                 recorder: Recorder, notify: Notify, use_cases: Provider, plugins: LifecyclePlugins) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
+    def __init__(self, core: EngineCore, journal: Journal, runners: Runners, definitions: AcceptedDefinitions,
+                 timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks, recorder: Recorder, notify: Notify,
+                 use_cases: Provider, plugins: LifecyclePlugins) -> None:
+        self._runtime = core.runtime
+        self._database = core.database
+        self._registry = core.registry
         self._journal = journal
         self._runners = runners
         self._definitions = definitions

@@ -11,12 +11,10 @@ from collections.abc import Callable, Iterable
 from typing import Protocol, TypeVar
 
 from heatlite.common import exception, metrics, outages, turns
-from heatlite.common.runtime import Runtime
-from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
-from heatlite.engine.durability.pool import Pool
-from heatlite.engine.durability.timers import Timers
+from heatlite.engine.durability.journal import LeaseLost, NotStored
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
-from heatlite.engine.reconcile.capacity import StackCapacity
+from heatlite.engine.reconcile.driving_parts import DrivingParts
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox, Work
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -64,28 +62,23 @@ class RunnerCallbacks(Protocol):
 class Runner:
     """Drives one stack, in a green thread of its own (`run`). All threads may wake it, stop it, or `ask` for work."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, journal: Journal, pool: Pool,
-                 capacity: StackCapacity, timers: Timers, callbacks: RunnerCallbacks,
-                 ended: Callable[[Runner, Exception | None], None], dispatcher: Callable[[Runner], SignalDispatcher],
-                 interval: float, patience: float) -> None:
-        """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None;
-        `dispatcher(runner)`: makes the dispatcher of the stack's signals; `interval`: seconds between two polls,
-        unless the type sets its own; `patience`: seconds that an aborted call has to return."""
+    def __init__(self, core: EngineCore, driving: DrivingParts, leased: LeasedStack, executor: StepExecutor,
+                 callbacks: RunnerCallbacks, ended: Callable[[Runner, Exception | None], None]) -> None:
+        """`ended(runner, defect)`: called when the runner has ended, with the error that stopped it or None."""
         self.leased = leased
         self.executor = executor
-        self._runtime = runtime
+        self._runtime = runtime = core.runtime
         self._callbacks = callbacks
         self._end = ended
         self._inbox = RunnerInbox(runtime, leased)
-        self._calls = StepCalls(runtime, leased, executor, self._inbox, pool, capacity, timers, self._note_idle,
-                                journal.is_writable, interval, patience)
-        self._store = StepStore(runtime, leased, executor, journal, self._inbox, self._calls)
+        self._calls = StepCalls(runtime, driving, leased, executor, self._inbox, self._note_idle)
+        self._store = StepStore(runtime, leased, executor, driving.journal, self._inbox, self._calls)
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
         self._has_ended = False
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
         self.is_idle = False                        # no action is in progress: it only handles signals
-        self.signal_dispatcher = dispatcher(self)
+        self.signal_dispatcher = SignalDispatcher(core, driving, leased, self)
 
     # --- from other threads -----------------------------------------------------------------------------
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from oslo_config import cfg
+
 
 @dataclass(frozen=True)
 class ReconcileSettings:
@@ -11,7 +13,13 @@ class ReconcileSettings:
 
     action_timeout: int
     retry_limit: int
-    interval: float                     # seconds between two polls
+    interval: float                     # seconds between two polls, unless the type sets its own
     patience: float                     # seconds that an aborted call has to return
     events: int                         # the most events in the history of one stack; 0: no limit
     observe: bool                       # every update compares with the state that the services report
+
+    @classmethod
+    def of(cls, conf: cfg.ConfigOpts) -> ReconcileSettings:
+        return cls(action_timeout=conf.stack_action_timeout, retry_limit=conf.action_retry_limit,
+                   interval=conf.engine.poll_interval, patience=conf.error_wait_time,
+                   events=conf.max_events_per_stack, observe=conf.observe_on_update)

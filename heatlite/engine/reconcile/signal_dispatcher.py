@@ -22,17 +22,17 @@ from heatlite.common import defects, exception, outages, retries, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
-from heatlite.common.runtime import Runtime, Thread
+from heatlite.common.runtime import Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
-from heatlite.db.connection import Database, TakesNoWrites
+from heatlite.db.connection import TakesNoWrites
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
-from heatlite.engine.durability.event_history import EventHistory
-from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored
-from heatlite.engine.durability.timers import Timers
+from heatlite.engine.durability.journal import LeaseLost, NotStored
 from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.breakpoints import StoredBreakpoints
+from heatlite.engine.reconcile.driving_parts import DrivingParts
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_writer import SignalWriter
@@ -94,18 +94,16 @@ class SignalWork:
 class SignalDispatcher:
     """Dispatches the signals that wait for one stack: in order for each resource. Uses its runner's executor."""
 
-    def __init__(self, runtime: Runtime, database: Database, leased: LeasedStack, journal: Journal,
-                 runner: Driver, history: EventHistory, timers: Timers, limit: float) -> None:
-        """`limit`: seconds that a handler has to return, and as many for the refresh after it, in stacks without a
-        timeout of their own."""
-        self._runtime = runtime
-        self._database = database
+    def __init__(self, core: EngineCore, driving: DrivingParts, leased: LeasedStack, runner: Driver) -> None:
+        """A handler has the time of an action to return, and the refresh after it as much."""
+        self._runtime = core.runtime
+        self._database = core.database
+        self._journal = driving.journal
+        self._history = driving.history
+        self._timers = driving.timers
+        self._limit = driving.settings.action_timeout       # seconds, in stacks without a timeout of their own
         self._leased = leased
-        self._journal = journal
         self._runner = runner
-        self._history = history
-        self._timers = timers
-        self._limit = limit
         self._waiting: dict[str, SignalWork] = {}                 # resource -> work with its signals
         self._known: set[int] = set()
         self._handled: set[int] = set()                     # since the last query began: its result may have them

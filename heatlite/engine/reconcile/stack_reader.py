@@ -8,17 +8,15 @@ from typing import TypeVar
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
-from heatlite.common.runtime import Runtime
 from heatlite.db import leases, stacks
-from heatlite.db.connection import Database
 from heatlite.engine.reconcile import loading, outputs
+from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.facade import Stack
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.resource import Resource
-from heatlite.engine.types.registry import TypeRegistry
 
 T = TypeVar('T')
 
@@ -26,11 +24,10 @@ T = TypeVar('T')
 class StackReader:
     """Reads any stack, driven here or not, in threads of requests, of looks for drift, and of types with a child."""
 
-    def __init__(self, runtime: Runtime, database: Database, registry: TypeRegistry, runners: Runners,
-                 executors: Executors) -> None:
-        self._runtime = runtime
-        self._database = database
-        self._registry = registry
+    def __init__(self, core: EngineCore, runners: Runners, executors: Executors) -> None:
+        self._runtime = core.runtime
+        self._database = core.database
+        self._registry = core.registry
         self._runners = runners
         self._executors = executors
 

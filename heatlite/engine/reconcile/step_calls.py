@@ -13,9 +13,7 @@ from heatlite.db.connection import Busy, Contention, TakesNoWrites
 from heatlite.engine.clients import answers
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
-from heatlite.engine.durability.pool import Pool
-from heatlite.engine.durability.timers import Timers
-from heatlite.engine.reconcile.capacity import StackCapacity
+from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
 from heatlite.engine.reconcile.leased_stack import LeasedStack
@@ -56,24 +54,20 @@ class StepCalls:
     """The runner's thread starts calls; threads of the pool and of the timers complete them. Each result is an event in
     the inbox."""
 
-    def __init__(self, runtime: Runtime, leased: LeasedStack, executor: StepExecutor, inbox: RunnerInbox, pool: Pool,
-                 capacity: StackCapacity, timers: Timers, returned: Callable[[], None],
-                 is_writable: Callable[[], bool], interval: float, patience: float) -> None:
-        """`returned()`: called after each call that has ended; `is_writable()`: whether the database accepts writes;
-        `interval`: seconds between two polls, unless the type sets its own; `patience`: seconds that an aborted call
-        has to return."""
+    def __init__(self, runtime: Runtime, driving: DrivingParts, leased: LeasedStack, executor: StepExecutor,
+                 inbox: RunnerInbox, returned: Callable[[], None]) -> None:
+        """`returned()`: called after each call that has ended."""
         self._runtime = runtime
+        self._journal = driving.journal
+        self._pool = driving.pool
+        self._capacity = driving.capacity
+        self._timers = driving.timers
+        self._settings = driving.settings
         self._leased = leased
         self._executor = executor
         self._inbox = inbox
-        self._pool = pool
-        self._capacity = capacity
-        self._timers = timers
         self._note_returned = returned
-        self._is_writable = is_writable
         self._refused: dict[Step, int] = {}         # step -> its tries in a row that the database refused
-        self._interval = interval
-        self._patience = patience
         self._calling: dict[Step, PoolCall] = {}    # step -> its call under way, or that waits for room
         self._asking: dict[str, dict[Step, Callable[[], None]]] = {}    # name -> waiting step -> its next check
         self._aborted: dict[Step, str] = {}         # step that ends when its call returns -> why
@@ -170,7 +164,7 @@ class StepCalls:
         """Whether the database has refused REFUSALS tries in a row while it accepted other writes: MariaDB ends the
         connection when a value is larger than its largest packet. A full disk accepts writes that need no space; the
         step waits for it, until the timeout of its action."""
-        is_its_own = not isinstance(error, Contention | Busy | TakesNoWrites) and self._is_writable()
+        is_its_own = not isinstance(error, Contention | Busy | TakesNoWrites) and self._journal.is_writable()
         self._refused[step] = refused = self._refused.get(step, 0) + 1 if is_its_own else 0
         return refused >= REFUSALS
 
@@ -219,7 +213,7 @@ class StepCalls:
         if step in self._aborted:
             self._end_aborted(step, poll.row)
             return
-        interval = self._interval
+        interval = self._settings.interval
         work = self._executor.contexts.get(step)
         if work is not None and work.resource is not None and work.resource.poll_interval is not None:
             interval = work.resource.poll_interval
@@ -268,14 +262,15 @@ class StepCalls:
 
     def abort(self, step: Step, row: ResourceState, why: str) -> None:
         """End the step, at once if it only waits. Otherwise it ends when the call under way has returned, or has not
-        returned for `patience` seconds, or with the next command for it, if an event of the step is in the inbox."""
+        returned in time (`ReconcileSettings.patience`), or with the next command for it, if an event of the step is in
+        the inbox."""
         self._aborted[step] = why
         call = self._calling.get(step)
         if call is not None and self._capacity.withdraw(call):
             self._returned(step)
             self.end_if_aborted(step, row.action)       # without its handler for cancellations: nothing was begun
         elif call is not None:
-            self._timers.after(self._patience, lambda: self._give_up(step, row, call))
+            self._timers.after(self._settings.patience, lambda: self._give_up(step, row, call))
         elif not self._inbox.has_event_of(step) and not self._waits_for_journal(step):
             self._end_aborted(step, row)
 
@@ -314,7 +309,7 @@ class StepCalls:
         row = call.row
         with self._leased.bound(row.name):
             LOG.warning('%s of %s in stack %s did not return for %d s and is given up', row.action, row.name,
-                        self._leased.id, self._patience)
+                        self._leased.id, self._settings.patience)
         self._returned(call.step)
 
     def _waits_for_journal(self, step: Step) -> bool:
