@@ -136,7 +136,7 @@ def test_wherever_the_nested_stacks_are_driven(kind):
     """Engines with room for one stack each: what is nested is driven by others."""
     with Cluster(engines=6) as place:
         for _, service in place.engines:
-            object.__setattr__(service.controller._settings, 'stacks', 1)
+            service.controller._capacity._stacks = 1
         overtaken(kind, place)
 
 

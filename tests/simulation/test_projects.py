@@ -30,7 +30,7 @@ def test_one_project_for_all(own, below):
         # Engines with room for one stack each: what is nested is driven by others.
         with Cluster(seed, engines=3) as cluster:
             for _, service in cluster.engines:
-                object.__setattr__(service.controller._settings, 'stacks', 2)
+                service.controller._capacity._stacks = 2
             stack_id = cluster.create('s', tree(own, below), files={'file:///child.yaml': yaml.safe_dump(CHILD)})
             done(cluster, stack_id, 'CREATE')
             assert len(cluster.cloud.projects) == 1
