@@ -48,7 +48,6 @@ LOADS = 'before there is a runner: a sweep loads the stack again'
 # Module and function -> why it does not wait for the database.
 IMPATIENT = {
     'clean_up.after_action': 'tidies up after the next action',
-    'controller._release': 'the lease runs out',
     'controller.wake': 'a hint, or for a request',
     'controller.wake_signalled': 'the next sweep looks again',
     'former_owners.give_up': 'tidies up after the next action',
@@ -71,6 +70,7 @@ IMPATIENT = {
     'stack_reader.outputs': REQUEST,
     'given_up_stacks.fail': LOADS,
     'given_up_stacks.give_up': LOADS,
+    'stack_loader._release': 'the lease runs out',
     'unloadable._is_ended': LOADS,
 }
 

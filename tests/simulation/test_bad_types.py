@@ -7,7 +7,7 @@ import gc
 import pytest
 
 from heatlite.engine import properties, resource
-from heatlite.engine.reconcile import controller
+from heatlite.engine.reconcile import stack_loader
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, done, wait
 
@@ -149,7 +149,7 @@ def runner_of(cluster, stack_id):
 
 @pytest.fixture
 def one_loader(monkeypatch):
-    monkeypatch.setattr(controller, 'LOADERS', 1)
+    monkeypatch.setattr(stack_loader, 'LOADERS', 1)
 
 
 def test_stacks_whose_runners_end_while_calls_hang_are_driven_again(one_loader, cluster):

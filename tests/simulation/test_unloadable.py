@@ -66,7 +66,7 @@ def test_an_engine_remembers_a_limited_number(removed, monkeypatch):
             cluster.ask(messages.StackAction(stack_id, 'check'))
         wait(cluster, 30.0)
         [(_runtime, service)] = cluster.engines
-        assert len(service.controller._unloadable._tries) == 2
+        assert len(service.controller._loader._unloadable._tries) == 2
         assert [cluster.row(each).status for each in stack_ids] == ['IN_PROGRESS'] * 4
         del removed[:]
         for stack_id in stack_ids:

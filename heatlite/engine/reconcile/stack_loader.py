@@ -1,0 +1,187 @@
+"""Loads the stacks that this engine has acquired; those that cannot be loaded are tried again."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+
+from sqlalchemy import Connection
+
+from heatlite.common import exception, outages
+from heatlite.common.context import Subject, bind
+from heatlite.db import leases, signals, stacks
+from heatlite.db.leases import Lease
+from heatlite.engine.durability import lease_manager, request_ids
+from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.durability.pool import Pool
+from heatlite.engine.reconcile import given_up_stacks, loading
+from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
+from heatlite.engine.reconcile.driving_parts import DrivingParts
+from heatlite.engine.reconcile.engine_core import EngineCore
+from heatlite.engine.reconcile.leased_stack import LeasedStack
+from heatlite.engine.reconcile.runner import Runner
+from heatlite.engine.reconcile.unloadable import Unloadable
+from heatlite.language.definition import StackDefinition
+from heatlite.planning.states import Action, Status
+
+LOG = logging.getLogger(__name__)
+
+LOADERS = 8                 # stacks that are read at a time: more would only wait for each other
+
+LEAST_PATIENCE = 1.0        # seconds that calls of a former runner have to return, though options say less
+
+
+class StackLoader:
+    """Loads stacks in threads of its own, and gives back the leases of those that are not to be driven."""
+
+    def __init__(self, core: EngineCore, driving: DrivingParts, definitions: AcceptedDefinitions,
+                 announce_given_up: Callable[[stacks.StoredStack], None],
+                 adopt: Callable[[LeasedStack], None]) -> None:
+        """`announce_given_up(row)`: called with the row of a stack that was set to FAILED; `adopt(leased)`: begins to
+        drive a stack."""
+        self._runtime = core.runtime
+        self._database = core.database
+        self._engine_id = core.engine_id
+        self._registry = core.registry
+        self._journal = driving.journal
+        self._capacity = driving.capacity
+        self._timers = driving.timers
+        self._settings = driving.settings
+        self._definitions = definitions
+        self._announce_given_up = announce_given_up
+        self._adopt = adopt
+        self._loading: dict[str, Lease] = {}            # leases of stacks that are not loaded yet
+        self._put_off_leases: dict[str, Lease] = {}     # of stacks that cannot be loaded, until they are tried again
+        self._unloadable = Unloadable(core.runtime, core.database, driving.journal, driving.settings.action_timeout,
+                                      announce_given_up)
+        self._loaders = Pool(core.runtime, LOADERS)
+
+    @property
+    def loading(self) -> int:
+        """The number of stacks that are not loaded yet."""
+        return len(self._loading)
+
+    def __contains__(self, stack_id: object) -> bool:
+        """Whether a stack is being loaded, or is not to be loaded yet."""
+        return stack_id in self._loading or stack_id in self._put_off_leases
+
+    def is_loading(self, lease: Lease) -> bool:
+        """Whether the stack is being loaded with this lease."""
+        known = self._loading.get(lease.stack_id)
+        return known is not None and known.epoch == lease.epoch
+
+    def load(self, lease: Lease, former: Sequence[Runner], row: stacks.StoredStack | None = None) -> None:
+        """Load a stack whose lease was just claimed, and begin to drive it. `former`: runners of the stack whose calls
+        still run; `row`: as in `StackCapacity.begin_loading`."""
+        self._put_off_leases.pop(lease.stack_id, None)
+        self._loading[lease.stack_id] = lease
+        self._capacity.begin_loading(lease.stack_id, row)
+        if former:                                  # in a thread of its own: other stacks are loaded meanwhile
+            self._runtime.spawn(self._load_after, former, lease)
+        else:
+            self._loaders.run(lambda: self._load_guarded(lease))
+
+    def _load_after(self, former: Sequence[Runner], lease: Lease) -> None:
+        """Load a stack once the calls of its former runners have ended, or they would be made twice. Those that do not
+        return in time are ended."""
+        for runner in former:
+            while not runner.calls_done.wait(max(self._settings.patience, LEAST_PATIENCE)):
+                runner.give_up_calls()
+        self._loaders.run(lambda: self._load_guarded(lease))
+
+    def _load_guarded(self, lease: Lease) -> None:
+        bind(None, Subject(lease.stack_id))         # until the stack is read, its request is not known
+        self._runtime.serve(lease.stack_id)           # reading a definition may end the engine
+        try:
+            self._load(lease)
+        finally:
+            self._runtime.serve(None)
+            bind(None)
+            if self._loading.get(lease.stack_id) is lease:
+                del self._loading[lease.stack_id]
+                self._capacity.end_loading(lease.stack_id)
+
+    def _load(self, lease: Lease) -> None:
+        try:
+            if not lease.is_new:                    # pending changes of this engine are written before reading
+                self._journal.begin(lease.stack_id, lease.epoch)
+            if lease.strikes and given_up_stacks.give_up(self._runtime, self._database, self._journal, lease,
+                                                         self._announce_given_up):
+                return
+            leased = loading.load(self._runtime, self._database, lease, self._registry.operator,
+                                  self._settings.retry_limit, self._known)
+        except LeaseLost:
+            return
+        except exception.DatabaseUnavailable as error:
+            outages.away(outages.DATABASE, error)
+            LOG.debug('Stack %s could not be loaded; another sweep will claim it', lease.stack_id)
+            self._give_back(lease)
+            return
+        except Exception as error:
+            self._put_off(lease, error)
+            return
+        self._unloadable.loaded(lease.stack_id)
+        if leased is None or (leased.row.status != Status.IN_PROGRESS and leased.row.action == Action.DELETE):
+            self._forget_signals(lease)
+            return
+        if self._loading.get(lease.stack_id) is not lease:
+            return                                  # the lease was lost and claimed again meanwhile
+        self._log_taking(leased, lease)
+        # Also stacks whose action has ended: signals may wait for them, or the engine that handled the last signal died
+        # before it stored the outputs that changed.
+        self._adopt(leased)
+
+    def _known(self, row: stacks.StoredStack) -> StackDefinition | None:
+        """Return the definition of a row that was just read, if a request has just built it, else None."""
+        request_ids.bind_to(row)
+        return self._definitions.take(row)
+
+    def _log_taking(self, leased: LeasedStack, lease: Lease) -> None:
+        if lease.former is None:
+            return                                  # claimed for a request, not by the sweep
+        if lease.former == self._engine_id:
+            LOG.warning('Stack %s [%s] was ours and nothing drove it; going on', leased.row.name, leased.id)
+        else:
+            # Of many stacks the sweep has logged one line.
+            LOG.log(logging.INFO if lease.among <= lease_manager.MOST_NAMED else logging.DEBUG,
+                    'Taking over stack %s [%s] from %s (epoch %d)', leased.row.name, leased.id,
+                    lease_manager.former_of(lease), lease.epoch)
+
+    def _put_off(self, lease: Lease, error: Exception) -> None:
+        """Keep a stack that cannot be loaded for a while, and then leave it to any engine."""
+        try:
+            pause = self._unloadable.failed(lease, error)
+        except exception.DatabaseUnavailable:
+            pause = 0.0
+        if pause is None:
+            return
+
+        def due() -> None:
+            self._runtime.spawn(self._try_again, lease)         # waits for the database
+
+        self._put_off_leases[lease.stack_id] = lease
+        self._timers.after(pause, due)
+
+    def _try_again(self, lease: Lease) -> None:
+        if self._put_off_leases.get(lease.stack_id) is lease:        # else a newer request has come
+            del self._put_off_leases[lease.stack_id]
+            self._give_back(lease)
+
+    def _give_back(self, lease: Lease) -> None:
+        """Release the lease of a stack that could not be loaded: the sweep of any engine claims it again."""
+        self._release(lease, lambda tx: leases.release(tx, lease.stack_id, self._engine_id, lease.epoch, wanted=True))
+
+    def _forget_signals(self, lease: Lease) -> None:
+        """Give back the lease of a stack that is deleted. A signal that arrived just before would keep it wanted, and
+        engines would claim it again and again."""
+        def forget(tx: Connection) -> None:
+            signals.clear(tx, lease.stack_id)
+            leases.release(tx, lease.stack_id, self._engine_id, lease.epoch)
+
+        self._release(lease, forget)
+
+    def _release(self, lease: Lease, release: Callable[[Connection], object]) -> None:
+        try:
+            self._database.retry(release)
+        except exception.DatabaseUnavailable:
+            LOG.warning('The lease of stack %s was not given back; it runs out by itself', lease.stack_id)
