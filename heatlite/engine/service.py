@@ -39,6 +39,7 @@ from heatlite.engine.reconcile.revisions import Recorder
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.stack_reader import StackReader
+from heatlite.engine.reconcile.stack_reporter import StackReporter
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests.admission import Admission
@@ -101,17 +102,18 @@ class EngineService:
     def _build_controller(self, capacity: StackCapacity) -> None:
         """Build the controller and its parts. They ask for the use cases when they drive a stack."""
         core, settings = self.core, ReconcileSettings.of(self._conf)
-        driving = DrivingParts(self._journal, self._pool, capacity, self._timers, self._history, settings,
+        driving = DrivingParts(self._journal, self._pool, capacity, self._timers, self._history, self._sinks, settings,
                                self._may_act)
         executors = Executors(core, driving, self._notify, self._for_stacks)
         self.reader = StackReader(core, self.runners, executors)
         definitions = AcceptedDefinitions()
         timeouts = Timeouts(core.runtime, self._timers, self.runners, settings.action_timeout)
         clean_up = CleanUp(core, self._recorder, self._for_stacks, settings.events)
-        lifecycle = StackLifecycle(core, self._journal, self.runners, definitions, timeouts, clean_up, self._sinks,
-                                   self._recorder, self._notify, self._for_stacks, self._plugins)
+        reporter = StackReporter(core.runtime, self._notify, self._plugins, self.runners)
+        lifecycle = StackLifecycle(core, driving, definitions, timeouts, clean_up, self._recorder, reporter,
+                                   self._for_stacks)
         self.controller = StackController(core, driving, self.runners, executors, lifecycle, timeouts, definitions,
-                                          self._sinks, self._claim)
+                                          self._claim)
 
     def _for_stacks(self) -> UseCases:
         """Return the use cases that driving a stack needs: they are built after the controller."""

@@ -10,7 +10,6 @@ from sqlalchemy import Connection
 from heatlite.common import memory
 from heatlite.db import signals, stacks
 from heatlite.db.leases import Lease
-from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
@@ -34,7 +33,7 @@ class StackController:
     """
 
     def __init__(self, core: EngineCore, driving: DrivingParts, runners: Runners, executors: Executors,
-                 lifecycle: StackLifecycle, timeouts: Timeouts, definitions: AcceptedDefinitions, sinks: EventSinks,
+                 lifecycle: StackLifecycle, timeouts: Timeouts, definitions: AcceptedDefinitions,
                  claim: Callable[[Connection, str], Lease | None]) -> None:
         """`claim(tx, stack_id)`: the lease of a stack that no other engine drives."""
         self._core = core
@@ -42,12 +41,12 @@ class StackController:
         self._runtime = core.runtime
         self._database = core.database
         self._capacity = driving.capacity
+        self._sinks = driving.sinks
         self._runners = runners
         self._executors = executors
         self._lifecycle = lifecycle
         self._timeouts = timeouts
         self._definitions = definitions
-        self._sinks = sinks
         self.claim = claim
         self._defects: dict[str, int] = {}          # stack -> number of consecutive defects while driving it
         self._loader = StackLoader(core, driving, definitions, lifecycle.announce_given_up,

@@ -10,6 +10,7 @@ from heatlite.engine.durability.event_history import EventHistory
 from heatlite.engine.durability.journal import Journal
 from heatlite.engine.durability.pool import Pool
 from heatlite.engine.durability.timers import Timers
+from heatlite.engine.notify.event_sinks import EventSinks
 from heatlite.engine.reconcile.capacity import StackCapacity
 from heatlite.engine.reconcile.settings import ReconcileSettings
 
@@ -24,5 +25,6 @@ class DrivingParts:
     capacity: StackCapacity
     timers: Timers
     history: EventHistory
+    sinks: EventSinks
     settings: ReconcileSettings
     may_act: Callable[[Lease], None]

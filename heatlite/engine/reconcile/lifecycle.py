@@ -2,80 +2,58 @@
 
 from __future__ import annotations
 
-import logging
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from heatlite.common import defects, exception, metrics
+from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.db import codec, stacks, templates
-from heatlite.engine.durability.journal import Journal, LeaseLost, Superseded
-from heatlite.engine.lifecycle_plugin import LifecyclePlugins
-from heatlite.engine.notify.event_sinks import EventSinks
-from heatlite.engine.notify.notifications import Notify
+from heatlite.engine.durability.journal import LeaseLost, Superseded
 from heatlite.engine.reconcile import action_spans, loading, outputs, plan_references, rollback, stack_events
 from heatlite.engine.reconcile.accepted_definitions import AcceptedDefinitions
 from heatlite.engine.reconcile.clean_up import CleanUp
+from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.revisions import Content, Recorder
 from heatlite.engine.reconcile.runner import Runner
-from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settled import settled
+from heatlite.engine.reconcile.stack_reporter import StackReporter
 from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import Provider
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import commands, text
-from heatlite.planning.states import Action, Event, StackChange, Status
-
-LOG = logging.getLogger(__name__)
+from heatlite.planning.states import Action, Change, Event, StackChange, Status
 
 
 class StackLifecycle:
     """Writes the rows of stacks, called back by their runners, each in its own thread: see `runner.RunnerCallbacks`."""
 
-    def __init__(self, core: EngineCore, journal: Journal, runners: Runners, definitions: AcceptedDefinitions,
-                 timeouts: Timeouts, clean_up: CleanUp, sinks: EventSinks, recorder: Recorder, notify: Notify,
-                 use_cases: Provider, plugins: LifecyclePlugins) -> None:
+    def __init__(self, core: EngineCore, driving: DrivingParts, definitions: AcceptedDefinitions, timeouts: Timeouts,
+                 clean_up: CleanUp, recorder: Recorder, reporter: StackReporter, use_cases: Provider) -> None:
         self._runtime = core.runtime
         self._database = core.database
         self._registry = core.registry
-        self._journal = journal
-        self._runners = runners
+        self._journal = driving.journal
+        self._sinks = driving.sinks
         self._definitions = definitions
         self._timeouts = timeouts
         self._clean_up = clean_up
-        self._sinks = sinks
         self._recorder = recorder
-        self._notify = notify
+        self._reporter = reporter
         self._use_cases = use_cases
-        self._plugins = plugins
 
     # --- the begin of an action -------------------------------------------------------------------------
 
     def begin(self, runner: Runner) -> list[commands.Command]:
-        refusal = self._refusal(runner)
+        refusal = self._reporter.refusal(runner)
         if refusal is not None:
             runner.leased.traversal.stop()           # the refusal is reported, not the traversal's own end
             return [commands.Finish(Status.FAILED, refusal)]
         return _prepared(runner.leased, runner.leased.traversal.start(self._runtime.now(), _leave_unvisited(runner)))
-
-    def _refusal(self, runner: Runner) -> str | None:
-        """Return why a lifecycle plug-in of the operator refuses the action, or None."""
-        if not self._plugins:
-            return None
-        leased = runner.leased
-        try:
-            self._plugins.before(leased.context, runner.executor.facade, None, leased.row.action)
-        except exception.DatabaseUnavailable:
-            raise                                   # the action begins once the database is there again
-        except Exception as error:
-            defects.log(LOG, error, 'A lifecycle plug-in refused %s of stack %s', leased.row.action, leased.id)
-            return str(error.args[0]) if error.args else f'Failed stack pre-ops: {error}'
-        return None
 
     # --- a newer request --------------------------------------------------------------------------------
 
@@ -135,20 +113,16 @@ class StackLifecycle:
 
     # --- a failure --------------------------------------------------------------------------------------
 
-    def unwind(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
+    def report_failure(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
         leased = runner.leased
-        failed = self._event(leased, leased.row.action, Status.FAILED, reason)
-        self._notify(leased.row, leased.row.action, Status.FAILED, reason)
-        self._measure(leased.row, leased.row.action, Status.FAILED)
-        LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, leased.row.action, Status.FAILED, reason)
-        action_spans.ended(leased, Status.FAILED, reason)
-        self._inform_plugins(runner, failed=True)
+        failed = self._event(leased, Status.FAILED, reason)
+        self._reporter.ended(runner, Status.FAILED, reason)
         if rolls_back:
             return self._roll_back(runner, failed)
         leased.row = replace(leased.row, status=Status.FAILED, reason=reason)
         self._journal.submit(leased.make_change(events=(failed,), stack=StackChange(
             leased.row.generation, status=Status.FAILED, reason=reason)),
-            lambda why_not: self._runners.poll_parent(leased.row))
+            lambda why_not: self._reporter.poll_parent(leased.row))
         return []
 
     def _roll_back(self, runner: Runner, failed: Event) -> list[commands.Command]:
@@ -171,7 +145,7 @@ class StackLifecycle:
                 revisions=self._recorder.of(leased.row, after, Content.of(definition), None))))
         except Superseded:
             return self.catch_up(runner)
-        self._notify(after, Action.ROLLBACK, Status.IN_PROGRESS, started)
+        self._reporter.begun(after)
         return self._follow(runner, after, definition)
 
     def _rollback_target(self, leased: LeasedStack, now: datetime) -> tuple[str, StackDefinition]:
@@ -186,43 +160,49 @@ class StackLifecycle:
 
     def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
         leased = runner.leased
-        now = self._runtime.now()
-        action = leased.row.action
-        deleted = action == Action.DELETE and status is Status.COMPLETE
-        if action == Action.SNAPSHOT and (status is not None or leased.row.status == Status.FAILED):
-            self._journal.check(leased.id, leased.lease.epoch)
-            self._use_cases().snapshots.finished(leased.row, status or Status.FAILED, reason or leased.row.reason)
-        if deleted:
-            if leased.row.owner_id is None:         # the stack needs its credentials for what is not deleted yet
-                self._journal.check(leased.id, leased.lease.epoch)
-            self._clean_up.before_removal(leased)
-        shown = brought = None
-        if not deleted and action != Action.DELETE:
-            executor = runner.executor
-            resolved = outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
-            shown = codec.encode(resolved)
-            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live,
-                              self._recorder.key)
-        noted: tuple[Event, ...] = ()
-        if status is not None:
-            noted = (self._event(leased, action, status, reason),)
+        is_deleted = leased.row.action == Action.DELETE and status is Status.COMPLETE
+        deleted_at = self._runtime.now() if is_deleted else None
+        self._before_end(leased, status, reason, is_deleted)
+        change = self._end_change(runner, status, reason, deleted_at, release)
         try:
-            self._journal.write(leased.make_change(events=noted, stack=StackChange(
-                leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
-                deleted_at=now if deleted else None, settled=brought, release=release or deleted)))
+            self._journal.write(change)
         except Superseded:
             return False
         if status is not None:
             leased.row = replace(leased.row, status=status, reason=reason)      # a runner may stay, for signals
-            self._measure(leased.row, action, status)
-            action_spans.ended(leased, status, reason)
-            self._notify(leased.row, action, status, reason)
-            self._inform_plugins(runner, failed=status is Status.FAILED)
-            self._runners.poll_parent(leased.row)
-            LOG.info('Stack %s [%s] %s_%s: %s', leased.row.name, leased.id, action, status, reason)
-        if not deleted and (status is not None or leased.row.status == Status.FAILED):      # reported by `unwind`
+            self._reporter.ended(runner, status, reason)
+            self._reporter.poll_parent(leased.row)
+        if not is_deleted and (status is not None or leased.row.status == Status.FAILED):   # see `report_failure`
             self._clean_up.after_action(leased)
         return True
+
+    def _before_end(self, leased: LeasedStack, status: Status | None, reason: str, is_deleted: bool) -> None:
+        """Do what must be done while the stack is not at its end: complete its snapshot, delete what belongs to it."""
+        row = leased.row
+        if row.action == Action.SNAPSHOT and (status is not None or row.status == Status.FAILED):
+            self._journal.check(leased.id, leased.lease.epoch)
+            self._use_cases().snapshots.finished(row, status or Status.FAILED, reason or row.reason)
+        if is_deleted:
+            if row.owner_id is None:                # the stack needs its credentials for what is not deleted yet
+                self._journal.check(leased.id, leased.lease.epoch)
+            self._clean_up.before_removal(leased)
+
+    def _end_change(self, runner: Runner, status: Status | None, reason: str, deleted_at: datetime | None,
+                    release: bool) -> Change:
+        """Return the change that ends an action. `status` None: it has ended before, and the outputs may have changed
+        since."""
+        leased, executor = runner.leased, runner.executor
+        shown = brought = None
+        if leased.row.action != Action.DELETE:
+            resolved = outputs.resolve(leased.definition, executor.scope, executor.attributes.is_live)
+            shown = codec.encode(resolved)
+            brought = settled(leased, status, resolved, executor.objects.kind_of, executor.attributes.is_live,
+                              self._recorder.key)
+        return leased.make_change(
+            events=() if status is None else (self._event(leased, status, reason),),
+            stack=StackChange(
+                leased.row.generation, status=status, reason=reason if status is not None else None, outputs=shown,
+                deleted_at=deleted_at, settled=brought, release=release or deleted_at is not None))
 
     def has_unsent_events(self, runner: Runner, status: Status | None) -> bool:
         row = runner.leased.row
@@ -230,34 +210,20 @@ class StackLifecycle:
             return False                            # its row is gone with that change
         return self._sinks.follows(row.id) if status is not None else self._sinks.is_behind(row.id)
 
-    def _inform_plugins(self, runner: Runner, failed: bool) -> None:
-        if self._plugins:
-            self._plugins.after(runner.leased.context, runner.executor.facade, None, runner.leased.row.action,
-                                is_stack_failure=failed)
-
     def give_up(self, leased: LeasedStack, reason: str) -> None:
         """Set a stack to FAILED that the engine cannot drive, so that its user can act."""
         self._journal.submit(leased.make_change(
-            events=(self._event(leased, leased.row.action, Status.FAILED, reason),),
+            events=(self._event(leased, Status.FAILED, reason),),
             stack=StackChange(leased.row.generation, status=Status.FAILED, reason=reason, release=True)))
 
     def announce_given_up(self, row: stacks.StoredStack) -> None:
         """Inform everything that waits for a stack that it was given up, as at any other end of an action."""
         if row.action == Action.SNAPSHOT:
             self._use_cases().snapshots.finished(row, Status.FAILED, row.reason)
-        metrics.stacks_given_up.inc()
-        self._measure(row, row.action, Status.FAILED)
-        action_spans.send(row, Status.FAILED, row.reason)
-        self._notify(row, row.action, Status.FAILED, row.reason)
-        self._runners.poll_parent(row)
+        self._reporter.given_up(row)
 
-    def _measure(self, row: stacks.StoredStack, action: str, status: str) -> None:
-        metrics.stacks.labels(action, status).inc()
-        metrics.stack_seconds.labels(action, status).observe(
-            (self._runtime.now() - action_spans.begin_of(row)).total_seconds())
-
-    def _event(self, leased: LeasedStack, action: str, status: str, reason: str) -> Event:
-        return stack_events.of_stack(self._runtime, leased.row)._replace(action=action, status=status, reason=reason)
+    def _event(self, leased: LeasedStack, status: str, reason: str) -> Event:
+        return stack_events.of_stack(self._runtime, leased.row)._replace(status=status, reason=reason)
 
 
 def _leave_unvisited(runner: Runner) -> frozenset[str]:

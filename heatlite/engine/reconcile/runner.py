@@ -36,7 +36,7 @@ INSPECTED_AT_ONCE = 100             # unchanged resources, until other threads m
 class RunnerCallbacks(Protocol):
     """Reads and writes the rows of stacks for their runners (`engine.reconcile.lifecycle.StackLifecycle`)."""
 
-    def unwind(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
+    def report_failure(self, runner: Runner, reason: str, rolls_back: bool) -> list[commands.Command]:
         """Report that the stack has failed. With `rolls_back`, retarget its traversal and return its commands."""
 
     def finish(self, runner: Runner, status: Status | None, reason: str, release: bool = True) -> bool:
@@ -198,7 +198,7 @@ class Runner:
                 case commands.StartTimer(step, row, seconds):
                     calls.start_timer(step, row, seconds)
                 case commands.ReportFailure(reason, rollback):
-                    waiting.extend(self._callbacks.unwind(self, reason, rollback))
+                    waiting.extend(self._callbacks.report_failure(self, reason, rollback))
                 case commands.Finish(status, reason):
                     self._finish(status, reason)
 
