@@ -68,10 +68,10 @@ class Resource(Legacy, Importing):
 
     # --- called by the engine -----------------------------------------------------------------------------
 
-    def bind(self, record: StoredResource, recorder: ResourceWriter = NULL_WRITER) -> None:
-        """Take over the stored state; from now on writes go to `recorder` (and into `record`)."""
+    def bind(self, record: StoredResource, writer: ResourceWriter = NULL_WRITER) -> None:
+        """Take over the stored state; from now on writes go to `writer` (and into `record`)."""
         self._record = record
-        self._recorder = recorder
+        self._writer = writer
         self._data = record.data
         self._metadata = record.metadata
         self._cached_attributes = record.attributes
@@ -165,7 +165,7 @@ class Resource(Legacy, Importing):
             raise ValueError(_('Invalid status %s') % status)
         changed = (action, status) != self.state
         self.action, self.status, self.status_reason = action, status, reason
-        self._recorder.state(self, action, status, reason)
+        self._writer.state(self, action, status, reason)
         if changed:
             self._add_event(action, status, reason)
 
@@ -176,7 +176,7 @@ class Resource(Legacy, Importing):
         """Write its present state; everything else has been written already."""
         if set_metadata:
             self.metadata_set(self.t.metadata())
-        self._recorder.state(self, self.action, self.status, self.status_reason)
+        self._writer.state(self, self.action, self.status, self.status_reason)
 
     # --- for types ----------------------------------------------------------------------------------------
 

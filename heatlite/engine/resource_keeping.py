@@ -22,13 +22,13 @@ class Exported(TypedDict, total=False):
 
 
 class Keeping(State):
-    """A part of `Resource`. All writes go to the recorder."""
+    """A part of `Resource`. All writes go to the writer."""
 
     def resource_id_set(self, inst: object) -> None:
         """Store the physical id; it is durable when the call returns. Call it as soon as the object exists. Clients
         also give numbers and UUIDs as ids: they become text."""
         self.resource_id = None if inst is None else str(inst)
-        self._recorder.physical_id(self, self.resource_id)
+        self._writer.physical_id(self, self.resource_id)
 
     def data(self) -> dict[str, str]:
         return dict(self._data)
@@ -40,14 +40,14 @@ class Keeping(State):
             raise TypeError(_('Data "%(key)s" of a resource must be text, not %(kind)s')
                             % {'key': key, 'kind': type(value).__name__})
         self._data[key] = str(value)
-        self._recorder.data(self, key, str(value), redact)
+        self._writer.data(self, key, str(value), redact)
 
     def data_delete(self, key: str) -> bool:
         """Remove one entry of data. Returns whether it existed."""
         if key not in self._data:
             return False
         del self._data[key]
-        self._recorder.data(self, key, None, False)
+        self._writer.data(self, key, None, False)
         return True
 
     def metadata_get(self, refresh: bool = False) -> Metadata:
@@ -71,7 +71,7 @@ class Keeping(State):
         self._metadata = value
         if self._record is not None:
             self._record.metadata = value
-        self._recorder.metadata(self, value)
+        self._writer.metadata(self, value)
 
     def metadata_update(self, new_metadata: Any = None) -> None:
         """Called when metadata elsewhere changed, for types that follow it. None: the template's, resolved again."""

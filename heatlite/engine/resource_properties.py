@@ -21,7 +21,7 @@ class PropertyAccess(State):
     def properties(self) -> property_set.Properties:
         """The stored properties once it was created, before that those of the template."""
         if self._properties is None:
-            self._parse(client_resolve=self._recorder is not NULL_WRITER, ignore_resolve_error=self._is_applied)
+            self._parse(client_resolve=self._writer is not NULL_WRITER, ignore_resolve_error=self._is_applied)
         return self._properties             # type: ignore[return-value]
 
     @properties.setter

@@ -100,7 +100,7 @@ class State:
         self.state_before: tuple[str, str] = (self.INIT, self.COMPLETE)
         self.type_environment: Environment | None = None    # of the name `type()`; None: that of the stack
         self._record: StoredResource | None = None
-        self._recorder: ResourceWriter = NULL_WRITER
+        self._writer: ResourceWriter = NULL_WRITER
         self._data: dict[str, str] = {}
         self._metadata: rsrc_defn.Metadata | None = None
         self._cached_attributes: dict[str, object] = {}
@@ -156,7 +156,7 @@ class State:
         return self.t.resource_type
 
     def _add_event(self, action: str, status: str, reason: str) -> None:
-        self._recorder.event(self, action, status, str(reason))
+        self._writer.event(self, action, status, str(reason))
 
     # --- names --------------------------------------------------------------------------------------------
 

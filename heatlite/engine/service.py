@@ -35,7 +35,7 @@ from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.executors import Executors
 from heatlite.engine.reconcile.lifecycle import StackLifecycle
-from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.settings import ReconcileSettings
 from heatlite.engine.reconcile.stack_reader import StackReader
@@ -69,7 +69,7 @@ class EngineService:
         self._history = EventHistory(runtime, database, conf.max_events_per_stack)
         self._sinks = EventSinks(runtime, database, self._history, lambda stack_id: loading.for_reading(
             runtime, database, stack_id, self.registry.operator))
-        self._recorder = Recorder(conf.revisions.keep, conf.auth_encryption_key)
+        self._recorder = RevisionRecorder(conf.revisions.keep, conf.auth_encryption_key)
         self._plugins = LifecyclePlugins.installed()
         self.runners = Runners()
         self._journal = Journal(runtime, database, largest=conf.journal.max_changes, refused=self.runners.stop_failed,

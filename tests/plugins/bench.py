@@ -1,4 +1,4 @@
-"""A bench for types: a stack to look at, a record in memory, and a recorder that remembers what it was told."""
+"""A bench for types: a stack to look at, a record in memory, and a writer that remembers what it was told."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Stack(Mapping[str, Any]):
 
 
 class Memory:
-    """A recorder."""
+    """A `ResourceWriter` that remembers."""
 
     def __init__(self) -> None:
         self.told: list[tuple[Any, ...]] = []

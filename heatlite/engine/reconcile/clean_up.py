@@ -12,7 +12,7 @@ from heatlite.engine.reconcile.authority import Authority
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.former_owners import FormerOwners
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.reconcile.use_cases import Provider
 
 LOG = logging.getLogger(__name__)
@@ -23,7 +23,7 @@ EVENTS_OF_RESOURCE = 5                  # about as many events are stored for ea
 class CleanUp:
     """Cleans up after the stacks of an engine, in the thread of the runner whose action ends."""
 
-    def __init__(self, core: EngineCore, recorder: Recorder, use_cases: Provider, most_events: int) -> None:
+    def __init__(self, core: EngineCore, recorder: RevisionRecorder, use_cases: Provider, most_events: int) -> None:
         """`most_events`: in the history of one stack; 0: no limit."""
         self._database = core.database
         self._authority = Authority(core.runtime, core.registry)

@@ -18,7 +18,7 @@ from heatlite.engine.reconcile.clean_up import CleanUp
 from heatlite.engine.reconcile.driving_parts import DrivingParts
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.settled import settled
 from heatlite.engine.reconcile.stack_reporter import StackReporter
@@ -33,7 +33,7 @@ class StackLifecycle:
     """Writes the rows of stacks, called back by their runners, each in its own thread: see `runner.RunnerCallbacks`."""
 
     def __init__(self, core: EngineCore, driving: DrivingParts, definitions: AcceptedDefinitions, timeouts: Timeouts,
-                 clean_up: CleanUp, recorder: Recorder, reporter: StackReporter, use_cases: Provider) -> None:
+                 clean_up: CleanUp, recorder: RevisionRecorder, reporter: StackReporter, use_cases: Provider) -> None:
         self._runtime = core.runtime
         self._database = core.database
         self._registry = core.registry

@@ -55,22 +55,22 @@ class ResourceObjects:
     # --- objects ----------------------------------------------------------------------------------------
 
     def make(self, definition: rsrc_defn.ResourceDefinition, record: StoredResource, environment: Environment,
-             recorder: ResourceWriter | None = None) -> Resource:
-        """`environment`: the one that belongs to `definition`; `recorder`: takes the writes of the type."""
+             writer: ResourceWriter | None = None) -> Resource:
+        """`environment`: the one that belongs to `definition`; `writer`: takes the writes of the type."""
         kind = self._registry.resolve(definition.resource_type, definition.name, environment)
         resource = kind(definition.name, definition, self.facade)
         resource.type_environment = environment
-        resource.bind(record, recorder or self.recorder(StepContext()))
+        resource.bind(record, writer or self.writer(StepContext()))
         return resource
 
-    def recorder(self, work: StepContext) -> JournalWriter:
+    def writer(self, work: StepContext) -> JournalWriter:
         """Return the writer for a step: data are stored with its next change."""
         return JournalWriter(self._journal, self._leased, self._runtime, work, self.records)
 
-    def stored(self, row: ResourceState, recorder: ResourceWriter | None = None) -> Resource:
-        """Return an object of the stored state, outside any step: for reading, or for a signal with its `recorder`."""
+    def stored(self, row: ResourceState, writer: ResourceWriter | None = None) -> Resource:
+        """Return an object of the stored state, outside any step: for reading, or for a signal with its `writer`."""
         record = self.records.get(row)
-        return self.make(stored_definition(record), record, self.environment_of(row), recorder)
+        return self.make(stored_definition(record), record, self.environment_of(row), writer)
 
     def with_definition(self, resource: Resource, definition: rsrc_defn.ResourceDefinition) -> Resource:
         """Return an object of the same stored state with another definition. For a preview."""

@@ -49,7 +49,7 @@ def encoded(template: Template) -> str:
     return codec.encode(template.document) if template.encoded is None else template.encoded
 
 
-class Recorder:
+class RevisionRecorder:
     """Keeps the revisions of root stacks: in threads of requests, and of runners that roll back or end an action."""
 
     def __init__(self, keep: int, key: str | None) -> None:

@@ -220,34 +220,34 @@ class SignalDispatcher:
                 self._runner.breakpoints.clear(row, hook)
             self._journal.write(self._leased.make_change(signals=(signal.id,)))
             return
-        recorder = SignalWriter(self._leased, self._runtime)
+        writer = SignalWriter(self._leased, self._runtime)
         self._leased.signalled = self._leased.row.generation
         with self._limited(work, signal):
-            others, error = self._tell(row, signal, recorder)
+            others, error = self._tell(row, signal, writer)
         if work.is_given_up:
             return
         self._end(signal, self._leased.make_change(
-            row=recorder.take(row.id), columns=recorder.columns, data=tuple(recorder.data_noted),
-            events=tuple(recorder.events), signals=(signal.id,), signal_error=error))
-        if recorder.events:
+            row=writer.take(row.id), columns=writer.columns, data=tuple(writer.data_noted),
+            events=tuple(writer.events), signals=(signal.id,), signal_error=error))
+        if writer.events:
             self._history.limit_after(self._leased.id)
         self._runner.executor.records.forget(row.id)
         self._runner.poll_now(row.name)
         if others:                                  # waits by itself: the signal is handled, and must not be once more
             self._until_available(partial(self._refresh_around, work, {row.name: row}, LOOKED_AT))
 
-    def _tell(self, row: ResourceState, signal: Signal, recorder: SignalWriter) -> tuple[bool, SignalError | None]:
+    def _tell(self, row: ResourceState, signal: Signal, writer: SignalWriter) -> tuple[bool, SignalError | None]:
         """Call the handler; a refusal becomes an event. Returns whether related resources need a refresh, and the
         error, stored for the request that waits for the outcome in any process.
 
         Each error is an outcome, also that the type is no longer registered, or makes no object of the row."""
         try:
-            resource = self._runner.executor.objects.stored(row, recorder)
+            resource = self._runner.executor.objects.stored(row, writer)
             resource.signal_mark, resource.signalled_at = signal.mark, signal.created_at
             try:
                 return bool(resource.signal(signal.details)), None
             except REFUSALS as error:
-                self._show(resource, recorder, error)
+                self._show(resource, writer, error)
                 raise
         except NoActionRequired:
             return False, None
@@ -257,11 +257,11 @@ class SignalDispatcher:
             defects.log(LOG, error, 'A signal to %s in stack %s was not accepted', row.name, self._leased.id)
             return False, SignalError(signal.mark, _in_words(error), self._runtime.now())
 
-    def _show(self, resource: Resource, recorder: SignalWriter, error: Exception) -> None:
+    def _show(self, resource: Resource, writer: SignalWriter, error: Exception) -> None:
         """Add the event of a signal that was refused: users see no answer to alarms."""
-        if recorder.has(resource):
+        if writer.has(resource):
             why = self._leased.definition.mask.text(str(error))
-            recorder.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
+            writer.event(resource, 'SIGNAL', resource.status, text.signal_refused(why))
 
     def _end(self, signal: Signal, change: Change) -> None:
         """Store the outcome of a signal. Raises NotStored if the database refuses it. As it would do so again, the
@@ -343,12 +343,12 @@ class SignalDispatcher:
 
     def _fail(self, signal: Signal) -> None:
         error = exception.Error(_('The handler of the signal did not return within %d seconds.') % self._seconds)
-        recorder, row = SignalWriter(self._leased, self._runtime), self._leased.current(signal.resource_name)
+        writer, row = SignalWriter(self._leased, self._runtime), self._leased.current(signal.resource_name)
         if row is not None:
-            self._attempt(lambda: self._show(self._runner.executor.objects.stored(row, recorder), recorder, error),
+            self._attempt(lambda: self._show(self._runner.executor.objects.stored(row, writer), writer, error),
                           'No event says that the signal to %s in stack %s has failed', row.name)
         self._journal.write(self._leased.make_change(
-            events=tuple(recorder.events), signals=(signal.id,),
+            events=tuple(writer.events), signals=(signal.id,),
             signal_error=SignalError(signal.mark, _in_words(error), self._runtime.now())))
 
     # --- refreshing related resources ---------------------------------------------------------------------

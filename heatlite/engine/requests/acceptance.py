@@ -26,7 +26,7 @@ from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.plan_references import PlanReference
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import identities
 from heatlite.planning.plan import EVERYTHING
@@ -55,7 +55,7 @@ class Acceptance:
     """Stores accepted requests: in threads of requests, of the pool for nested stacks, and of forced deletes."""
 
     def __init__(self, core: EngineCore, controller: StackController, wake: Callable[[str, str | None], None],
-                 recorder: Recorder, retry_limit: int, notify: InOrder) -> None:
+                 recorder: RevisionRecorder, retry_limit: int, notify: InOrder) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, or any engine (None)."""
         self._runtime = core.runtime
         self._database = core.database

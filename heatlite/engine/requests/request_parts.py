@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from heatlite.common.limits import Limits
 from heatlite.engine.reconcile.engine_core import EngineCore
-from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.requests.acceptance import Acceptance
 from heatlite.engine.requests.checked_definitions import CheckedDefinitions
 from heatlite.engine.requests.ownership import Owners
@@ -24,7 +24,7 @@ class RequestParts:
     acceptance: Acceptance
     stored_stacks: StoredStacks
     owners: Owners
-    recorder: Recorder
+    recorder: RevisionRecorder
     limits: Limits
     quotas: QuotaChecks
     checked_definitions: CheckedDefinitions

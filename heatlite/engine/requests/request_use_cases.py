@@ -16,7 +16,7 @@ from heatlite.engine.reconcile.controller import StackController
 from heatlite.engine.reconcile.engine_core import EngineCore
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.nesting import Children, Nesting
-from heatlite.engine.reconcile.revisions import Recorder
+from heatlite.engine.reconcile.revisions import RevisionRecorder
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.engine.reconcile.stack_reader import StackReader
 from heatlite.engine.reconcile.use_cases import UseCases
@@ -64,7 +64,7 @@ class EngineParts:
     reader: StackReader
     runners: Runners
     sinks: EventSinks
-    recorder: Recorder
+    recorder: RevisionRecorder
     plugins: LifecyclePlugins
     notify: InOrder
     alarms: Alarms

@@ -17,7 +17,7 @@ from heatlite.engine.lifecycle_plugin import LifecyclePlugins
 from heatlite.engine.notify.notifications import Notify
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.engine_core import EngineCore
-from heatlite.engine.reconcile.revisions import Content, Recorder
+from heatlite.engine.reconcile.revisions import Content, RevisionRecorder
 from heatlite.engine.reconcile.settled import inputs_of_root
 from heatlite.language.definition import NOTHING_SHARED, SharedText, StackDefinition
 from heatlite.planning import text
@@ -29,7 +29,7 @@ LOG = logging.getLogger(__name__)
 class UnchangedUpdates:
     """Ends updates that change nothing, in the threads and transactions of their requests."""
 
-    def __init__(self, core: EngineCore, recorder: Recorder, observes: bool, most_events: int,
+    def __init__(self, core: EngineCore, recorder: RevisionRecorder, observes: bool, most_events: int,
                  plugins: LifecyclePlugins, notify: Notify) -> None:
         """`observes`: whether every update compares resources with the cloud; `most_events`: in the history of one
         stack, 0: no limit; `plugins`: must be called for each action."""
