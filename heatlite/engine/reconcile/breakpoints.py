@@ -25,7 +25,7 @@ class StoredBreakpoints:
     def pause(self, step: Step, row: ResourceState, hook: str) -> None:
         """Hold the step until the breakpoint is cleared."""
         self._held[row.name, hook] = held = step, row.id
-        noted = self._executor.records.get(row).data.get(hook)
+        noted = self._executor.stored_resources.get(row).data.get(hook)
         if self._held.get((row.name, hook)) is not held:
             return                                  # cleared during the read
         if noted == self._cleared():                # cleared before the previous owner died

@@ -40,11 +40,11 @@ class StepExecutor(StepInspector):
     """Executes the steps of one stack."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, records: StoredResourceCache, may_act: Callable[[Lease], None], *,
+                 facade: FacadeMaker, stored_resources: StoredResourceCache, may_act: Callable[[Lease], None], *,
                  observe: bool = False, saved: Saved = lambda name: {}, interval: float = 1.0) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `interval`: seconds between two checks. Others:
         see `StepInspector`."""
-        super().__init__(runtime, leased, journal, registry, facade, records, observe=observe, saved=saved)
+        super().__init__(runtime, leased, journal, registry, facade, stored_resources, observe=observe, saved=saved)
         self._runtime = runtime
         self._journal = journal
         self._may_act = may_act
@@ -89,7 +89,7 @@ class StepExecutor(StepInspector):
                                                 fingerprint=work.fingerprint)
             is_target = step.kind is StepKind.APPLY and not work.as_stored
             work.handle = (unknown_creates.create(self._leased, resource, handler, work.away_since is not None,
-                                                  self.records.holders, is_target)
+                                                  self.stored_resources.holders, is_target)
                            if action is Action.CREATE else handler(*arguments))
             self._waits.note_answer(work, row, action)
             if action is Action.UPDATE and work.handle and _as_text(work.handle) is not None:
@@ -139,7 +139,7 @@ class StepExecutor(StepInspector):
             case Action.ADOPT:
                 wanted = self._import_of(command.row)
                 if wanted is not None:
-                    imports.take(resource, wanted, self._leased, self.records.holders)
+                    imports.take(resource, wanted, self._leased, self.stored_resources.holders)
                     return None, ()
                 external = resource.t.external_id()
                 if external is not None:

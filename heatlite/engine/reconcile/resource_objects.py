@@ -33,13 +33,13 @@ class ResourceObjects:
     """May be used by several threads of the pool: each makes objects of its own."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 records: StoredResourceCache, facade: FacadeMaker, preview_state: PreviewState) -> None:
-        """`records`: the stored resources; `facade(objects)`: makes `self.stack` of the types."""
+                 stored_resources: StoredResourceCache, facade: FacadeMaker, preview_state: PreviewState) -> None:
+        """`facade(objects)`: makes `self.stack` of the types."""
         self._runtime = runtime
         self._leased = leased
         self._journal = journal
         self._registry = registry
-        self.records = records
+        self.stored_resources = stored_resources
         self._preview_state = preview_state
         self._environments: dict[str, Environment] = {}     # former template -> its environment
         self._kinds: dict[tuple[str, Environment], type[Resource]] = {}     # type name -> its class
@@ -65,11 +65,11 @@ class ResourceObjects:
 
     def writer(self, work: StepContext) -> JournalWriter:
         """Return the writer for a step: data are stored with its next change."""
-        return JournalWriter(self._journal, self._leased, self._runtime, work, self.records)
+        return JournalWriter(self._journal, self._leased, self._runtime, work, self.stored_resources)
 
     def stored(self, row: ResourceState, writer: ResourceWriter | None = None) -> Resource:
         """Return an object of the stored state, outside any step: for reading, or for a signal with its `writer`."""
-        record = self.records.get(row)
+        record = self.stored_resources.get(row)
         return self.make(stored_definition(record), record, self.environment_of(row), writer)
 
     def with_definition(self, resource: Resource, definition: rsrc_defn.ResourceDefinition) -> Resource:
@@ -105,7 +105,7 @@ class ResourceObjects:
         if template_id is None or template_id == self._leased.row.template_id:
             return self.environment
         if template_id not in self._environments:
-            stored = self.records.environment(template_id)
+            stored = self.stored_resources.environment(template_id)
             if stored is None:
                 return self.environment
             self._environments[template_id] = Environment(stored, self.environment.operator)

@@ -67,9 +67,9 @@ class JournalWriter(_Writer):
     """
 
     def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
-                 records: StoredResourceCache) -> None:
+                 stored_resources: StoredResourceCache) -> None:
         super().__init__(leased, runtime)
-        self._records = records
+        self._stored_resources = stored_resources
         self._journal = journal
         self._work = work
 
@@ -106,7 +106,7 @@ class JournalWriter(_Writer):
     def _take(self, resource: State, row: ResourceState) -> None:
         self._leased.record(row)
         resource.take_state(row)
-        self._records.forget(row.id)
+        self._stored_resources.forget(row.id)
 
 
 class SignalWriter(_Writer):

@@ -57,7 +57,7 @@ class Runners:
         """Drop a row from the cache of its runner: a request has changed it."""
         runner = self._runners.get(stack_id)
         if runner is not None:
-            runner.executor.records.forget(row)
+            runner.executor.stored_resources.forget(row)
 
     def stop_failed(self, stack_id: str, error: Exception) -> None:
         """Stop the runner of a stack whose change cannot be stored; the sweep resumes it from the stored state. It is

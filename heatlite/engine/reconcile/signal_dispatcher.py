@@ -231,7 +231,7 @@ class SignalDispatcher:
             events=tuple(writer.events), signals=(signal.id,), signal_error=error))
         if writer.events:
             self._history.limit_after(self._leased.id)
-        self._runner.executor.records.forget(row.id)
+        self._runner.executor.stored_resources.forget(row.id)
         self._runner.poll_now(row.name)
         if others:                                  # waits by itself: the signal is handled, and must not be once more
             self._until_available(partial(self._refresh_around, work, {row.name: row}, LOOKED_AT))

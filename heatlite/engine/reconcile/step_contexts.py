@@ -109,7 +109,7 @@ class StepContexts:
     def _as_stored(self, step: Step, row: ResourceState) -> StepContext:
         """Make the context from the definition stored with the intent. If there is none, the handler was never
         called."""
-        record = self._objects.records.get(row)
+        record = self._objects.stored_resources.get(row)
         if record.properties is None:
             return self._as_wanted(step)
         work = self._contexts[step] = StepContext()
@@ -135,7 +135,7 @@ class StepContexts:
         objects = self._objects
         applied = work.definition if step.applies and row.action is not Action.UPDATE else None
         fresh = applied is not None and row.physical_id is None and row.action in MAKING
-        record = StoredResource(row) if fresh and first else objects.records.get(row)
+        record = StoredResource(row) if fresh and first else objects.stored_resources.get(row)
         definition = stored_definition(record) if applied is None else applied
         if fresh:
             record.metadata = work.metadata
@@ -147,7 +147,7 @@ class StepContexts:
     def resource_as_stored(self, row: ResourceState, work: StepContext) -> Resource:
         """Make a new object of the stored state for the step with the context `work`."""
         objects = self._objects
-        record = objects.records.get(row)
+        record = objects.stored_resources.get(row)
         work.resource = objects.make(stored_definition(record), record, objects.environment_of(row),
                                      objects.writer(work))
         return work.resource

@@ -38,15 +38,15 @@ class StepInspector:
     """The objects of one stack's resources, and whether they are as the definition wants them."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, records: StoredResourceCache, *, observe: bool, saved: Saved) -> None:
-        """`facade(objects)`: makes the stack as its types see it; `records`: the stored resources; `observe`: compare
-        with the state that the services report."""
+                 facade: FacadeMaker, stored_resources: StoredResourceCache, *, observe: bool, saved: Saved) -> None:
+        """`facade(objects)`: makes the stack as its types see it; `observe`: compare with the state that the services
+        report."""
         self._leased = leased
         self._observe = observe
         self._failures = StepFailures(leased)
-        self.records = records
+        self.stored_resources = stored_resources
         self.preview_state = PreviewState()
-        self.objects = ResourceObjects(runtime, leased, journal, registry, records, facade, self.preview_state)
+        self.objects = ResourceObjects(runtime, leased, journal, registry, stored_resources, facade, self.preview_state)
         self.facade = self.objects.facade
         self.scope = self.objects.scope
         self.attributes = AttributeReader(leased, self.objects)

@@ -73,7 +73,7 @@ class StepStore:
         if row.status is not Status.IN_PROGRESS:
             self._calls.forget_abort(step)
         if change.columns or change.data:           # else the cached resource is still valid
-            self._executor.records.forget(row.id)
+            self._executor.stored_resources.forget(row.id)
         if persist.event and row.status is not Status.IN_PROGRESS:
             self._log_end(row)
         if not persist.wait:
@@ -102,7 +102,7 @@ class StepStore:
         row = remove.row
         self._calls.forget_abort(remove.step)
         self._leased.cached_values.pop(row.id, None)
-        self._executor.records.forget(row.id)
+        self._executor.stored_resources.forget(row.id)
         events = (self._event(row, None, self._executor.contexts.get(remove.step)),) if remove.event else ()
         if remove.event:
             self._log_end(row)
@@ -126,7 +126,7 @@ class StepStore:
         noted = self._event(row._replace(reason=why), None, None)
         self._journal.submit(self._leased.make_change(
             row=self._leased.rows.get(row.id, row), data=(Datum(hook, value),), events=(noted,) if why else ()))
-        self._executor.records.forget(row.id)
+        self._executor.stored_resources.forget(row.id)
 
     def _log_end(self, row: ResourceState) -> None:
         """Log failed steps at INFO, completed ones at DEBUG only: a line takes 70 us, a step 500 us."""

@@ -26,8 +26,8 @@ class DryExecutor(StepInspector):
     """Notes what the inspections have found, by the name of the resource."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
-                 records: StoredResourceCache, observe: bool) -> None:
-        super().__init__(runtime, leased, NothingStored(), registry, facade, records, observe=observe,
+                 stored_resources: StoredResourceCache, observe: bool) -> None:
+        super().__init__(runtime, leased, NothingStored(), registry, facade, stored_resources, observe=observe,
                          saved=lambda name: {})
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
         self.property_changes: dict[str, dict[str, diff.PropertyChange]] = {}
@@ -45,7 +45,7 @@ class DryExecutor(StepInspector):
         if wanted is None:
             return None
         resource = self.contexts.resource(step, row, first=True)
-        imports.take(resource, wanted, self._leased, self.records.holders)
+        imports.take(resource, wanted, self._leased, self.stored_resources.holders)
         self._leased.cached_values[row.id] = self.attributes.read(resource, row.name)
         return str(resource.resource_id), imports.differences(resource)
 
@@ -57,7 +57,7 @@ class DryExecutor(StepInspector):
 
     def _verdict(self, row: ResourceState, work: StepContext, resource: Resource,
                  resource_class: type[Resource]) -> Verdict:
-        stored, definition = stored_definition(self.records.get(row)), work.wanted()
+        stored, definition = stored_definition(self.stored_resources.get(row)), work.wanted()
 
         def ask(definition: rsrc_defn.ResourceDefinition) -> tuple[Verdict, diff.UpdateArguments | None]:
             return diff.inspect(self.contexts.resource_as_stored(row, work), resource_class, definition, self._leased,
