@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import greenlet
 import pytest
 
-from heatlite.common import exception
+from heatlite.common import commits, exception
 from heatlite.db import events as event_rows
 from heatlite.db import leases, resources, stacks, templates
 from heatlite.engine.durability import group_commit
@@ -114,6 +114,29 @@ def test_without_the_database_all_fail_once(db, pool):
         with pytest.raises(exception.DatabaseUnavailable):
             each.result(PATIENCE)
     assert attempts == [1]
+
+
+class Counted(GroupCommit):
+    """`counts`: the commits that each request has counted in its thread."""
+
+    def __init__(self, runtime, database):
+        super().__init__(runtime, database)
+        self.counts = []
+
+    def commit(self, store):
+        before = commits.begun()
+        try:
+            return super().commit(store)
+        finally:
+            self.counts.append(commits.begun() - before)
+
+
+def test_a_commit_counts_for_each_request_that_shares_it(db, pool):
+    """What follows in the thread of a request knows that something is stored."""
+    group = Counted(Threads(), db)
+    for each in together(group, pool, [new('s0'), new('s1'), new('s2')]):
+        each.result(PATIENCE)
+    assert group.counts == [1, 1, 1, 1]
 
 
 def test_no_more_than_the_largest_group(db, pool, statements, monkeypatch):

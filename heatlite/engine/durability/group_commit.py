@@ -10,7 +10,7 @@ from typing import Generic, NoReturn, TypeVar
 from oslo_db import exception as db_exception
 from sqlalchemy import Connection
 
-from heatlite.common import allowance, exception
+from heatlite.common import allowance, commits, exception
 from heatlite.common.runtime import Runtime
 from heatlite.db import bulk
 from heatlite.db.connection import Database
@@ -55,15 +55,10 @@ class GroupCommit(Generic[T]):
         """Return `store(tx)`, once `tx` is committed. `store` only inserts, and must be repeatable: it is called again
         if the transaction fails, that of a group for each of its requests alone.
 
-        Raises what `store` raises, and DatabaseUnavailable; then the outcome may be unknown."""
+        Raises what `store` raises, and DatabaseUnavailable; then the outcome may be unknown. A commit that may have
+        stored it is counted in `commits` for this thread, also if another thread has begun it."""
         with allowance.held():                  # from here on it may be stored by the thread of another request
-            try:
-                answer = self._commit_next(store)
-            except exception.DatabaseUnavailable:
-                allowance.note_commit()         # it may be stored
-                raise
-            allowance.note_commit()
-        return answer
+            return self._commit_next(store)
 
     def _commit_next(self, store: Callable[[Connection], T]) -> T:
         if not self._is_under_way:
@@ -117,11 +112,12 @@ class GroupCommit(Generic[T]):
         return answer
 
     def _commit(self, first: _Request[T], others: Sequence[_Request[T]]) -> T:
+        before = commits.begun()
         try:
             answer, *answers = self._database.retry(partial(_store, [first.store, *(each.store for each in others)]))
         except exception.DatabaseUnavailable as error:
             for each in others:
-                each.wake(partial(_fail, error))
+                each.wake(partial(_fail, error, commits.begun() != before))
             raise
         except BaseException as error:          # one of them has failed, or this thread is killed
             for each in others:
@@ -140,8 +136,11 @@ def _store(stores: Sequence[Callable[[Connection], T]], tx: Connection) -> list[
 
 
 def _same(answer: T) -> T:
+    commits.begin()                             # for this thread, too: what it has asked for is stored
     return answer
 
 
-def _fail(error: Exception) -> NoReturn:
+def _fail(error: Exception, may_be_stored: bool) -> NoReturn:
+    if may_be_stored:
+        commits.begin()                         # another engine must not be asked to store it again
     raise error
