@@ -24,7 +24,8 @@ FETCH_DENY = ['0.0.0.0/8', '127.0.0.0/8', '169.254.0.0/16', '224.0.0.0/3', '::/1
 # --- [DEFAULT] ---------------------------------------------------------------------------------------------
 
 LIMITS: list[Opt] = [
-    IntOpt('max_json_body_size', default=BODY_BYTES, min=1, help='Longest request body in bytes.'),
+    IntOpt('max_json_body_size', default=BODY_BYTES, min=1,
+           help='Longest request body in bytes; also of all its files with those of files_container.'),
     IntOpt('max_template_size', default=USUAL.max_size, min=1,
            help='Longest template in bytes, fetched and nested ones too.'),
     IntOpt('max_template_depth', default=USUAL.max_depth, min=1,

@@ -44,6 +44,7 @@ from heatlite.engine.reconcile.timeouts import Timeouts
 from heatlite.engine.reconcile.use_cases import UseCases
 from heatlite.engine.requests.admission import Admission
 from heatlite.engine.requests.alarms import Alarms
+from heatlite.engine.requests.container_files import ContainerFiles
 from heatlite.engine.requests.endpoint import Endpoint
 from heatlite.engine.requests.request_use_cases import EngineParts, RequestUseCases
 from heatlite.engine.types import registry as registries
@@ -92,7 +93,8 @@ class EngineService:
             recorder=self._recorder, plugins=self._plugins, notify=self._notify, alarms=self.alarms,
             wake=self._wake_here, wake_other=wake))
         self.endpoint = Endpoint(self.use_cases.by_message(), Admission(
-            runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait)
+            runtime, lambda project: self._pool.users(project) + self._journal.trees(project)).wait,
+            ContainerFiles(runtime, conf.max_json_body_size).complete)
 
     @property
     def is_idle(self) -> bool:

@@ -85,8 +85,10 @@ class Source(Message):
     """The common fields of create, update, preview and validate: a template, its environment and its files.
 
     `template`: the parsed document; `environment`: parsed, with the request's parameters already merged into it;
-    `environment_files`: names in `files`, merged by the engine in order. `imports`: path of a resource -> what is
-    imported into it, as the environment says it (`language.registry.import_of`), over what the environment says.
+    `environment_files`: names in `files`, merged by the engine in order. `files_container`: a container in the object
+    storage with more files; the endpoint of the engine reads it, and use cases get None. `imports`: path of a resource
+    -> what is imported into it, as the environment says it (`language.registry.import_of`), over what the environment
+    says.
     """
 
     template: Mapping[str, object] | None = None

@@ -23,10 +23,14 @@ class Endpoint:
     """Handles each message of the API in a thread of its request."""
 
     def __init__(self, use_cases: dict[type[messages.Message], UseCase],
-                 admit: Callable[[RequestContext], None] = lambda context: None) -> None:
-        """`admit(context)`: returns when the engine can take work of the caller; raises what it refuses it with."""
+                 admit: Callable[[RequestContext], None] = lambda context: None,
+                 complete: Callable[[RequestContext, messages.Message], messages.Message] = (
+                     lambda context, message: message)) -> None:
+        """`admit(context)`: returns when the engine can take work of the caller; raises what it refuses it with.
+        `complete(context, message)`: see `ContainerFiles.complete`."""
         self._use_cases = use_cases
         self._admit = admit
+        self._complete = complete
 
     def handle(self, context: RequestContext, message: messages.Message) -> object:
         """Return the answer to one message. Raises the error that the caller is to see."""
@@ -36,7 +40,7 @@ class Endpoint:
         if isinstance(message, BRING_WORK):
             self._admit(context)
         try:
-            return use_case(context, message)
+            return use_case(context, self._complete(context, message))
         except services.ClientException as error:
             refused = refusal(error)
             if refused is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
+import base64
 import hmac
 import itertools
 import json
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 CLIENT_NAME = 'swift'
 IN_PROGRESS = 'in progress'                 # the content of an object for signals before the first one
+NAMES_AT_ONCE = 1000                        # objects in one answer; services allow 10 000, or what their operator says
 MOST_VERSIONS = 1000                        # of one object that are read at once, and that are deleted with it
 MAX_EPOCH = 2 ** 31 - 1                     # the end of time of clients that count seconds in 32 bits
 KEY_HEADER = 'x-account-meta-temp-url-key'
@@ -35,6 +36,7 @@ class ListedObject(TypedDict):
     """What is used of an object in the list of its container."""
 
     name: str
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -229,18 +231,27 @@ class SwiftClientPlugin(service.ServicePlugin[ObjectClient]):
 
     def get_files_from_container(self, files_container: str, files_to_skip: Collection[str] | None = None
                                  ) -> dict[str, str]:
-        """Name to content of every object but those of `files_to_skip`; JSON is what clients put there."""
-        client = self.client()
-        _headers, entries = client.get_container(files_container)
-        wanted = [entry['name'] for entry in entries if entry['name'] not in (files_to_skip or ())]
-        found = {}
-        for name in wanted:
-            content = client.get_object(files_container, name)[1]
-            try:
-                found[name] = content.decode()
-            except UnicodeDecodeError:
-                found[name] = json.dumps(hashlib.md5(content, usedforsecurity=False).hexdigest())
-        return found
+        """Name to content of every object but those of `files_to_skip`, of any number and size."""
+        return {entry['name']: self.text(files_container, entry['name']) for entry in self.listed(files_container)
+                if entry['name'] not in (files_to_skip or ())}
+
+    def listed(self, container: str) -> Iterator[ListedObject]:
+        """The objects of a container in the order of their names, by requests for NAMES_AT_ONCE of them."""
+        last: str | None = None
+        for _page in range(collection.MOST_PAGES):
+            page = self.client().get_container(container, marker=last, limit=NAMES_AT_ONCE)[1]
+            yield from page
+            if len(page) < NAMES_AT_ONCE:
+                return
+            last = page[-1]['name']
+
+    def text(self, container: str, name: str) -> str:
+        """The content of an object. What is not UTF-8 comes in base64, as clients send such a file in a request."""
+        content = self.client().get_object(container, name)[1]
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            return base64.encodebytes(content).decode('ascii')
 
 
 def _moment(timestamp: str) -> str:
