@@ -147,7 +147,8 @@ class _Tree:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
                          self._runtime, scope=objects.scope, nesting=_Inside(self, known),
-                         software=_NotRead(self._refuse), alarms=_NotRead(self._refuse))
+                         software=_NotRead(self._refuse), alarms=_NotRead(self._refuse),
+                         default_timeout=self._registry.action_timeout)
 
         records: Any = _Records(known.stack)
         return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,

@@ -52,7 +52,7 @@ def stack(definition=None, make=None, minutes=1, **row):
     runtime = SimpleNamespace(now=lambda: BEGAN + timedelta(minutes=minutes))
     return Stack(SimpleNamespace(row=row, definition=definition or defined(), context=None),
                  make or (lambda name: Bench('OS::Heat::TestResource', name=name).fresh('CREATE')), None, runtime,
-                 scope=None, nesting=None, software=None, alarms=None)
+                 scope=None, nesting=None, software=None, alarms=None, default_timeout=3600)
 
 
 def test_words_for_actions_and_states():

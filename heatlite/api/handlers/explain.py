@@ -25,6 +25,7 @@ from heatlite.planning.comparison import ComparedDefinition
 from heatlite.planning.explanation import Happened, Path, Row, is_within
 from heatlite.planning.replacement import ReplacementCause
 from heatlite.planning.states import Action, ResourceState, Status
+from heatlite.planning.timeouts import action_seconds
 from heatlite.planning.waiting import Wait
 
 View = dict[str, object]
@@ -86,7 +87,7 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     """Explains a stack."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
-        found = explained(tx, row, timedelta(seconds=req.conf.stack_action_timeout))
+        found = explained(tx, row, req.conf.stack_action_timeout)
         if req.context.is_admin and found['engine']:
             found['engine_host'] = engines.host_of(tx, str(found['engine']))
         return {'explanation': found}
@@ -97,10 +98,10 @@ def show_resource(req: Request, stack_name: str, stack_id: str, path: str) -> Vi
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
         return {'explanation': of_resource(tx, row, tuple(path.split('/')),
-                                           timedelta(seconds=req.conf.stack_action_timeout))}
+                                           req.conf.stack_action_timeout)}
 
 
-def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: timedelta) -> View:
+def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: int) -> View:
     """The explanation of the resource at `path` in or below the stack `row`. `timeout`: as of `explained`. Raises
     ResourceNotFound.
 
@@ -130,7 +131,7 @@ def of_resource(tx: Connection, row: stacks.StoredStack, path: Path, timeout: ti
                      events.of_resource(tx, tree.stack_of(path), path[-1], MOST_RUNS)))]}
 
 
-def explained(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
+def explained(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
     """The explanation of a stack. `timeout`: of its action, if the stack has none of its own.
 
     Reads the rows of the stack and of nested ones that are not complete; lists are cut at MOST_ENTRIES.
@@ -211,7 +212,7 @@ class ExplainedTree:
 
 
 def _waiting(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, now: datetime,
-             default: timedelta) -> WaitingView:
+             default: int) -> WaitingView:
     return {
         'engine': leases.owner(tx, row.id), 'gives_up_at': gives_up_at(row, default),
         'waiting_for': _waited_for(tx, tree, tree.rows, now),
@@ -219,9 +220,9 @@ def _waiting(tx: Connection, row: stacks.StoredStack, tree: ExplainedTree, now: 
                     for each in explanation.blocked(tree.rows)[:MOST_ENTRIES]]}
 
 
-def gives_up_at(row: stacks.StoredStack, default: timedelta) -> str | None:
-    """When the action in progress times out. `default`: after how long, if the stack does not say."""
-    timeout = timedelta(minutes=row.timeout_mins) if row.timeout_mins else default
+def gives_up_at(row: stacks.StoredStack, default: int) -> str | None:
+    """When the action in progress times out. `default`: seconds, if the stack has no timeout of its own."""
+    timeout = timedelta(seconds=action_seconds(row.timeout_mins, default))
     return views.when((row.started_at or row.created_at) + timeout)
 
 

@@ -24,10 +24,10 @@ def show(req: Request, stack_name: str, stack_id: str) -> View:
     """Tells how far a stack has come."""
     with req.db.reader() as tx:
         row = finding.visible(req, stacks.show(tx, stack_id), stack_name)
-        return {'progress': seen(tx, row, timedelta(seconds=req.conf.stack_action_timeout))}
+        return {'progress': seen(tx, row, req.conf.stack_action_timeout)}
 
 
-def seen(tx: Connection, row: stacks.StoredStack, timeout: timedelta) -> View:
+def seen(tx: Connection, row: stacks.StoredStack, timeout: int) -> View:
     """The progress of a stack. `timeout`: of its action, if the stack has none of its own."""
     paths = stack_trees.paths(row.id, stack_trees.descendants(tx, row.root_id, row.id))
     levels = progress.levels(replace(count, depth=count.depth - row.depth)

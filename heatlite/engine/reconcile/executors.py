@@ -48,6 +48,7 @@ class Executors:
             use_cases = self._use_cases()
             return Stack(leased, objects.by_name, clients.of, self._runtime, scope=objects.scope,
                          nesting=use_cases.nest(leased), software=use_cases.software, alarms=use_cases.alarms,
+                         default_timeout=self._registry.action_timeout,
                          project=lambda make, unmake: self._projects.of(leased, make, unmake),
                          tell_scaling=tell_scaling)
 

@@ -31,6 +31,7 @@ from heatlite.language.outputs import OutputDefinition
 from heatlite.language.parameters import Parameters
 from heatlite.language.resource_definition import Facade
 from heatlite.planning.states import Status
+from heatlite.planning.timeouts import action_seconds
 
 # (make(root stack), unmake(project)) -> the project of the users inside a tree of stacks.
 MakeProject = Callable[[Callable[[str], str], Callable[[str], None]], str]
@@ -93,11 +94,11 @@ class Stack(Mapping[str, Resource]):
     def __init__(self, leased: LeasedStack, make: Callable[[str], Resource],
                  clients: Callable[[RequestContext], Clients], runtime: Runtime, *,
                  scope: StackScope, nesting: NestedAccess, software: SoftwareConfigs, alarms: AlarmUseCases,
-                 project: MakeProject | None = None,
+                 default_timeout: int, project: MakeProject | None = None,
                  tell_scaling: Callable[[Scaling], None] = lambda scaling: None) -> None:
         """`make(name)`: the object for a resource of that name; `scope`: the values of its resources for the template
-        language; `project(make, unmake)`: the project of users inside
-        the whole tree of stacks; `tell_scaling`: sends to the message bus."""
+        language; `default_timeout`: seconds, if the stack has no timeout of its own; `project(make, unmake)`: the
+        project of users inside the whole tree of stacks; `tell_scaling`: sends to the message bus."""
         self.runtime = runtime
         self.scope = scope
         self.nesting = nesting
@@ -105,6 +106,7 @@ class Stack(Mapping[str, Resource]):
         self._make = make
         self._clients = clients
         self._project = project
+        self._default_timeout = default_timeout
         self._client_cache: tuple[RequestContext, Clients] | None = None
         self.resizing: set[str] = set()             # groups that a signal is resizing
         self.software = software
@@ -176,8 +178,7 @@ class Stack(Mapping[str, Resource]):
         return self._leased.row.timeout_mins
 
     def timeout_secs(self) -> int:
-        from oslo_config import cfg
-        return self.timeout_mins * 60 if self.timeout_mins else int(cfg.CONF.stack_action_timeout)
+        return action_seconds(self.timeout_mins, self._default_timeout)
 
     def time_elapsed(self) -> float:
         """Return the seconds since the stack's action, or the last one, began."""

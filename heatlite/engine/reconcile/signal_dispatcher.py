@@ -41,6 +41,7 @@ from heatlite.engine.resource_keeping import Keeping
 from heatlite.language.definition import StackDefinition
 from heatlite.planning import graph, text
 from heatlite.planning.states import Change, ResourceState, SignalError
+from heatlite.planning.timeouts import action_seconds
 from heatlite.rpc import errors
 
 LOG = logging.getLogger(__name__)
@@ -289,9 +290,8 @@ class SignalDispatcher:
             work.called_at = work.handling = None
 
     @property
-    def _seconds(self) -> float:
-        minutes = self._leased.row.timeout_mins
-        return minutes * 60.0 if minutes else self._limit
+    def _seconds(self) -> int:
+        return action_seconds(self._leased.row.timeout_mins, self._limit)
 
     def _watch(self) -> None:
         """Look for calls that hang when the first one may do so. One timer, however many signals there are."""

@@ -12,6 +12,7 @@ from heatlite.engine.reconcile.runner import Runner
 from heatlite.engine.reconcile.runners import Runners
 from heatlite.planning import commands
 from heatlite.planning.states import Status
+from heatlite.planning.timeouts import action_seconds
 
 
 class Timeouts:
@@ -27,9 +28,9 @@ class Timeouts:
     def watch(self, runner: Runner, started: datetime | None = None) -> None:
         """Start the timer of the action's timeout. `started`: when a cancelled action began that is still running."""
         row = runner.leased.row
-        length = row.timeout_mins * 60 if row.timeout_mins else self._default
+        length = timedelta(seconds=action_seconds(row.timeout_mins, self._default))
         started = started or row.started_at or row.created_at
-        left = (started + timedelta(seconds=length) - self._runtime.now()).total_seconds()
+        left = (started + length - self._runtime.now()).total_seconds()
         stack_id, generation, known = row.id, row.generation, weakref.ref(runner)    # most runners end long before
 
         def due() -> None:

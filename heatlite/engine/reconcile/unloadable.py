@@ -19,6 +19,7 @@ from heatlite.db.leases import Lease
 from heatlite.engine.durability.journal import Journal, LeaseLost, NotStored, Superseded
 from heatlite.engine.reconcile import given_up_stacks
 from heatlite.planning.states import Change, StackChange, Status
+from heatlite.planning.timeouts import action_seconds
 
 LOG = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ class Unloadable:
         if row is None or row.status != Status.IN_PROGRESS:
             return False
         why = f'{type(error).__name__}: {error}'[:LONGEST_REASON]
-        length = timedelta(seconds=row.timeout_mins * 60 if row.timeout_mins else self._timeout)
+        length = timedelta(seconds=action_seconds(row.timeout_mins, self._timeout))
         if self._runtime.now() >= (row.started_at or row.created_at) + length:
             self.loaded(row.id)
             return given_up_stacks.fail(self._runtime, self._database, self._journal, lease, row, _(

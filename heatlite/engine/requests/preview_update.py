@@ -200,7 +200,8 @@ class Preview:
     def _executor(self, leased: LeasedStack, nesting: PreviewedNesting) -> DryExecutor:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(leased, objects.unmade, clients.of, self._runtime, scope=objects.scope, nesting=nesting,
-                         software=self._use_cases.software, alarms=self._use_cases.alarms)
+                         software=self._use_cases.software, alarms=self._use_cases.alarms,
+                         default_timeout=self._registry.action_timeout)
 
         return DryExecutor(self._runtime, leased, self._registry, facade,
                            StoredResourceCache(self._runtime, self._database, None, leased.id,

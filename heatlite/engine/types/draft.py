@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, KeysView
 from typing import TypeVar
 
-from oslo_config import cfg
-
 from heatlite.common.context import RequestContext
 from heatlite.engine import clients, rsrc_defn
 from heatlite.engine.compat.stack_template import StackTemplate
@@ -52,7 +50,7 @@ class DraftStack:
 
     def timeout_secs(self) -> int:
         """Return the default timeout: the user's is stored with the stack, and a draft is not stored."""
-        return int(cfg.CONF.stack_action_timeout)
+        return self._registry.action_timeout
 
     def make(self, resource_class: type[Resource], definition: DefinedResource) -> Resource:
         """Make an object of the type for queries only. Values that are unknown, or depend on other resources, are

@@ -178,6 +178,11 @@ class TypeRegistry:
     # --- asking -------------------------------------------------------------------------------------------
 
     @property
+    def action_timeout(self) -> int:
+        """Seconds of an action of a stack without a timeout of its own, as types see it."""
+        return int((self._conf or cfg.CONF).stack_action_timeout)
+
+    @property
     def operator(self) -> language_registry.Registry:
         """The same entries as a registry of the language, on which environments of users are based."""
         if self._operator is None:

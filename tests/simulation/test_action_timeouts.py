@@ -1,0 +1,58 @@
+"""Resource types see the timeout with which their engine is configured."""
+
+import pytest
+
+from heatlite.common import exception
+from heatlite.rpc import messages
+from tests.simulation.cloud import Thing
+from tests.simulation.cluster import Cluster, done
+
+TOO_LONG = 'The current update policy will result in stack update timeout.'
+
+
+def template(value):
+    """Three members that change one after the other, with pauses of 15 seconds."""
+    return {'heat_template_version': '2018-08-31', 'resources': {'group': {
+        'type': 'OS::Heat::AutoScalingGroup',
+        'properties': {'min_size': 3, 'max_size': 3, 'rolling_updates': {'max_batch_size': 1, 'pause_time': 15},
+                       'resource': {'type': 'Sim::Thing', 'properties': {'value': value}}}}}}
+
+
+def test_an_action_uses_the_option_of_its_engine():
+    with Cluster(1, engines=1, stack_action_timeout=25) as cluster:
+        stack_id = cluster.create('s', template('a'))
+        done(cluster, stack_id, 'CREATE')
+        cluster.update(stack_id, template('b'))
+        row = cluster.settle(stack_id)
+        assert row.status == 'FAILED' and TOO_LONG in row.reason
+        cluster.update(stack_id, template('b'), timeout_mins=1)
+        done(cluster, stack_id, 'UPDATE')
+
+
+def test_the_check_of_a_request_uses_the_option_of_its_engine():
+    """The timeout of the user is not known there."""
+    delayed = {'heat_template_version': '2018-08-31', 'resources': {
+        'it': {'type': 'OS::Heat::Delay', 'properties': {'min_wait': 30}}}}
+    with (Cluster(1, engines=1, stack_action_timeout=25) as cluster,
+          pytest.raises(exception.StackValidationFailed, match='exceeds stack timeout 25s')):
+        cluster.create('s', delayed)
+
+
+def test_a_preview_uses_the_option_of_its_engine():
+    seen = []
+
+    class Observing(Thing):
+        def needs_replace_with_prop_diff(self, changed_properties_set, after_props, before_props):
+            seen.append(self.stack.timeout_secs())
+            return False
+
+    def observed(value):
+        return {'heat_template_version': '2018-08-31', 'resources': {
+            'it': {'type': 'Sim::Observing', 'properties': {'value': value}}}}
+
+    with Cluster(1, engines=1, stack_action_timeout=25) as cluster:
+        cluster.engines[0][1].registry.register('Sim::Observing', Observing)
+        stack_id = cluster.create('s', observed('a'))
+        done(cluster, stack_id, 'CREATE')
+        cluster.ask(messages.PreviewUpdateStack(stack_id=stack_id, template=observed('b')))
+        assert set(seen) == {25}
