@@ -71,7 +71,7 @@ class Texts:
         if gathered is not None:
             gathered.setdefault((table, columns), []).extend(rows)
             return
-        key = (table, columns)
+        key = ('insert', table, columns)
         text = self._made.get(key)
         if text is None:
             text = self._made[key] = self._head(table, columns), ''
@@ -85,7 +85,7 @@ class Texts:
         """
         if not rows:
             return
-        key = (table, columns, counted)
+        key = ('upsert', table, columns, tuple(primary_key), tuple(kept), counted)
         text = self._made.get(key)
         if text is None:
             text = self._made[key] = self._upsert(table, columns, primary_key, kept, counted)
@@ -99,7 +99,7 @@ class Texts:
         """
         if not rows:
             return
-        key = (table, columns, 'merge')
+        key = ('merge', table, columns, tuple(primary_key), tuple(how.items()))
         text = self._made.get(key)
         if text is None:
             text = self._made[key] = self._merge(table, columns, primary_key, how)
