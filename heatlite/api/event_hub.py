@@ -19,6 +19,7 @@ from oslo_config import cfg
 from heatlite.api.event_cursor import EventCursor
 from heatlite.common import exception, metrics, outages, runtime
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 from heatlite.db import event_stream
 from heatlite.db.connection import Database
 from heatlite.db.event_stream import Streamed
@@ -81,11 +82,10 @@ class Hub:
         self.clock = clock
         self._lock = threading.Lock()
         self._listeners: dict[tuple[str, str], dict[int, EventListener]] = {}
-        self._owners: dict[str, int] = {}
-        self._count = 0
+        self._counts: KeyedCount[str] = KeyedCount()        # listeners, by the project in whose name they listen
         self._cursor: EventCursor | None = None
         self._is_running = False
-        metrics.streams.set_function(lambda: self._count)
+        metrics.streams.set_function(self._counts.total)
 
     def listen(self, scope: StreamScope, render: Render, position: int | None = None, seconds: float | None = None,
                is_stopping: Callable[[], bool] | None = None,
@@ -102,8 +102,7 @@ class Hub:
             most, longest = min(most, self.bounds.listeners_in_threads), min(longest, THREAD_SECONDS)
         until = self.clock() + min(longest, longest if seconds is None else seconds)
         with self._lock:
-            if (self._count >= most
-                    or self._owners.get(scope.owner, 0) >= self.bounds.listeners_of_project):
+            if self._counts.total() >= most or self._counts.count(scope.owner) >= self.bounds.listeners_of_project:
                 metrics.streams_ended.labels(REFUSED).inc()
                 raise exception.HTTPServiceUnavailable(_('There are too many event streams; try again later.'))
             if self._cursor is None:
@@ -113,8 +112,7 @@ class Hub:
             made = EventListener(self, scope, render, self._cursor.top, self._cursor.floor, position, until,
                                  is_stopping, is_left)
             self._listeners.setdefault(scope.key, {})[id(made)] = made
-            self._owners[scope.owner] = self._owners.get(scope.owner, 0) + 1
-            self._count += 1
+            self._counts.add(scope.owner)
             if not self._is_running:
                 self._is_running = True
                 threading.Thread(target=self._run, name='events', daemon=True).start()
@@ -127,15 +125,11 @@ class Hub:
                 return
             if not among:
                 del self._listeners[listener.scope.key]
-            owner = listener.scope.owner
-            self._owners[owner] -= 1
-            if not self._owners[owner]:
-                del self._owners[owner]
-            self._count -= 1
+            self._counts.remove(listener.scope.owner)
 
     @property
     def count(self) -> int:
-        return self._count
+        return self._counts.total()
 
     def look(self) -> int:
         """Reads what is new, once, and hands it out; the number of events."""
@@ -191,7 +185,7 @@ class Hub:
     def _is_over(self) -> bool:
         """Ends the reading without listeners; wakes all of them when their server stops."""
         with self._lock:
-            if not self._count:
+            if not self.count:
                 self._is_running, self._cursor = False, None
                 return True
             every = [each for among in self._listeners.values() for each in among.values()]

@@ -7,7 +7,6 @@ few.
 from __future__ import annotations
 
 import threading
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -15,6 +14,7 @@ from oslo_context import context
 
 from heatlite.common import exception, runtime, urlfetch
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 
 MOST_AT_ONCE = 4                # templates of a project, in a process whose server has threads of the system: 8 or so
 MOST_AT_ONCE_GREEN = 20         # with green threads, of which there are hundreds
@@ -25,25 +25,23 @@ class Shares:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._under_way: Counter[str] = Counter()       # by project; projects with none are removed
+        self._counts: KeyedCount[str] = KeyedCount()            # by project
 
     def under_way(self, project: str) -> int:
-        return self._under_way[project]
+        return self._counts.count(project)
 
     @contextmanager
     def one(self, project: str, most: int) -> Iterator[None]:
         """Raises HTTPServiceUnavailable if `most` are under way for the project."""
         with self._lock:
-            if self._under_way[project] >= most:
+            if self._counts.count(project) >= most:
                 raise exception.HTTPServiceUnavailable(_('Too many templates are being fetched for this project.'))
-            self._under_way[project] += 1
+            self._counts.add(project)
         try:
             yield
         finally:
             with self._lock:
-                self._under_way[project] -= 1
-                if not self._under_way[project]:
-                    del self._under_way[project]
+                self._counts.remove(project)
 
 
 SHARES = Shares()

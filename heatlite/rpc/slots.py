@@ -8,7 +8,6 @@ callers ask other engines for some seconds (heatlite.rpc.client): messages of ot
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +15,7 @@ from contextvars import ContextVar
 from heatlite.common import exception, metrics
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 from heatlite.common.runtime import Flag, Runtime
 
 THREADS_OF_SLOT = 16            # threads of the engine for each slot
@@ -40,8 +40,8 @@ class Slots:
         self.slots = max(threads // THREADS_OF_SLOT, 1)
         self.most_of_project = max(self.slots // SLOTS_PART, 1)
         self.most_threads_of_project = of_project or max(threads // THREADS_PART, 1)
-        self._taken: Counter[str] = Counter()           # by project; entries without requests are removed
-        self._present: Counter[str] = Counter()
+        self._taken: KeyedCount[str] = KeyedCount()     # slots, by project
+        self._present: KeyedCount[str] = KeyedCount()   # requests with a slot, or waiting for one
         self._waiting: dict[Flag, str] = {}             # in the order of their arrival
         self._full_since: float | None = None           # when the last slot was taken, or given from one to another
 
@@ -54,15 +54,12 @@ class Slots:
         """Holds a slot for the project of a request, until the end of the block or until `release`. Raises EngineIsFull
         if too many of its requests are in this engine, TooLate if it gets none within `seconds`."""
         project = context.project_id or ''
-        if self._present[project] >= self.most_threads_of_project:
+        if self._present.count(project) >= self.most_threads_of_project:
             raise exception.EngineIsFull(_('Too many requests of this project wait for an engine.'))
-        self._present[project] += 1
-        try:
+        with self._present.held(project):
             self._take(project, seconds)
             with self._released_once(project):
                 yield
-        finally:
-            _lessen(self._present, project)
 
     @contextmanager
     def _released_once(self, project: str) -> Iterator[None]:
@@ -103,16 +100,16 @@ class Slots:
             self._give_back(project)
 
     def _has_room(self, project: str) -> bool:
-        return self._taken.total() < self.slots and self._taken[project] < self.most_of_project
+        return self._taken.total() < self.slots and self._taken.count(project) < self.most_of_project
 
     def _note(self, project: str) -> None:
-        self._taken[project] += 1
+        self._taken.add(project)
         if self._taken.total() >= self.slots:
             self._full_since = self._runtime.monotonic()
 
     def _give_back(self, project: str) -> None:
         """Free a slot, and give it to the first that waits and may have it."""
-        _lessen(self._taken, project)
+        self._taken.remove(project)
         self._full_since = None
         for turn, other in self._waiting.items():
             if self._has_room(other):
@@ -120,9 +117,3 @@ class Slots:
                 self._note(other)
                 turn.set()
                 return
-
-
-def _lessen(counts: Counter[str], key: str) -> None:
-    counts[key] -= 1
-    if not counts[key]:
-        del counts[key]

@@ -103,7 +103,7 @@ def test_a_slot_goes_to_the_first_that_may_have_it(engine):
     it.runs_until(lambda: sum(map(it.answered, 'abcd')) == 120)
     assert {project: it.answers[project] for project in 'abcd'} == {project: {None: 30} for project in 'abcd'}
     assert max(it.most.values()) == SHARE
-    assert not it.slots._taken and not it.slots._present and not it.slots._waiting
+    assert not it.slots._taken.total() and not it.slots._present.total() and not it.slots._waiting
 
 
 def test_a_burst_of_one_project_waits_for_its_turns(engine):
@@ -139,12 +139,12 @@ def test_a_request_that_waits_for_others_gives_its_slot_back_once(engine):
     it = engine(wait)
     it.send('waits', count=THREADS_OF_PROJECT)
     it.runs_until(lambda: it.running['waits'] == THREADS_OF_PROJECT)
-    assert not it.slots._taken
+    assert not it.slots._taken.total()
     it.send('other')
     it.runs_until(lambda: it.answered('other') == 1)
     assert it.answered('waits') == 0
     it.runs_until(lambda: it.answered('waits') == THREADS_OF_PROJECT)
-    assert not it.slots._taken and not it.slots._present and not it.slots._waiting
+    assert not it.slots._taken.total() and not it.slots._present.total() and not it.slots._waiting
     slots.release()                                 # without a request nothing happens
 
 

@@ -6,12 +6,12 @@ thousands of stacks in progress here, among which those of other projects come f
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
 from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 from heatlite.common.runtime import Runtime
 
 ENOUGH = 200                    # trees of a project with work that waits for this engine itself, not for a service
@@ -26,7 +26,7 @@ class Admission:
     def __init__(self, runtime: Runtime, backlog: Callable[[str], int]) -> None:
         self._runtime = runtime
         self._backlog = backlog
-        self._waiting: Counter[str] = Counter()
+        self._waiting: KeyedCount[str] = KeyedCount()       # requests, by project
 
     def wait(self, context: RequestContext) -> None:
         """Return once the project of a request has less than ENOUGH. Raises HTTPServiceUnavailable if that takes too
@@ -34,15 +34,10 @@ class Admission:
         project = context.project_id or ''
         if self._backlog(project) < ENOUGH:
             return
-        if self._waiting[project] >= MOST_WAITING:
+        if self._waiting.count(project) >= MOST_WAITING:
             raise exception.HTTPServiceUnavailable(_('Too many requests of this project wait for an engine.'))
-        self._waiting[project] += 1
-        try:
+        with self._waiting.held(project):
             self._wait(context, project)
-        finally:
-            self._waiting[project] -= 1
-            if not self._waiting[project]:
-                del self._waiting[project]
 
     def _wait(self, context: RequestContext, project: str) -> None:
         until = self._runtime.monotonic() + WAIT_SECONDS

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from oslo_config import cfg
 
 from heatlite.common import exception, urlfetch
 from heatlite.common.i18n import _
+from heatlite.common.keyed_count import KeyedCount
 from heatlite.common.runtime import Runtime
 from heatlite.engine.requests.policy_rules import PlanRules
 from heatlite.planning import ruling
@@ -52,7 +51,7 @@ class PlanPolicies:
         self._runtime = runtime
         self._settings = settings
         self._rules: PlanRules | None = None
-        self._waiting: Counter[str] = Counter()     # project -> plans that wait for servers
+        self._waiting: KeyedCount[str] = KeyedCount()       # plans that wait for servers, by project
         self.reload()
 
     def reload(self) -> None:
@@ -69,7 +68,8 @@ class PlanPolicies:
         while too many plans wait for policy servers."""
         found = self._rules.rulings(plan, self._when_broken) if self._rules is not None else []
         if self._settings.servers:
-            with self._one_waiting(project_id):
+            self._check_waiting(project_id)
+            with self._waiting.held(project_id):
                 found += self._of_servers(plan)
         return tuple(found)
 
@@ -77,17 +77,9 @@ class PlanPolicies:
     def _when_broken(self) -> Effect:
         return Effect.WARN if self._settings.fail_open else Effect.DENY
 
-    @contextmanager
-    def _one_waiting(self, project_id: str) -> Iterator[None]:
-        if self._waiting.total() >= MOST_WAITING or self._waiting[project_id] >= MOST_WAITING_OF_PROJECT:
+    def _check_waiting(self, project_id: str) -> None:
+        if self._waiting.total() >= MOST_WAITING or self._waiting.count(project_id) >= MOST_WAITING_OF_PROJECT:
             raise exception.HTTPServiceUnavailable(_('Too many plans wait for policy servers; try again later.'))
-        self._waiting[project_id] += 1
-        try:
-            yield
-        finally:
-            self._waiting[project_id] -= 1
-            if not self._waiting[project_id]:
-                del self._waiting[project_id]
 
     def _of_servers(self, plan: Mapping[str, object]) -> list[Ruling]:
         body = json.dumps({'plan': plan}).encode('ascii')

@@ -1,0 +1,55 @@
+"""Counts what is under way by a key, such as a project, so that a caller can limit it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+K = TypeVar('K', bound=Hashable)
+
+
+class KeyedCount(Generic[K]):
+    """Stores only the keys that have a count. Makes no checks: the limits, and their errors, are the callers'.
+
+    Not safe among threads of the system: their callers lock the check and the count together.
+    """
+
+    __slots__ = ('_counts', '_total')
+
+    def __init__(self) -> None:
+        self._counts: dict[K, int] = {}
+        self._total = 0
+
+    def __len__(self) -> int:
+        """Returns the number of keys."""
+        return len(self._counts)
+
+    def count(self, key: K) -> int:
+        return self._counts.get(key, 0)
+
+    def total(self) -> int:
+        """Returns the count of all keys together; takes the same time for any number of them."""
+        return self._total
+
+    def add(self, key: K) -> None:
+        self._counts[key] = self._counts.get(key, 0) + 1
+        self._total += 1
+
+    def remove(self, key: K) -> None:
+        """Raises KeyError if the key has no count."""
+        left = self._counts[key] - 1
+        if left:
+            self._counts[key] = left
+        else:
+            del self._counts[key]
+        self._total -= 1
+
+    @contextmanager
+    def held(self, key: K) -> Iterator[None]:
+        """Counts one of the key until the end of the block."""
+        self.add(key)
+        try:
+            yield
+        finally:
+            self.remove(key)
