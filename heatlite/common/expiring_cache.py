@@ -1,9 +1,9 @@
-"""A cache whose values expire, by the clock of the runtime: time may be virtual."""
+"""A cache whose values expire. Time may be virtual: it is that of the runtime, or of the clock that is passed."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar, overload
 
 import cachetools
@@ -26,8 +26,9 @@ class ExpiringCache(Generic[V]):
 
     __slots__ = ('_lock', '_values')
 
-    def __init__(self, most: int, seconds: float) -> None:
-        self._values: cachetools.TTLCache[Hashable, V] = cachetools.TTLCache(most, seconds, timer=_now)
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = _now) -> None:
+        """`clock`: monotonic time in seconds, by default that of the present runtime of this process."""
+        self._values: cachetools.TTLCache[Hashable, V] = cachetools.TTLCache(most, seconds, timer=clock)
         self._lock = threading.Lock()           # the library's lists are not safe among threads of the system
 
     @overload

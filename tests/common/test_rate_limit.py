@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from heatlite.common import rate_limit
 from heatlite.common.rate_limit import Rate
-from tests.common.clock import stopped
+from tests.common.clock import Clock, stopped
 
 
 @pytest.fixture
@@ -46,3 +46,31 @@ def test_a_bounded_number_of_keys(clock, monkeypatch):
     rate = Rate(1)
     assert [rate.take(key) for key in 'abc'] == [0, 0, 0]
     assert (rate.take('c') > 0, rate.take('a')) == (True, 0)
+
+
+class Sleeper(Clock):
+    """Its time passes when a thread sleeps, and only then."""
+
+    def sleep(self, seconds):
+        self.time += seconds
+
+
+@pytest.mark.parametrize('most, at_once, times', [
+    (60, 6, [0, 0, 0, 0, 0, 0, 1, 2, 3]), (60, 1.5, [0, 0.5, 1.5]), (1, 1, [0, 60, 120]), (1 / 60, 1, [0, 3600, 7200]),
+])
+def test_waiting_takes_as_long_as_the_rate_says(most, at_once, times):
+    runtime = Sleeper()
+    rate, passed, slept = Rate(most, at_once, runtime), [], 0.0
+    for _ in times:
+        slept += rate.wait('a')
+        passed.append(runtime.time)
+    assert passed == pytest.approx(times) and slept == pytest.approx(times[-1])
+    assert rate.wait('b') == 0
+
+
+def test_what_was_not_used_is_permitted_later_up_to_what_is_permitted_at_once():
+    runtime = Sleeper()
+    rate = Rate(60, 3, runtime)
+    assert [rate.wait('a') for _ in range(4)] == pytest.approx([0, 0, 0, 1])
+    runtime.time += 100.0
+    assert [rate.wait('a') for _ in range(4)] == pytest.approx([0, 0, 0, 1])

@@ -20,6 +20,7 @@ from keystoneauth1.exceptions import ClientException
 from requests import Response
 
 from heatlite.common import log_throttle, metrics, turns
+from heatlite.common.expiring_cache import ExpiringCache
 from heatlite.common.runtime import Runtime
 from heatlite.engine.clients.os.collection import next_page
 
@@ -32,7 +33,8 @@ FRESH = 60.0                        # seconds
 STEPS_OF_OBJECT = 5                 # of a turn, for each object of a list
 ALONE = 2                           # objects of a collection that are asked for alone before it is listed
 PAGE, MOST_PAGES = 1000, 50         # objects of one request of a list, and requests of one list
-MOST_ANSWERS = 1000                 # that are remembered
+MOST_ANSWERS = 1000                 # that are stored
+MOST_LISTS = 50                     # that are stored; a project has eight, for each user that its stacks act for
 
 
 @dataclass(frozen=True)
@@ -63,26 +65,6 @@ COLLECTIONS: Mapping[str, tuple[ListedCollection, ...]] = {               # type
 }
 
 
-class Pace:
-    """A budget of requests for each service. `per_minute`: on average; a tenth of it may be sent at once."""
-
-    def __init__(self, runtime: Runtime, per_minute: float) -> None:
-        self._runtime = runtime
-        self._rate = per_minute / 60.0
-        self._most = max(1.0, per_minute / 10.0)
-        self._left: dict[str, tuple[float, float]] = {}     # service -> (requests left, when)
-
-    def wait(self, service: str) -> None:
-        """Return once a request may be sent."""
-        now = self._runtime.monotonic()
-        left, at = self._left.get(service, (self._most, now))
-        left = min(self._most, left + (now - at) * self._rate) - 1.0
-        self._left[service] = left, now
-        if left < 0.0:
-            metrics.drift_wait.labels(metrics.service_label(service)).inc(-left / self._rate)
-            self._runtime.sleep(-left / self._rate)
-
-
 class ListedEntity(TypedDict):
     """What is used of an object in a list."""
 
@@ -90,21 +72,22 @@ class ListedEntity(TypedDict):
 
 
 class BatchedReads:
-    """The reads of one check, of one project. `pace`: waits until a request to a service may be sent."""
+    """The reads of one check, of one project. `wait(service)`: waits until a request to it may be sent; returns the
+    seconds."""
 
-    def __init__(self, runtime: Runtime, pace: Callable[[str], None] = lambda service: None) -> None:
-        self.pace = pace
+    def __init__(self, runtime: Runtime, wait: Callable[[str], float] = lambda service: 0.0) -> None:
         self.sent: Counter[str] = Counter()                 # service -> requests
-        self._runtime = runtime
+        self._wait = wait
         self._asked: Counter[ListedCollection] = Counter()        # objects that were asked for alone
-        self._lists: dict[object, tuple[float, Mapping[str, object]]] = {}
-        self._answers: dict[object, tuple[float, Response]] = {}
+        self._lists: ExpiringCache[Mapping[str, object]] = ExpiringCache(MOST_LISTS, FRESH, runtime.monotonic)
+        self._answers: ExpiringCache[Response] = ExpiringCache(MOST_ANSWERS, FRESH, runtime.monotonic)
 
     def before(self, service: str) -> None:
         """Wait until a request may be sent; call it right before."""
-        self.pace(service)
+        label = metrics.service_label(service)
+        metrics.drift_wait.labels(label).inc(self._wait(service))
         self.sent[service] += 1
-        metrics.drift_requests.labels(metrics.service_label(service)).inc()
+        metrics.drift_requests.labels(label).inc()
 
     def get(self, adapter: Adapter, url: str, arguments: Mapping[str, object],
             ask: Callable[[str, Mapping[str, object]], Response]) -> Response:
@@ -119,31 +102,28 @@ class BatchedReads:
                 if known is not None:
                     return _answer({collection.one: known})
         key = _caller(adapter), str(adapter.service_type), url, json.dumps(arguments, sort_keys=True, default=str)
-        now = self._runtime.monotonic()
-        at, answer = self._answers.get(key, (-FRESH, None))
-        if answer is None or now - at >= FRESH:
+        answer = self._answers.get(key)
+        if answer is None:
             answer = ask(url, params)
-            if len(self._answers) >= MOST_ANSWERS:
-                self._answers.clear()
-            self._answers[key] = now, answer
+            self._answers.put(key, answer)
         return answer
 
     def _list(self, adapter: Adapter, collection: ListedCollection, microversion: object,
               ask: Callable[[str, Mapping[str, object]], Response]) -> Mapping[str, object]:
         """Return id -> object of a collection; empty if the service does not list it."""
         key = _caller(adapter), str(adapter.service_type), collection, microversion
-        now = self._runtime.monotonic()
-        at, found = self._lists.get(key, (-FRESH, {}))
-        if key not in self._lists or now - at >= FRESH:
-            found = {}
-            try:
-                for page in self._pages(adapter, collection, ask):
-                    turns.spend(STEPS_OF_OBJECT * len(page))
-                    found.update({str(each['id']): each for each in page})
-            except (ClientException, LookupError, TypeError, ValueError) as error:      # or the answer is no list
-                log_throttle.log(LOG, logging.INFO, (collection.many, type(error)), '%s of %s cannot be listed: %s: %s',
-                                 collection.many, adapter.service_type, type(error).__name__, error)
-            self._lists[key] = now, found
+        stored = self._lists.get(key)
+        if stored is not None:
+            return stored
+        found: dict[str, object] = {}
+        try:
+            for page in self._pages(adapter, collection, ask):
+                turns.spend(STEPS_OF_OBJECT * len(page))
+                found.update({str(each['id']): each for each in page})
+        except (ClientException, LookupError, TypeError, ValueError) as error:      # or the answer is no list
+            log_throttle.log(LOG, logging.INFO, (collection.many, type(error)), '%s of %s cannot be listed: %s: %s',
+                             collection.many, adapter.service_type, type(error).__name__, error)
+        self._lists.put(key, found)
         return found
 
     def _pages(self, adapter: Adapter, collection: ListedCollection,

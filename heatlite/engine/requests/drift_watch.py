@@ -17,10 +17,11 @@ from oslo_config.cfg import ConfigOpts
 from sqlalchemy import Connection
 
 from heatlite.common import defects, exception, metrics
+from heatlite.common.rate_limit import Rate
 from heatlite.common.runtime import Runtime
 from heatlite.db import drift_reports
 from heatlite.db.connection import Database
-from heatlite.engine.clients.batched_reads import BatchedReads, Pace
+from heatlite.engine.clients.batched_reads import BatchedReads
 from heatlite.engine.durability.periodic import Periodic
 from heatlite.engine.requests.drift import SCHEDULE
 
@@ -30,6 +31,7 @@ FAILED: Final = 'failed'            # outcome of a look, in metrics
 TOGETHER: Final = 50                # stacks of one project that share lists
 COUNTED: Final = 60.0               # seconds between two counts of the stacks that are watched
 MOST_IDLE: Final = 30.0             # seconds between two searches for stacks that are due
+REPAIRS: Final = 'repairs'          # beside the services, in the metric of waits
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class DriftWatch:
         self._database = database
         self._settings = settings
         self._watch = watch
-        self._pace = Pace(runtime, settings.requests_per_minute)
+        self._requests = _rate(runtime, settings.requests_per_minute)       # by service
         self._count_at = 0.0
-        self._repairs = Pace(runtime, settings.repairs_per_hour / 60.0)
+        self._repairs = _rate(runtime, settings.repairs_per_hour / 60.0)
         self._periodic = Periodic(runtime, 'stacks whose objects are to be compared', self.step,
                                   min(MOST_IDLE, settings.interval))
 
@@ -78,7 +80,7 @@ class DriftWatch:
             if self._runtime.monotonic() >= self._count_at:
                 self._count_at = self._runtime.monotonic() + COUNTED
                 metrics.drift_watched.set(drift_reports.count(tx))
-        reads = BatchedReads(self._runtime, self._pace.wait)
+        reads = BatchedReads(self._runtime, self._requests.wait)
         for stack_id in stack_ids:
             if self._database.retry(partial(self._take, stack_id=stack_id)):
                 self._check(reads, stack_id)
@@ -91,9 +93,14 @@ class DriftWatch:
     def _check(self, reads: BatchedReads, stack_id: str) -> None:
         try:
             if self._watch(stack_id, reads):
-                self._repairs.wait('repairs')
+                metrics.drift_wait.labels(metrics.service_label(REPAIRS)).inc(self._repairs.wait(REPAIRS))
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:
             metrics.drift_looks.labels(SCHEDULE, FAILED).inc()
             defects.log(LOG, error, 'Stack %s was not compared with its objects, or not repaired', stack_id)
+
+
+def _rate(runtime: Runtime, per_minute: float) -> Rate:
+    """A tenth of those of a minute may come at once."""
+    return Rate(per_minute, max(1.0, per_minute / 10.0), runtime)
