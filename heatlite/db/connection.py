@@ -193,9 +193,7 @@ class Database:
             with self.reader() as tx:
                 return function(tx)
 
-        return retries.call(
-            read if reading else lambda: self.retry(function), retries.DATABASE, exception.DatabaseUnavailable,
-            before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error), sleep=self._sleep)
+        return until_available(read if reading else lambda: self.retry(function), self._sleep)
 
     def clock(self) -> sa.ColumnElement[float]:
         """Seconds since 1970, by the clock that all engines share."""
@@ -236,6 +234,14 @@ class Database:
             yield
         finally:
             self._one_writer.release()
+
+
+def until_available(work: Callable[[], T], sleep: Callable[[float], None],
+                    gives_up: Callable[[], bool] = lambda: False) -> T:
+    """Returns `work()`, called again for as long as the database is down. Raises its DatabaseUnavailable once
+    `gives_up()` is true."""
+    return retries.call(work, retries.DATABASE, exception.DatabaseUnavailable, gives_up=lambda _error: gives_up(),
+                        before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error), sleep=sleep)
 
 
 def clock(tx: sa.Connection) -> sa.ColumnElement[float]:

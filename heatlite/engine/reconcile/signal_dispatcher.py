@@ -18,14 +18,14 @@ from contextlib import contextmanager
 from functools import cached_property, partial
 from typing import Protocol, TypeVar
 
-from heatlite.common import defects, exception, outages, retries, tracing
+from heatlite.common import defects, exception, tracing
 from heatlite.common.context import bind
 from heatlite.common.exception import NoActionRequired
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Thread
 from heatlite.common.tracing import SpanKind
 from heatlite.db import signals
-from heatlite.db.connection import TakesNoWrites
+from heatlite.db.connection import TakesNoWrites, until_available
 from heatlite.db.signals import Signal
 from heatlite.engine.durability import request_ids
 from heatlite.engine.durability.journal import LeaseLost, NotStored
@@ -195,10 +195,7 @@ class SignalDispatcher:
     def _until_available(self, work: Callable[[], None]) -> None:
         """Call `work`, and again for as long as the database is away. Raises DatabaseUnavailable if the runner was
         stopped meanwhile."""
-        retries.call(work, retries.DATABASE, exception.DatabaseUnavailable,
-                     gives_up=lambda _error: self._runner.is_stopped,
-                     before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error),
-                     sleep=self._runtime.sleep)
+        until_available(work, self._runtime.sleep, lambda: self._runner.is_stopped)
 
     # --- one signal ---------------------------------------------------------------------------------------
 

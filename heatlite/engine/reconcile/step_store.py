@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from heatlite.common import exception, metrics, outages, retries
+from heatlite.common import metrics
 from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
+from heatlite.db.connection import until_available
 from heatlite.engine.durability.journal import Journal, LeaseLost
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.executor import StepExecutor
@@ -116,10 +117,8 @@ class StepStore:
     def _context(self, step: Step) -> StepContext:
         """Return the context of the step. Waits for the database, where its definition needs it: the results of other
         steps under way would be lost without the runner. Raises DatabaseUnavailable if that was stopped meanwhile."""
-        return retries.call(lambda: self._executor.contexts.begin(step), retries.DATABASE,
-                            exception.DatabaseUnavailable, gives_up=lambda _error: self._inbox.is_stopped,
-                            before_pause=lambda error, _seconds: outages.away(outages.DATABASE, error),
-                            sleep=self._runtime.sleep)
+        return until_available(lambda: self._executor.contexts.begin(step), self._runtime.sleep,
+                               lambda: self._inbox.is_stopped)
 
     def note_hook(self, row: ResourceState, hook: str, value: str | None, why: str) -> None:
         """Store the state of a breakpoint: the entry in the resource's data is the state, the event informs clients."""
