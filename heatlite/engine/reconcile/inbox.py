@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable
 
 from heatlite.common.runtime import Runtime
+from heatlite.engine.durability.journal import LeaseLost
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.planning import commands
 from heatlite.planning.steps import Step
@@ -18,7 +19,7 @@ class RunnerInbox:
 
     def __init__(self, runtime: Runtime, leased: LeasedStack) -> None:
         self._runtime = runtime
-        self._traversal = leased.traversal
+        self._leased = leased
         self._waiting: deque[Work] = deque()
         self._rung = runtime.flag()
         self._announced: set[Step | None] = set()   # steps that have an event here
@@ -41,9 +42,16 @@ class RunnerInbox:
             self._announced.discard(step)
             if step is not None:
                 self._handled.append(step)
-            return self._traversal.handle(event, self._runtime.now())
+            return self._leased.traversal.handle(event, self._runtime.now())
 
         self.ask(handle)
+
+    def lose_lease(self) -> None:
+        """Raise LeaseLost in the runner's thread: a write, or a request to a service, was refused."""
+        def lose() -> list[commands.Command]:
+            raise LeaseLost(self._leased.id)
+
+        self.ask(lose)
 
     def has_event_of(self, step: Step) -> bool:
         return step in self._announced

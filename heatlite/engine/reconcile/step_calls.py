@@ -128,7 +128,7 @@ class StepCalls:
         try:
             event = commands.Failed(step, text.aborted(row.action, why)) if why else self._perform(call)
         except LeaseLost:
-            self._inbox.ask(self._lost)
+            self._inbox.lose_lease()
             return
         except exception.DatabaseUnavailable as error:      # an outage of the engine, no failure of the resource
             if not self._is_refused(step, error):
@@ -200,9 +200,6 @@ class StepCalls:
         work = self._executor.contexts.get(step)
         if work is not None:
             work.resource = None
-
-    def _lost(self) -> list[commands.Command]:
-        raise LeaseLost(self._leased.id)
 
     # --- checks and timers ------------------------------------------------------------------------------
 
@@ -353,7 +350,7 @@ class StepCalls:
                 LOG.debug('%s of %s in stack %s had ended before it was preempted', row.action, row.name,
                           self._leased.id)
             except LeaseLost:
-                self._inbox.ask(self._lost)
+                self._inbox.lose_lease()
             except exception.DatabaseUnavailable as error:
                 outages.away(outages.DATABASE, error)
                 self._timers.after(DATABASE_PATIENCE, lambda: self._inbox.ask(lambda: self._preempt_again(step, row)))

@@ -13,7 +13,7 @@ from heatlite.common.context import working_on
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
 from heatlite.db.connection import until_available
-from heatlite.engine.durability.journal import Journal, LeaseLost
+from heatlite.engine.durability.journal import Journal
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.executor import StepExecutor
 from heatlite.engine.reconcile.inbox import RunnerInbox
@@ -92,12 +92,9 @@ class StepStore:
         if work is not None:
             work.storing = False
         if why_not is not None:
-            self._inbox.ask(self._lost)
+            self._inbox.lose_lease()
         elif not self._calls.end_if_aborted(step, row.action):
             self._inbox.post(commands.Persisted(step))
-
-    def _lost(self) -> list[commands.Command]:
-        raise LeaseLost(self._leased.id)
 
     def remove(self, remove: commands.Remove) -> None:
         row = remove.row
