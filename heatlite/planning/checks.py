@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 
 from heatlite.common.limits import UNLIMITED
+from heatlite.common.wording import first_few
 from heatlite.planning.consumption import FACTS, Flavors, Meter, Totals, consumed
 from heatlite.planning.findings import FindingLevel, PlanFinding, of_change
 from heatlite.planning.plan import MOST_NAMED, Plan, PlanAction, PlannedChange
@@ -61,9 +62,8 @@ def uncertain(totals: Totals) -> Iterator[PlanFinding]:
     """How many resources could not be counted completely."""
     paths = ['/'.join(path) for path in totals.uncertain]
     if paths:
-        more = f' and {len(paths) - MOST_NAMED} more' if len(paths) > MOST_NAMED else ''
         yield PlanFinding(FindingLevel.NOTE, 'Not everything that these resources consume is known, and counted: '
-                                      f'{", ".join(paths[:MOST_NAMED])}{more}.')
+                                      f'{first_few(paths, MOST_NAMED)}.')
 
 
 def dry_run(plan: Plan) -> Iterator[PlanFinding]:
@@ -111,7 +111,7 @@ def zones_exist(changes: Iterable[PlannedChange], zones: Mapping[str, Collection
             continue
         zone = wanted.partition(':')[0]             # ZONE:HOST:NODE is allowed for some
         if zone not in zones[facts.zone_of]:
-            known = ', '.join(sorted(zones[facts.zone_of])[:5])
+            known = first_few(sorted(zones[facts.zone_of]), MOST_NAMED)
             yield of_change(FindingLevel.ERROR, change, facts.zone, f'There is no availability zone {zone} of the '
                             f'{facts.zone_of} service; there is {known}.')
 

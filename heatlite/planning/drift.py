@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import TypedDict
 
+from heatlite.common.wording import first_few
 from heatlite.planning.protection import Denial
 
 MOST_NAMED = 10                     # properties that a sentence names
@@ -82,8 +83,7 @@ class ResourceDrift:
         if self.finding is DriftFinding.GONE:
             return 'the object is gone'
         names = ['.'.join(map(str, each.path)) for each in self.properties]
-        more = f' and {len(names) - MOST_NAMED} more' if len(names) > MOST_NAMED else ''
-        return f"changed: {', '.join(names[:MOST_NAMED])}{more}"
+        return f'changed: {first_few(names, MOST_NAMED)}'
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final, NotRequired, TypedDict
 
+from heatlite.common.wording import first_few
 from heatlite.planning import protection, replacement, text
 from heatlite.planning.protection import UNGUARDED, BlockedDocument, Denial, DeniedAction, Guard, Protection
 from heatlite.planning.protection import Path as Path
@@ -357,8 +358,8 @@ def _of_values(was: ChangeDocument | None, now: ChangeDocument | None) -> str:
                 for change in (was, now))
     names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
     found = [f"{name} ({json.dumps(new[name]['live'])[:LONGEST_NAMED]} in the cloud)"
-            if name in new and 'live' in new[name] else name for name in names[:MOST_NAMED]]
-    return f" of {', '.join(found)}" if found else ''
+            if name in new and 'live' in new[name] else name for name in names]
+    return f' of {first_few(found, MOST_NAMED)}' if found else ''
 
 
 def to_document(plan: Plan) -> PlanDocument:

@@ -17,6 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 
+from heatlite.common.wording import first_few
 from heatlite.engine.properties import Schema
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
@@ -461,8 +462,7 @@ def _beside(neighbour: str | None) -> str:
 
 
 def _few(findings: list[str]) -> str:
-    shown = '; '.join(each[:600] for each in findings[:MOST_SHOWN])
-    return shown if len(findings) <= MOST_SHOWN else f'{shown}; and {len(findings) - MOST_SHOWN} more'
+    return first_few([each[:600] for each in findings], MOST_SHOWN, '; ')
 
 
 def run(type_name: str, kind: type[Resource], example: Example | None, cloud: Cloud | None,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import methodcaller
 
 from heatlite.common import exception
+from heatlite.common.wording import first_few
 from heatlite.engine.resource import Resource
 from heatlite.engine.types import source_lines
 from heatlite.engine.types.registry import TypeRegistry
@@ -296,8 +297,7 @@ class Life:
 
 
 def _few(items: Sequence[object]) -> str:
-    shown = '; '.join(str(each) for each in items[:MOST_SHOWN])
-    return shown if len(items) <= MOST_SHOWN else f'{shown}; and {len(items) - MOST_SHOWN} more'
+    return first_few(items, MOST_SHOWN, '; ')
 
 
 CHECKS: Mapping[str, Callable[[Life], Said]] = {

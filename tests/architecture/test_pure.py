@@ -19,7 +19,7 @@ ALLOWED = {
     'heatlite.common.identifier', 'heatlite.common.json_bounds', 'heatlite.common.limits',
     'heatlite.common.name_patterns',
     'heatlite.common.service_answers', 'heatlite.common.template_files', 'heatlite.common.template_format',
-    'heatlite.common.turns',
+    'heatlite.common.turns', 'heatlite.common.wording',
     'heatlite.language', 'heatlite.planning',
 }
 CLOCKS = {'now', 'utcnow', 'today'}         # of datetime and date

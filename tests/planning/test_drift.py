@@ -85,4 +85,4 @@ def test_what_is_to_be_repaired():
 def test_a_sentence_names_a_few_properties():
     many = ResourceDrift(('a',), 'T', DriftFinding.CHANGED, properties=tuple(
         PropertyDrift((f'p{number}',), 1, 2) for number in range(12)))
-    assert str(many).endswith('p9 and 2 more')
+    assert str(many).endswith('p9, and 2 more')

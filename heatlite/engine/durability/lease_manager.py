@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 
 from heatlite.common import exception, metrics, outages
 from heatlite.common.runtime import Runtime, Thread
+from heatlite.common.wording import first_few
 from heatlite.db import engines, leases
 from heatlite.db.connection import Database
 from heatlite.db.leases import Lease
@@ -62,10 +63,9 @@ def former_of(lease: Lease) -> str:
 def log_takeover(claimed: Sequence[Lease]) -> None:
     """One line for all leases that a sweep claimed from one engine. Names some stacks if there are more than
     MOST_NAMED: of fewer, each has a line of its own, with the id of its request."""
-    rest = len(claimed) - MOST_NAMED
-    named = ', '.join(lease.stack_id for lease in claimed[:MOST_NAMED]) if rest > 0 else ''
+    named = first_few([lease.stack_id for lease in claimed], MOST_NAMED)
     LOG.info('Engine %s takes over %d stacks from %s%s', claimed[0].engine_id, len(claimed), former_of(claimed[0]),
-             f': {named} and {rest} more' if rest > 0 else '')
+             f': {named}' if len(claimed) > MOST_NAMED else '')
 
 
 def _by_former(claimed: Iterable[Lease]) -> list[list[Lease]]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.wording import first_few
 from heatlite.db.resources import Holder
 from heatlite.db.stacks import StoredStack
 from heatlite.engine.reconcile import diff, request_keys
@@ -104,10 +105,8 @@ def _only_one(resource: Resource, wanted_import: Wanted) -> str:
     if not object_ids:
         raise _failed(resource, _('there is no object with %s') % asked)
     if len(object_ids) > 1:
-        named = ', '.join(sorted(object_ids)[:MOST_NAMED])
         raise _failed(resource, _('there are %(count)d objects with %(asked)s: %(named)s') % {
-            'count': len(object_ids), 'asked': asked,
-            'named': named if len(object_ids) <= MOST_NAMED else f'{named}, ...'})
+            'count': len(object_ids), 'asked': asked, 'named': first_few(sorted(object_ids), MOST_NAMED)})
     return object_ids.pop()
 
 

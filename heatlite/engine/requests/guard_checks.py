@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 
 from sqlalchemy import Connection
 
 from heatlite.common import exception
 from heatlite.common.i18n import _
+from heatlite.common.wording import first_few
 from heatlite.db import guards, resources
 from heatlite.db.guards import TreeGuards
 from heatlite.db.stacks import StoredStack
@@ -30,10 +30,9 @@ def check_lock(tx: Connection, row: StoredStack) -> TreeGuards:
 
 def refuse(row: StoredStack, blocked: Iterable[DeniedAction]) -> None:
     """Raise StackProtected, naming what is denied, unless nothing is."""
-    found = list(islice(blocked, MOST_NAMED + 1))
+    found = list(blocked)
     if found:
-        raise exception.StackProtected(stack_name=row.name, blocked='; '.join([
-            *map(str, found[:MOST_NAMED]), *([_('and more')] if len(found) > MOST_NAMED else [])]))
+        raise exception.StackProtected(stack_name=row.name, blocked=first_few(found, MOST_NAMED, '; '))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.common.timeutils import isotime
+from heatlite.common.wording import first_few
 from heatlite.db import codec, guards, plans, presence, stacks
 from heatlite.db.connection import Database
 from heatlite.db.plans import StoredPlan
@@ -249,9 +250,7 @@ class Plans:
         raise exception.Conflict(' '.join([
             (_('What the cloud has is not what plan %s was made with.') if is_same_stack
              else _('The stack has changed since plan %s was made.')) % stored.id,
-            '; '.join(differing[:MOST_DIFFERENCES]) + '.' if differing else _('A new plan would do the same.'),
-            *([_('There are %d more differences.') % (len(differing) - MOST_DIFFERENCES)]
-              if len(differing) > MOST_DIFFERENCES else [])]))
+            first_few(differing, MOST_DIFFERENCES, '; ') + '.' if differing else _('A new plan would do the same.')]))
 
     def _check_protections(self, stored: StoredPlan) -> None:
         """Raise StackProtected if the protections of now deny a change of the plan."""

@@ -16,6 +16,7 @@ import yaml
 
 from heatlite.common import exception, release, turns
 from heatlite.common.i18n import _
+from heatlite.common.wording import first_few
 from heatlite.planning.ruling import MOST_REASONS, Effect, Ruling
 
 CHANGE, PLAN = SUBJECTS = ('change', 'plan')
@@ -136,9 +137,8 @@ def _evaluated(rule: PlanRule, activation: object) -> bool:
 
 def _ruling(rule: PlanRule, hits: Sequence[str], broken: str | None, when_broken: Effect) -> Ruling:
     if hits:
-        shown = ', '.join(hit for hit in hits[:MOST_REASONS] if hit)
-        more = _(' and %d more') % (len(hits) - MOST_REASONS) if len(hits) > MOST_REASONS else ''
-        return Ruling(rule.name, rule.effect, (f'{rule.reason} ({shown}{more})' if shown else rule.reason,))
+        shown = first_few([hit for hit in hits if hit], MOST_REASONS)
+        return Ruling(rule.name, rule.effect, (f'{rule.reason} ({shown})' if shown else rule.reason,))
     if broken is not None:
         return Ruling(rule.name, when_broken, (broken,))
     return Ruling(rule.name, Effect.ALLOW)

@@ -15,6 +15,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.limits import MOST_MOVES, MOST_REFACTORED
+from heatlite.common.wording import first_few
 from heatlite.db import resources
 from heatlite.db.credentials import Credentials
 from heatlite.engine.reconcile.authority import Authority
@@ -72,10 +73,7 @@ class Refactors:
         self._quotas.check_planned(None)
         checked = self._prepared(context, message)
         if checked.differences:
-            named = [str(each) for each in checked.differences[:MOST_NAMED]]
-            more = len(checked.differences) - len(named)
-            raise exception.NotARefactor(differences='; '.join(
-                [*named, *([_('and %d more') % more] if more else [])]) + '.')
+            raise exception.NotARefactor(differences=first_few(checked.differences, MOST_NAMED, '; ') + '.')
         now = self._runtime.now()
         authorities: dict[str, Credentials | None] = {}
         with self._authority.unless_refused(context, authorities.values()):

@@ -15,6 +15,7 @@ from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.template_files import Files
 from heatlite.common.timeutils import isotime
+from heatlite.common.wording import first_few
 from heatlite.db import resources, snapshots, stacks, templates
 from heatlite.engine.reconcile import exports, request_keys
 from heatlite.engine.reconcile.facade import Stack
@@ -184,8 +185,8 @@ def _check_places(tx: Connection, row: stacks.StoredStack, data: Mapping[str, ob
     """Raise Conflict if a refactor has renamed or moved resources since the snapshot: a restore would delete them."""
     moved = [f'{name} -> {holder.stack_name}/{holder.name}' for name, holder in _moved(tx, row, data).items()]
     if moved:
-        raise exception.Conflict(_('The snapshot is from before a refactor that moved: %s.') % ', '.join(
-            [*moved[:MOST_NAMED], *(['...'] if len(moved) > MOST_NAMED else [])]))
+        raise exception.Conflict(_('The snapshot is from before a refactor that moved: %s.')
+                                 % first_few(moved, MOST_NAMED))
 
 
 def _moved(tx: Connection, row: stacks.StoredStack, data: Mapping[str, object]) -> dict[str, resources.Holder]:
