@@ -218,10 +218,10 @@ class EventListener:
     """
 
     __slots__ = (
-        '_beat',
         '_flag',
         '_floor',
         '_has_begun',
+        '_heartbeat_at',
         '_hub',
         '_is_full',
         '_is_left',
@@ -251,7 +251,7 @@ class EventListener:
         self._replayed: set[int] = set()            # numbers above the floor, which the reader may find as well
         self._waiting: deque[tuple[int, int, bytes]] = deque()
         self._flag = threading.Event()
-        self._beat = hub.clock() + hub.bounds.heartbeat
+        self._heartbeat_at = hub.clock() + hub.bounds.heartbeat
         self._is_full = self._has_begun = False
 
     def add(self, number: int, floor: int, text: bytes) -> None:
@@ -287,13 +287,13 @@ class EventListener:
             if self._is_full or now >= self._until or (self.is_stopping is not None and self.is_stopping()):
                 self.close()
                 raise StopIteration
-            if now >= self._beat:
-                self._beat = now + self._hub.bounds.heartbeat
+            if now >= self._heartbeat_at:
+                self._heartbeat_at = now + self._hub.bounds.heartbeat
                 if self._is_left is not None and self._is_left():
                     self._is_full = True
                     continue
                 return b':\n\n'
-            self._flag.wait(max(min(self._beat, self._until) - now, 0.001))
+            self._flag.wait(max(min(self._heartbeat_at, self._until) - now, 0.001))
             self._flag.clear()
 
     def _take(self) -> bytes:
@@ -304,7 +304,7 @@ class EventListener:
             if number > self._past and number not in self._replayed:
                 parts.append(b'id: %d\n%s' % (floor, text))
         if parts:
-            self._beat = self._hub.clock() + self._hub.bounds.heartbeat
+            self._heartbeat_at = self._hub.clock() + self._hub.bounds.heartbeat
         return b''.join(parts)
 
     def _replay(self) -> bytes:

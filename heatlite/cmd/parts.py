@@ -235,7 +235,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
     """
     import faulthandler
 
-    from heatlite.cmd.stalls import LOOK, Watch
+    from heatlite.cmd.stalls import POLL_SECONDS, Watch
     from heatlite.common.activity import SIZE, Activity, mark_of
     descriptor = os.open(place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     os.truncate(descriptor, SIZE)
@@ -250,7 +250,7 @@ def watch_itself(runtime: GreenRuntime, place: Path, stall: float) -> str | None
 
     def look() -> None:
         while True:
-            runtime.sleep(LOOK)
+            runtime.sleep(POLL_SECONDS)
             why = watch.look()
             if why is not None:                     # the stalled thread may hold the lock of the log
                 os.write(STDERR, f'This process {why}; it ends. Start it again: its stacks go on.\n'.encode())

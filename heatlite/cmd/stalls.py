@@ -7,7 +7,7 @@ import time
 
 from heatlite.common.activity import Activity
 
-LOOK = 0.5              # seconds between two checks
+POLL_SECONDS = 0.5      # between two checks
 BLOCKED = 3.0           # times `stall`: the limit for a loop that stalls without using the CPU
 
 
@@ -29,13 +29,13 @@ class Watch:
         self._looks = 0                 # and the number of checks since
 
     def look(self) -> str | None:
-        """The problem of the process, or None. Call it every LOOK seconds."""
+        """The problem of the process, or None. Call it every POLL_SECONDS seconds."""
         iterated_at, (state, cpu) = self.activity.iterated_at, usage(self._process)
         if not iterated_at or iterated_at != self._iterated_at or state in ('T', 't'):
             self._iterated_at, self._cpu, self._looks = iterated_at, cpu, 0
             return None
         self._looks += 1
-        if cpu - self._cpu < self._stall and self._looks * LOOK < BLOCKED * self._stall:
+        if cpu - self._cpu < self._stall and self._looks * POLL_SECONDS < BLOCKED * self._stall:
             return None
         return (f'stands still since {time.monotonic() - iterated_at:.0f} s, with {cpu - self._cpu:.1f} s of CPU time, '
                 f'executing {named(self.activity.stack_id)}')

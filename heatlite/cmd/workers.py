@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from heatlite.cmd import signals
-from heatlite.cmd.stalls import LOOK, Watch, named
+from heatlite.cmd.stalls import POLL_SECONDS, Watch, named
 from heatlite.common import activity
 from heatlite.common.invalid_options import InvalidOptions
 
@@ -163,7 +163,7 @@ def look_after(team: Team) -> int:
                 _start(place, team)
         due = [place.not_before - now for place in places if place.process is None]
         if team.stall is not None:
-            due.append(LOOK)
+            due.append(POLL_SECONDS)
         readable, _, _ = select.select([inbox], [], [], max(0.0, min(due)) if due else None)
         for number in inbox.take():
             if number in signals.STOP:

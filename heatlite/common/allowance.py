@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_URLS = 20                  # different URLs of templates that a request may fetch
 GRACE = 1.0                     # seconds after the deadline: the caller's own time-out comes first
-LOOK = 2.0                      # seconds between two looks whether a late request may be ended
+POLL_SECONDS = 2.0              # between two checks whether a late request may be ended
 AGAIN = 30.0                    # seconds between two attempts to end it: its clean-up may wait for a service
 
 
@@ -104,7 +104,7 @@ def limited(runtime: Runtime, seconds: float, reads: bool) -> Iterator[None]:
     """Ends the block soon after so many seconds, where it waits. Raises TooLate then."""
     request = Allowance(runtime, seconds, reads)
     token = _current.set(request)
-    alarm = runtime.interrupt(seconds + GRACE, LOOK, request.end)
+    alarm = runtime.interrupt(seconds + GRACE, POLL_SECONDS, request.end)
     try:
         yield
     except Ended:

@@ -206,7 +206,7 @@ class GreenRuntime:
     """The runtime of production: wall clock, the system's randomness, eventlet's threads."""
 
     def __init__(self) -> None:
-        self._dice, self._used = '', 0          # random digits, generated many at a time
+        self._hex_digits, self._used = '', 0    # random digits, generated many at a time
         self._activity: activity.Activity | None = None
 
     def now(self) -> datetime:
@@ -253,9 +253,9 @@ class GreenRuntime:
             self._activity.note_iteration(0.0 if is_last else time.monotonic())
 
     def uuid(self) -> str:
-        if self._used == len(self._dice):
-            self._dice, self._used = os.urandom(16 * 256).hex(), 0
-        found = self._dice[self._used:self._used + 32]
+        if self._used == len(self._hex_digits):
+            self._hex_digits, self._used = os.urandom(16 * 256).hex(), 0
+        found = self._hex_digits[self._used:self._used + 32]
         self._used += 32
         return f'{found[:8]}-{found[8:12]}-4{found[13:16]}-{VARIANT[found[16]]}{found[17:20]}-{found[20:]}'
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 
-LOOK = 0.5                      # seconds between two searches for connections whose deadline has passed
+POLL_SECONDS = 0.5              # between two searches for connections whose deadline has passed
 REQUESTS_BETWEEN_TURNS = 8      # pipelined requests of one connection before it yields to others
 LINGER, LINGER_BYTES = 2.0, 1 << 27      # seconds, bytes: lets a peer that still sends read the refusal
 SPARE = 8                       # connections that are closed when the process runs out of descriptors
@@ -469,7 +469,7 @@ class HttpServer:
             if not self._count:
                 self._some.wait()
                 self._some = green_event.Event()
-            eventlet.sleep(LOOK)
+            eventlet.sleep(POLL_SECONDS)
             now = time.monotonic()
             for connection in self._all():
                 if connection.deadline is not None and connection.deadline < now:

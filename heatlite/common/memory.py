@@ -21,7 +21,7 @@ LOG = logging.getLogger(__name__)
 GROWTH = 32 * 2 ** 20           # bytes above the size at the start that are worth the work
 PAUSE = 30.0                    # seconds until what is not in use is given back
 LONGEST_PAUSE = 600.0           # while nothing can be given back: collecting takes longer the more is in use
-LOOK = 1.0                      # seconds between two looks at the size
+POLL_SECONDS = 1.0              # between two readings of the size
 # What a process may grow by until memory is given back at once, in bytes, or as a share of what it had in use: requests
 # that leave objects which refer to each other could otherwise make it grow by hundreds of MiB within seconds.
 AT_ONCE, AT_ONCE_SHARE = 64 * 2 ** 20, 0.25
@@ -71,14 +71,14 @@ class Reclaimer:
         """Does so for ever; for a thread of its own."""
         self._least = self._used = self._resident()
         while True:
-            self._runtime.sleep(LOOK)
+            self._runtime.sleep(POLL_SECONDS)
             try:
                 self._look()
             except Exception as error:          # such as: no file descriptor is left. Without this thread memory grows.
                 log_throttle.log(LOG, logging.WARNING, type(error).__name__, 'Giving memory back failed: %s', error)
 
     def _look(self) -> None:
-        self._waited += LOOK
+        self._waited += POLL_SECONDS
         size = self._resident()
         self._least, self._used = min(self._least, size), min(self._used, size)
         is_due = self._waited >= self._pause

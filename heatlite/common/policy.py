@@ -284,7 +284,7 @@ class Policy:
     """
 
     REMEMBERED = 10_000         # answers
-    LOOK = 1.0                  # seconds
+    POLL_SECONDS = 1.0          # seconds
     REMOVED = 60.0              # seconds without a file until its rules go
 
     def __init__(self, conf: cfg.ConfigOpts) -> None:
@@ -301,7 +301,7 @@ class Policy:
     def _look(self) -> None:
         """Take the rules of files that have changed, if all can be read."""
         now = time.monotonic()
-        if now - self._looked < self.LOOK:
+        if now - self._looked < self.POLL_SECONDS:
             return
         self._looked = now
         try:

@@ -41,7 +41,7 @@ MAP_SECONDS = 1.0                           # how long an API uses what it has r
 # Seconds after which every process knows that a database is a cell, and each transaction that did not has ended.
 SETTLED = presence.KNOWN_SECONDS + 15.0
 NUMBERS_APART = 10_000                      # numbers that transactions under way may have been given already
-LOOK_SECONDS = 0.1                          # between two looks whether engines have noticed
+POLL_SECONDS = 0.1                          # between two polls whether engines have noticed
 LAST_NUMBERS = 1_000                        # events whose former numbers are remembered for streams
 
 
@@ -167,7 +167,7 @@ class CellMove:
         self._runtime.sleep(self._pace.map_seconds)     # every API holds changes back now
         end = self._runtime.monotonic() + self._pace.updates
         while self._runtime.monotonic() < end and source.retry_until_available(self._is_updating, reading=True):
-            self._runtime.sleep(LOOK_SECONDS)
+            self._runtime.sleep(POLL_SECONDS)
 
     def _is_updating(self, tx: sa.Connection) -> bool:
         """Whether the project, before it has left, has an update of a resource under way."""
@@ -186,7 +186,7 @@ class CellMove:
         """Waits until no engine of the former cell sends requests for the project: each has renewed its leases since,
         which has it read them again, or has passed its deadline."""
         while source.retry_until_available(lambda tx: engines.unsure(tx, deadlines), reading=True):
-            self._runtime.sleep(LOOK_SECONDS)
+            self._runtime.sleep(POLL_SECONDS)
 
     def _count(self, table: str, rows: int) -> None:
         self.report.rows[table] += rows

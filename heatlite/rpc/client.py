@@ -41,7 +41,7 @@ OFFERED_SECONDS = 10.0
 ELSEWHERE_SECONDS = 5.0
 # How long the broker may refuse all connections until the calls that wait for an answer end without one.
 LOST_SECONDS = 4.0
-LOOK_SECONDS = 1.0                  # between two looks whether it does
+POLL_SECONDS = 1.0                  # between two polls whether it does
 
 
 class EngineClient(Protocol):
@@ -90,13 +90,13 @@ class _Watch:
     def __init__(self, probe: Callable[[], None]) -> None:
         """`probe()`: raises BrokerUnavailable when the broker accepts no connection."""
         self._probe = probe
-        self._looked = -LOOK_SECONDS
+        self._looked = -POLL_SECONDS
         self._since: float | None = None            # since when every look has failed
 
     def is_gone(self) -> bool:
         """Whether every look has failed for LOST_SECONDS."""
         now = runtime.current().monotonic()
-        if now - self._looked >= LOOK_SECONDS:
+        if now - self._looked >= POLL_SECONDS:
             if now - self._looked > LOST_SECONDS:   # no call has waited meanwhile
                 self._since = None
             self._looked = now
@@ -114,12 +114,12 @@ class EngineLife:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._looked = -LOOK_SECONDS
+        self._looked = -POLL_SECONDS
         self._found = True
 
     def __call__(self) -> bool:
         now = runtime.current().monotonic()
-        if now - self._looked >= LOOK_SECONDS:
+        if now - self._looked >= POLL_SECONDS:
             self._looked = now
             try:
                 since = runtime.current().now() - timedelta(seconds=OFFERED_SECONDS)
@@ -296,10 +296,10 @@ class BrokerClient:
             done.set()
 
         here.spawn(work)
-        while not done.wait(LOOK_SECONDS):
+        while not done.wait(POLL_SECONDS):
             if self._watch.is_gone():
                 raise exception.AnswerLost()
-            if here.monotonic() > end + LOOK_SECONDS:   # the library's own time-out comes first where it has one
+            if here.monotonic() > end + POLL_SECONDS:   # the library's own time-out comes first where it has one
                 raise self._errors.MessagingTimeout()
         if isinstance(outcome[0], Exception):
             raise outcome[0]

@@ -179,10 +179,10 @@ class Cluster:
     def _wake(self, stack_id: str, engine_id: str | None) -> None:
         for runtime, service in self.engines:
             if runtime in self._answering and not runtime.dead and engine_id in (None, service.engine_id):
-                runtime.spawn(self._ring, service, stack_id)
+                runtime.spawn(self._wake_stack, service, stack_id)
                 return
 
-    def _ring(self, service: EngineService, stack_id: str) -> None:
+    def _wake_stack(self, service: EngineService, stack_id: str) -> None:
         with suppress(exception.DatabaseUnavailable):       # as a lost message
             service.controller.wake(stack_id)
 

@@ -117,7 +117,7 @@ def test_an_admin_of_the_admin_project_only(tmp_path):
 
 
 def test_answers_are_remembered_until_the_file_changes(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     rules = make(tmp_path)
     reader = caller('reader')
     assert [rules.allows(reader, 'stacks:show') for _again in range(2)] == [True, True]
@@ -155,7 +155,7 @@ def replace(file, content):
 
 @pytest.mark.parametrize('content, words', EDITED.values(), ids=EDITED)
 def test_a_file_that_is_being_edited_leaves_all_rules(tmp_path, monkeypatch, caplog, content, words):
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     log_throttle.forget()
     rules = make(tmp_path, {'stacks:index': 'role:auditor'})
     file = tmp_path / 'policy.yaml'
@@ -185,7 +185,7 @@ def test_a_program_starts_with_a_file_without_rules(tmp_path, content):
 
 
 def test_files_of_folders_replace_rules_and_are_not_taken_by_half(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     folder = tmp_path / 'policy.d'
     folder.mkdir()
     (folder / '10.yaml').write_text('"stacks:index": "role:auditor"')
@@ -202,7 +202,7 @@ def test_files_of_folders_replace_rules_and_are_not_taken_by_half(tmp_path, monk
 @pytest.mark.parametrize('is_over', [False, True], ids=['at-once', 'a-minute-later'])
 def test_the_rules_of_a_file_that_was_removed_go_after_a_minute(tmp_path, monkeypatch, is_over):
     """And so do changes of other files take effect that waited for it."""
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     monkeypatch.setattr(policy.Policy, 'REMOVED', 0.0 if is_over else 3600.0)
     folder = tmp_path / 'policy.d'
     folder.mkdir()
@@ -215,7 +215,7 @@ def test_the_rules_of_a_file_that_was_removed_go_after_a_minute(tmp_path, monkey
 
 
 def test_a_file_whose_folder_is_gone_was_not_removed_on_purpose(tmp_path, monkeypatch):
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     monkeypatch.setattr(policy.Policy, 'REMOVED', 0.0)
     folder = tmp_path / 'policy.d'
     folder.mkdir()
@@ -227,7 +227,7 @@ def test_a_file_whose_folder_is_gone_was_not_removed_on_purpose(tmp_path, monkey
 
 def test_a_folder_that_cannot_be_read_leaves_all_rules(tmp_path, monkeypatch, caplog):
     """A program does not start with it, and the error is no traceback."""
-    monkeypatch.setattr(policy.Policy, 'LOOK', 0.0)
+    monkeypatch.setattr(policy.Policy, 'POLL_SECONDS', 0.0)
     log_throttle.forget()
     folder = tmp_path / 'policy.d'
     folder.mkdir()

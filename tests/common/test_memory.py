@@ -11,9 +11,9 @@ from heatlite.common.memory import (
     GROWTH,
     LARGE,
     LONGEST_PAUSE,
-    LOOK,
     MOST_PATIENCE,
     PAUSE,
+    POLL_SECONDS,
     LargeWork,
     Reclaimer,
 )
@@ -64,7 +64,7 @@ def test_what_a_large_stack_has_left_is_given_back_when_its_action_ends(resource
     process.wait(10)
     process.size, process.idle = BASE + GROWTH, GROWTH
     process.work.ended(resources)
-    process.wait(LOOK)
+    process.wait(POLL_SECONDS)
     assert (process.size == BASE) == at_once
     process.wait(10)
     assert len(process.released_at) == at_once
@@ -109,7 +109,7 @@ def test_fast_growth_is_stopped_at_once():
     largest = 0
     for _ in range(100):
         process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
-        process.wait(LOOK)
+        process.wait(POLL_SECONDS)
         largest = max(largest, process.size)
     assert largest <= BASE + AT_ONCE + GROWTH
     assert len(process.released_at) <= 100 / (AT_ONCE / GROWTH) + 1
@@ -120,7 +120,7 @@ def test_a_process_that_needs_what_it_takes_is_seldom_held_up():
     process = Process()
     for _ in range(200):
         process.size += GROWTH // 2
-        process.wait(LOOK)
+        process.wait(POLL_SECONDS)
     assert process.size > 3000 * 2 ** 20 and len(process.released_at) < 20
 
 
@@ -148,12 +148,12 @@ def test_fast_growth_by_what_is_in_use_is_looked_at_less_often():
     process.wait(10)
     for _ in range(14):                         # a large stack is created
         process.size += AT_ONCE // 2
-        process.wait(LOOK)
+        process.wait(POLL_SECONDS)
     assert len(process.released_at) == 3        # after 1, 2 and 4 times as much
     largest = 0
     for _ in range(100):                        # now requests leave what a collection frees
         process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
-        process.wait(LOOK)
+        process.wait(POLL_SECONDS)
         largest = max(largest, process.idle)
     assert largest <= MOST_PATIENCE * AT_ONCE + GROWTH
     assert len(process.released_at) > 3 + 100 // (2 * MOST_PATIENCE)
@@ -179,7 +179,7 @@ def test_what_is_in_use_for_long_does_not_let_others_grow():
     before, largest = len(process.released_at), 0
     for _ in range(20):
         process.size, process.idle = process.size + GROWTH, process.idle + GROWTH
-        process.wait(LOOK)
+        process.wait(POLL_SECONDS)
         largest = max(largest, process.idle)
     assert largest <= AT_ONCE + GROWTH and len(process.released_at) > before + 5
 

@@ -72,7 +72,7 @@ def test_a_message_is_over_soon_where_no_engine_lives(lives, seconds):
 
 
 def test_engines_live_as_the_database_says(tmp_path, monkeypatch):
-    monkeypatch.setattr(client, 'LOOK_SECONDS', 0.0)
+    monkeypatch.setattr(client, 'POLL_SECONDS', 0.0)
     database = Database(f'sqlite:///{tmp_path}/db.sqlite')
     lives = client.EngineLife(database)
     assert lives()                              # as nothing is known: there are no tables

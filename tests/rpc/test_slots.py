@@ -213,7 +213,7 @@ def test_the_clean_up_of_a_request_that_is_ended_may_take_some_time(engine):
         try:
             it.runtime.sleep(1000)
         finally:
-            it.runtime.sleep(allowance.AGAIN - 2 * allowance.LOOK)
+            it.runtime.sleep(allowance.AGAIN - 2 * allowance.POLL_SECONDS)
             cleaned.append(it.universe.time)
             it.runtime.sleep(1000)                  # this is too long
     it = engine(work)
@@ -232,7 +232,7 @@ def test_a_request_that_may_not_be_ended_at_its_deadline_ends_soon_after(engine)
     it.send('p')
     it.runs_until(lambda: it.answered('p') == 1)
     assert it.answers['p'] == {'TooLate': 1}
-    assert it.universe.time <= PATIENCE + 10 + allowance.LOOK
+    assert it.universe.time <= PATIENCE + 10 + allowance.POLL_SECONDS
 
 
 @pytest.mark.parametrize('late', [0.5, 100])

@@ -31,7 +31,7 @@ def life(cluster):
 def ring(cluster, runtime, service, stack_id):
     for _ in range(20):                     # while the journal waits, too, for its next try
         runtime.sleep(0.11)
-        cluster._ring(service, stack_id)
+        cluster._wake_stack(service, stack_id)
 
 
 def let_go(cluster, runtime):

@@ -70,7 +70,7 @@ class Journal:
         self._pending: FairQueue[tuple[Change, Then | None]] = FairQueue()
         self._owners = owners
         self._shared_until = 0.0                    # monotonic time until which several trees are expected
-        self._rung = runtime.flag()
+        self._has_work = runtime.flag()
         self._hurried = runtime.flag()
         self._idle = runtime.flag()
         self._idle.set()
@@ -92,7 +92,7 @@ class Journal:
         """Write `change` soon. `then` is called in the journal's thread with the result; it must not block."""
         self._pending.put((change, then), *self._owners(change.stack_id), change.stack_id)
         self._idle.clear()
-        self._rung.set()
+        self._has_work.set()
         if then is not None:
             self._hurried.set()
 
@@ -121,7 +121,7 @@ class Journal:
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all changes submitted so far are written. Returns False if `timeout` (seconds) passed first."""
         self._hurried.set()
-        self._rung.set()
+        self._has_work.set()
         return self._idle.wait(timeout)
 
     def begin(self, stack_id: str, epoch: int) -> None:
@@ -141,10 +141,10 @@ class Journal:
 
     def _run(self) -> None:
         while True:
-            self._rung.wait()
+            self._has_work.wait()
             self._hurried.wait(self.LINGER)
             self._runtime.sleep(0)                    # lets other threads submit to the same transaction
-            self._rung.clear()
+            self._has_work.clear()
             self._hurried.clear()
             while self._pending:
                 batch = self._pending.take_many(self._room())

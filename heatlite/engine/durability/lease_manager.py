@@ -105,8 +105,8 @@ class LeaseManager:
         self._deadline = runtime.monotonic()
         self._last_progress = runtime.monotonic()   # when green threads last ran
         self._grace_until = runtime.monotonic()     # until then, no stacks of silent engines are taken over
-        self._beating = self._stopping = False
-        self._hindered = True                       # by the database: the last renewal has failed, or does not end
+        self._is_renewing = self._stopping = False
+        self._is_hindered = True                    # by the database: the last renewal has failed, or does not end
         self._doubts = 0                            # of `engines.doubt`, as the last renewal read them
         self._lapses = 0                            # how often we renewed too late: others may have our stacks since
         self._batch = self.FIRST_BATCH              # the most that the next sweep takes over
@@ -116,15 +116,15 @@ class LeaseManager:
         self._threads: list[Thread] = []
 
     def start(self) -> None:
-        pulse = self._database.separate()
+        database = self._database.separate()
         try:
-            self._register(pulse)
-            self._hindered = False
+            self._register(database)
+            self._is_hindered = False
         except exception.DatabaseUnavailable as error:
             LOG.warning('This engine is not registered yet, and will be once the database answers: %s', error)
         self._threads = [self._runtime.spawn(self._turn), self._runtime.spawn(self._sweep)]
         # An OS thread: a busy engine, or one on a busy machine, must not lose its stacks by late renewals.
-        self._runtime.spawn_os_thread(lambda: self._beat(pulse))
+        self._runtime.spawn_os_thread(lambda: self._heartbeat(database))
 
     def stop(self) -> None:
         """Give up all leases, so that the next sweep of another engine need not wait for the deadline."""
@@ -132,7 +132,7 @@ class LeaseManager:
         self._runtime.note_iteration(is_last=True)
         for thread in self._threads:
             thread.kill()
-        while self._beating:                        # else it might register this engine again after the removal
+        while self._is_renewing:                    # else it might register this engine again after the removal
             self._runtime.sleep(0.01)
         try:
             self._database.retry(lambda tx: engines.remove(tx, self.engine_id, self._runtime.now()))
@@ -166,7 +166,7 @@ class LeaseManager:
     def check(self) -> None:
         """Raises DatabaseUnavailable while the heartbeat cannot be stored in time: another engine, which may reach the
         database, shall answer what is asked."""
-        if self._hindered and self._runtime.monotonic() > self._deadline:
+        if self._is_hindered and self._runtime.monotonic() > self._deadline:
             raise exception.DatabaseUnavailable(reason='the heartbeat was not stored')
 
     def sweep(self) -> int:
@@ -231,26 +231,26 @@ class LeaseManager:
                 outages.away(outages.DATABASE, f'the heartbeat was not stored: {self._renewal_errors.popleft()}')
             self._runtime.sleep(self._ttl / 5)
 
-    def _beat(self, pulse: Database) -> None:
+    def _heartbeat(self, database: Database) -> None:
         while not self._stopping:
             self._runtime.sleep(apart(self._runtime, self._ttl / 5))
             if self._runtime.monotonic() - self._last_progress > self.STALL_FACTOR * self._ttl:
                 continue                            # it lives, but does nothing: others shall take its stacks
-            self._beating = self._hindered = True
+            self._is_renewing = self._is_hindered = True
             try:
                 if not self._stopping:
-                    while not self._renew(pulse) and not self._stopping:
+                    while not self._renew(database) and not self._stopping:
                         pass                        # what was stored had run out when it was committed
-                    self._hindered = False
+                    self._is_hindered = False
             except Exception as error:
                 self._renewal_errors.append(f'{type(error).__name__}: {error}')
             finally:
-                self._beating = False
+                self._is_renewing = False
 
-    def _renew(self, pulse: Database) -> bool:
+    def _renew(self, database: Database) -> bool:
         """Store a new deadline. False if the commit took longer than the new lease lasts."""
         began = self._runtime.monotonic()
-        with pulse.writer() as tx:
+        with database.writer() as tx:
             # Locked: another process takes this commit as proof that the doubts counted before were noted.
             standing = self._standing(tx, lock=True)
             was_set = self._clock_was_set(standing)
@@ -261,7 +261,7 @@ class LeaseManager:
         if not known or was_set or self._runtime.monotonic() > self._deadline:
             self._lapses += 1                       # before `may_act` returns again
         if not known:
-            self._register(pulse)                   # the row was removed, and the leases with it
+            self._register(database)                # the row was removed, and the leases with it
         ended = self._runtime.monotonic()
         if ended > self._deadline:                  # it began in time and hung: no better
             # The database, or this machine, was away for longer than a lease lasts: maybe not for us alone. The

@@ -21,7 +21,7 @@ class RunnerInbox:
         self._runtime = runtime
         self._leased = leased
         self._waiting: deque[Work] = deque()
-        self._rung = runtime.flag()
+        self._has_work = runtime.flag()
         self._announced: set[Step | None] = set()   # steps that have an event here
         self._handled: list[Step] = []              # steps whose events were handled since `take_handled`
         self.is_stopped = False
@@ -30,7 +30,7 @@ class RunnerInbox:
     def ask(self, work: Work) -> None:
         """Run `work` in the runner's thread and perform the commands it returns."""
         self._waiting.append(work)
-        self._rung.set()
+        self._has_work.set()
 
     def post(self, event: commands.Event) -> None:
         """Hand `event` to the traversal, in the runner's thread."""
@@ -60,7 +60,7 @@ class RunnerInbox:
         """Stop the runner. `defect`: the error that stops it, if any."""
         self.defect = self.defect or defect
         self.is_stopped = True
-        self._rung.set()
+        self._has_work.set()
 
     # --- the runner's thread ------------------------------------------------------------------------------
 
@@ -68,8 +68,8 @@ class RunnerInbox:
         """Return the next work; None after a wait, which also ends when the runner is stopped."""
         if self._waiting:
             return self._waiting.popleft()
-        self._rung.wait()
-        self._rung.clear()
+        self._has_work.wait()
+        self._has_work.clear()
         return None
 
     def take_handled(self) -> list[Step]:

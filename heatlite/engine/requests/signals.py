@@ -27,9 +27,9 @@ from heatlite.planning.states import Event, ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.rpc import errors, messages, slots
 
-LOOK = 0.1                              # seconds between the first two polls whether a signal was handled
-LOOK_FACTOR = 1.25                      # from each pause to the next one
-LONGEST_LOOK = 1.0                      # between the last ones: many requests may wait at once
+FIRST_POLL_SECONDS = 0.1                # seconds between the first two polls whether a signal was handled
+POLL_FACTOR = 1.25                      # from each pause to the next one
+LONGEST_POLL_SECONDS = 1.0              # between the last ones: many requests may wait at once
 HANDLING_SECONDS = 60.0                 # seconds that a request waits for a signal to be handled
 
 
@@ -163,7 +163,7 @@ class Signals:
         result is read from the database. The request needs no slot meanwhile: one slow handler would hold all of them.
         """
         slots.release()
-        end, pause = self._runtime.monotonic() + HANDLING_SECONDS, LOOK
+        end, pause = self._runtime.monotonic() + HANDLING_SECONDS, FIRST_POLL_SECONDS
         while self._runtime.monotonic() < end:
             with self._database.reader() as tx:
                 waits = signal_rows.exists(tx, accepted.number)
@@ -175,7 +175,7 @@ class Signals:
             if not waits:
                 return metadata or {}
             self._runtime.sleep(pause)
-            pause = min(pause * LOOK_FACTOR, LONGEST_LOOK)
+            pause = min(pause * POLL_FACTOR, LONGEST_POLL_SECONDS)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % HANDLING_SECONDS)
 
 

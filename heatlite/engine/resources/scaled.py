@@ -20,7 +20,7 @@ from heatlite.planning import scaling
 ROLLING_SIZE = 'rolling_size'           # key of the data: what a rolling update of a group without fixed size ends with
 RESIZING = 'resizing'                   # key of the data: the adjustment that is under way, as JSON
 RESIZED_FOR = 'resized_for'             # key of the data: {policy: the last of its signals that was heeded}, as JSON
-LOOK = 1.0                              # seconds between two looks whether a resize is over
+POLL_SECONDS = 1.0                      # between two polls whether a resize is over
 
 Signalled = tuple[str, str]
 """The name of a policy and what tells this signal of it from all others."""
@@ -311,12 +311,12 @@ class AdjustedGroup(cooldown.CooldownMixin, ScaledGroup):
             if nested is not None and nested.generation == noted['generation']:
                 template = self.sized(noted['size'])
                 while not self.made_ready(template):
-                    self.runtime.sleep(LOOK)
+                    self.runtime.sleep(POLL_SECONDS)
                 cookie = self.update_with_template(template, self.child_params())
             else:
                 cookie = self._cookie_of_what_runs()
             while not self.is_nested_done(cookie) or not self.is_announced():
-                self.runtime.sleep(LOOK)
+                self.runtime.sleep(POLL_SECONDS)
         finally:
             self.forget_nested()
             self.data_delete(RESIZING)
