@@ -117,7 +117,9 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
               _in_time(request, here, wanted.reads, slots)):
             message = wanted.from_arguments(arguments)
             _note_subject(message)
-            return {'answer': _bounded(endpoint.handle(request, message))}
+            answer = endpoint.handle(request, message)
+            _check_size(answer)
+            return {'answer': answer}
     except Exception as error:
         _record(error, method, request)
         found: WireAnswer = {'error': errors.to_wire(error)}
@@ -156,8 +158,8 @@ def _note_subject(message: messages.Message) -> None:
             note(**{name: value})
 
 
-def _bounded(value: object) -> object:
-    """Returns `value` itself. Raises RequestLimitExceeded when it is too large to be sent.
+def _check_size(value: object) -> None:
+    """Raises RequestLimitExceeded if an answer is too large to be sent.
 
     An answer may refer to one large text many times; it is small in memory, but encoded once for each reference.
     """
@@ -166,7 +168,6 @@ def _bounded(value: object) -> object:
     except exception.RequestLimitExceeded:
         raise exception.RequestLimitExceeded(
             _('The answer would have more than %d characters.') % (16 * limits.MOST_ANSWERED)) from None
-    return value
 
 
 def _record(error: Exception, method: str, request: RequestContext) -> None:
