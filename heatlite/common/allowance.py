@@ -23,7 +23,7 @@ POLL_SECONDS = 2.0              # between two checks whether a late request may 
 AGAIN = 30.0                    # seconds between two attempts to end it: its clean-up may wait for a service
 
 
-class Ended(BaseException):
+class DeadlinePassed(BaseException):
     """Ends a request that is past its deadline, where it waits. No Exception: code that handles the errors of services
     and of plug-ins must not handle this one."""
 
@@ -52,13 +52,13 @@ class Allowance:
         """Whether the request may be ended now: it is in no transaction, and has committed none that matters."""
         return not self._held and (self._reads or not self._has_stored)
 
-    def end(self) -> Ended | None:
+    def end(self) -> DeadlinePassed | None:
         """The error that ends the late request now, or None. It had time to clean up after the one before."""
         now = self._runtime.monotonic()
         if now < self._ends_from or not self.may_end():
             return None
         self._ends_from = now + AGAIN
-        return Ended()
+        return DeadlinePassed()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -107,7 +107,7 @@ def limited(runtime: Runtime, seconds: float, reads: bool) -> Iterator[None]:
     alarm = runtime.interrupt(seconds + GRACE, POLL_SECONDS, request.end)
     try:
         yield
-    except Ended:
+    except DeadlinePassed:
         raise exception.TooLate from None
     finally:
         alarm.kill()

@@ -13,7 +13,7 @@ from heatlite.api.cloudwatch.datapoints import metric
 from heatlite.api.cloudwatch.errors import CloudWatchError
 from heatlite.api.cloudwatch.metrics import dimensions
 from heatlite.api.cloudwatch.protocols.protocol import Result
-from heatlite.api.cloudwatch.shapes import Combined, Wrong
+from heatlite.api.cloudwatch.shapes import InvalidCombination, InvalidParameter
 from heatlite.common.i18n import _
 from heatlite.db import alarms
 from heatlite.db.alarms import Alarm, HistoryEntry
@@ -46,14 +46,14 @@ def put_metric_alarm(req: wsgi.Request, arguments: inputs.PutMetricAlarmInput) -
 
 
 def _check(rule: AlarmRule) -> None:
-    """Raises Wrong for numbers that do not fit each other."""
+    """Raises InvalidParameter for numbers that do not fit each other."""
     if rule.period % 60 and rule.period not in SHORT:
-        raise Wrong(_('The parameter Period must be 10, 20, 30 or a multiple of 60.'))
+        raise InvalidParameter(_('The parameter Period must be 10, 20, 30 or a multiple of 60.'))
     if rule.needed > rule.evaluation_periods:
-        raise Wrong(_('The parameter DatapointsToAlarm must not be more than EvaluationPeriods.'))
+        raise InvalidParameter(_('The parameter DatapointsToAlarm must not be more than EvaluationPeriods.'))
     longest = LONGEST_RANGE[rule.period >= HOUR]
     if rule.period * rule.evaluation_periods > longest:
-        raise Wrong(_('EvaluationPeriods * Period must be at most %d seconds.') % longest)
+        raise InvalidParameter(_('EvaluationPeriods * Period must be at most %d seconds.') % longest)
 
 
 def delete_alarms(req: wsgi.Request, arguments: inputs.AlarmNamesInput) -> None:
@@ -88,7 +88,7 @@ def describe_alarms(req: wsgi.Request, arguments: inputs.DescribeAlarmsInput) ->
     """Alarms in the order of their names. A page may have fewer than `max_records`, even none, and a token."""
     names = arguments.alarm_names or ((arguments.alarm_name,) if arguments.alarm_name else ())
     if names and arguments.alarm_name_prefix:
-        raise Combined(_('AlarmNames and AlarmNamePrefix are mutually exclusive.'))
+        raise InvalidCombination(_('AlarmNames and AlarmNamePrefix are mutually exclusive.'))
     marker = tokens.text('DescribeAlarms', arguments.next_token)
     if arguments.alarm_types and METRIC_ALARM not in arguments.alarm_types:
         return {'MetricAlarms': [], 'CompositeAlarms': []}

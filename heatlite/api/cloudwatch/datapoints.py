@@ -8,7 +8,7 @@ from typing import Final, TypedDict
 from heatlite.api import wsgi
 from heatlite.api.cloudwatch import clock, projects
 from heatlite.api.cloudwatch.inputs import Dimension, MetricDatum, PutMetricDataInput
-from heatlite.api.cloudwatch.shapes import LARGEST, Combined, Missing, Wrong
+from heatlite.api.cloudwatch.shapes import LARGEST, InvalidCombination, InvalidParameter, MissingParameter
 from heatlite.common.i18n import _
 from heatlite.db import alarms
 from heatlite.planning.alarms import Metric
@@ -49,11 +49,11 @@ def put_metric_data(req: wsgi.Request, arguments: PutMetricDataInput) -> None:
 
 
 def pairs(dimensions: Iterable[Dimension], at: str) -> list[list[str]]:
-    """Dimensions as lists, sorted by name. Raises Wrong for one that is given twice."""
+    """Dimensions as lists, sorted by name. Raises InvalidParameter for one that is given twice."""
     found = sorted([each.name, each.value] for each in dimensions)
     if len({name for name, _value in found}) != len(found):
-        raise Wrong(_('The parameter %s.Dimensions names a dimension twice.') % at if at else
-                    _('The parameter Dimensions names a dimension twice.'))
+        raise InvalidParameter(_('The parameter %s.Dimensions names a dimension twice.') % at if at else
+                               _('The parameter Dimensions names a dimension twice.'))
     return found
 
 
@@ -64,13 +64,13 @@ def metric(namespace: str, name: str, dimensions: Iterable[Dimension], at: str =
 def _point(datum: MetricDatum, at: str, now: float) -> Point:
     """One datapoint of a message. `at`: its name, for errors; `now`: seconds since 1970."""
     if datum.timestamp is not None and not now - OLDEST <= datum.timestamp <= now + NEWEST:
-        raise Wrong(_('The parameter %s.Timestamp must specify a time no more than two weeks ago, and no more than two '
-                      'hours in the future.') % at)
+        raise InvalidParameter(_('The parameter %s.Timestamp must specify a time no more than two weeks ago, and no '
+                                 'more than two hours in the future.') % at)
     if datum.storage_resolution not in RESOLUTIONS:
-        raise Wrong(_('The parameter %s.StorageResolution must be 1 or 60.') % at)
+        raise InvalidParameter(_('The parameter %s.StorageResolution must be 1 or 60.') % at)
     samples, total, smallest, largest = _figures(datum, at)
     if not -LARGEST <= total <= LARGEST or not 0 < samples <= LARGEST or smallest > largest:
-        raise Wrong(_('The values of %s contradict each other, or are too large.') % at)
+        raise InvalidParameter(_('The values of %s contradict each other, or are too large.') % at)
     return {'name': datum.metric_name, 'dimensions': pairs(datum.dimensions, at), 'at': datum.timestamp,
             'unit': datum.unit, 'samples': samples, 'total': total, 'smallest': smallest, 'largest': largest,
             'high_resolution': datum.storage_resolution == 1}
@@ -81,13 +81,15 @@ def _figures(datum: MetricDatum, at: str) -> tuple[float, float, float, float]:
     given = [name for name, value in (('Value', datum.value), ('StatisticValues', datum.statistic_values),
                                       ('Values', datum.values or None)) if value is not None]
     if not given:
-        raise Missing(f'{at}.Value')
+        raise MissingParameter(f'{at}.Value')
     if len(given) > 1:
-        raise Combined(_('The parameters %(one)s and %(two)s are mutually exclusive and you have specified both.')
-                       % {'one': f'{at}.{given[0]}', 'two': f'{at}.{given[1]}'})
+        raise InvalidCombination(_('The parameters %(one)s and %(two)s are mutually exclusive and you have specified '
+                                   'both.')
+                                 % {'one': f'{at}.{given[0]}', 'two': f'{at}.{given[1]}'})
     if datum.counts and (not datum.values or len(datum.counts) != len(datum.values)):
-        raise Combined(_('The parameters %(at)s.Values and %(at)s.Counts must have the same number of members.')
-                       % {'at': at})
+        raise InvalidCombination(_('The parameters %(at)s.Values and %(at)s.Counts must have the same number of '
+                                   'members.')
+                                 % {'at': at})
     if datum.value is not None:
         return 1.0, datum.value, datum.value, datum.value
     if datum.statistic_values is not None:
@@ -95,7 +97,7 @@ def _figures(datum: MetricDatum, at: str) -> tuple[float, float, float, float]:
         return each.sample_count, each.sum, each.minimum, each.maximum
     counts = datum.counts or (1.0,) * len(datum.values)
     if any(count <= 0 for count in counts):
-        raise Wrong(_('The members of %s.Counts must be more than 0.') % at)
+        raise InvalidParameter(_('The members of %s.Counts must be more than 0.') % at)
     return (sum(counts), sum(value * count for value, count in zip(datum.values, counts, strict=True)),
             min(datum.values), max(datum.values))
 

@@ -46,14 +46,14 @@ class CloudWatchError(AwsError):
         super().__init__(code, text=text)
 
 
-def of_shape(wrong: shapes.Wrong, invalid: str) -> CloudWatchError:
+def of_shape(wrong: shapes.InvalidParameter, invalid: str) -> CloudWatchError:
     """The error for a parameter that is wrong. `invalid`: the code for a value out of bounds."""
     match wrong:
-        case shapes.Missing():
+        case shapes.MissingParameter():
             return CloudWatchError('MissingParameter', _('The parameter %s is required.') % wrong)
-        case shapes.Combined():
+        case shapes.InvalidCombination():
             return CloudWatchError('InvalidParameterCombination', str(wrong))
-        case shapes.WrongType():
+        case shapes.MistypedParameter():
             return CloudWatchError('SerializationException', str(wrong))
     return CloudWatchError(invalid, str(wrong))
 
@@ -63,7 +63,7 @@ def answer_to(raised: Exception, invalid: str = INVALID_VALUE) -> AwsError:
     match raised:
         case AwsError() if raised.code != 'InternalFailure':
             return raised
-        case shapes.Wrong():
+        case shapes.InvalidParameter():
             return of_shape(raised, invalid)
         case exception.EntityNotFound():
             return CloudWatchError('ResourceNotFound', str(raised))

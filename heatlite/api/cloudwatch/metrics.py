@@ -12,7 +12,7 @@ from heatlite.api.cloudwatch import clock, inputs, projects, tokens
 from heatlite.api.cloudwatch.datapoints import metric
 from heatlite.api.cloudwatch.inputs import MetricDataQuery
 from heatlite.api.cloudwatch.protocols.protocol import Result
-from heatlite.api.cloudwatch.shapes import Combined, Wrong
+from heatlite.api.cloudwatch.shapes import InvalidCombination, InvalidParameter
 from heatlite.common import turns
 from heatlite.common.i18n import _
 from heatlite.db import metrics
@@ -48,14 +48,14 @@ def dimensions(of: Metric) -> list[Result]:
 
 
 def check_period(period: int, at: str) -> None:
-    """Raises Wrong for a period for which there are no statistics."""
+    """Raises InvalidParameter for a period for which there are no statistics."""
     if period % 60 and period not in SHORT_PERIODS:
-        raise Wrong(_('The parameter %s must be 1, 5, 10, 30 or a multiple of 60.') % at)
+        raise InvalidParameter(_('The parameter %s must be 1, 5, 10, 30 or a multiple of 60.') % at)
 
 
 def _check_times(begin: float, end: float) -> None:
     if begin >= end:
-        raise Wrong(_('The parameter StartTime must be less than the parameter EndTime.'))
+        raise InvalidParameter(_('The parameter StartTime must be less than the parameter EndTime.'))
 
 
 def _window(begin: float, end: float, period: int) -> tuple[int, int]:
@@ -68,9 +68,10 @@ def get_metric_statistics(req: wsgi.Request, arguments: inputs.GetMetricStatisti
     _check_times(arguments.start_time, arguments.end_time)
     begin, end = _window(arguments.start_time, arguments.end_time, arguments.period)
     if (asked := (end - begin) // arguments.period) > MOST_DATAPOINTS:
-        raise Combined(_('You have requested up to %(asked)d datapoints, which exceeds the limit of %(most)d. You may '
-                         'reduce the datapoints requested by increasing Period, or decreasing the time range.')
-                       % {'asked': asked, 'most': MOST_DATAPOINTS})
+        raise InvalidCombination(_('You have requested up to %(asked)d datapoints, which exceeds the limit of '
+                                   '%(most)d. You may reduce the datapoints requested by increasing Period, or '
+                                   'decreasing the time range.')
+                                 % {'asked': asked, 'most': MOST_DATAPOINTS})
     measured = metric(arguments.namespace, arguments.metric_name, arguments.dimensions)
     with req.db.reader() as tx:
         known = metrics.find(tx, projects.of_caller(req, tx), [measured])
@@ -90,7 +91,8 @@ class _Reading:
         self.rows = 0                   # that were read, and that were answered
 
     def statistics(self, metric_id: int | None, begin: int, end: int, period: int, unit: str | None) -> list[Period]:
-        """Raises Combined if more than MOST_ROWS rows are stored for it. `metric_id` None: there is no such metric."""
+        """Raises InvalidCombination if more than MOST_ROWS rows are stored for it. `metric_id` None: there is no such
+        metric."""
         if metric_id is None:
             return []
         length = max(period, FINEST)
@@ -107,8 +109,9 @@ class _Reading:
         rows = sum(each.rows for each in found)
         turns.spend(1 + rows // ROWS_A_STEP)
         if rows > MOST_ROWS:
-            raise Combined(_('More than %d stored periods of this metric are in the time range. You may reduce them by '
-                             'decreasing the time range, or by asking for one Unit.') % MOST_ROWS)
+            raise InvalidCombination(_('More than %d stored periods of this metric are in the time range. You may '
+                                       'reduce them by decreasing the time range, or by asking for one Unit.')
+                                     % MOST_ROWS)
         self.rows += rows
         return found
 
@@ -156,7 +159,7 @@ def _check_queries(arguments: inputs.GetMetricDataInput) -> None:
     for number, query in enumerate(arguments.metric_data_queries, start=1):
         check_period(query.metric_stat.period, f'MetricDataQueries.member.{number}.MetricStat.Period')
     if len({each.id for each in arguments.metric_data_queries}) < len(arguments.metric_data_queries):
-        raise Wrong(_('The values for parameter Id in MetricDataQueries are not unique.'))
+        raise InvalidParameter(_('The values for parameter Id in MetricDataQueries are not unique.'))
 
 
 def _metric(query: MetricDataQuery) -> Metric:

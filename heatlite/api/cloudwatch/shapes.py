@@ -33,36 +33,36 @@ class QueryScalar(str):
     """A scalar of the query protocol."""
 
 
-class Wrong(Exception):
-    """A parameter that is not as its shape says."""
+class InvalidParameter(Exception):
+    """A parameter is not as its shape says."""
 
 
-class Missing(Wrong):
-    """A required parameter that is not there."""
+class MissingParameter(InvalidParameter):
+    """A required parameter is not there."""
 
 
-class Combined(Wrong):
-    """Parameters that exclude each other."""
+class InvalidCombination(InvalidParameter):
+    """Parameters exclude each other, or ask for too much together."""
 
 
-class WrongType(Wrong):
-    """A value of a type that the shape does not have, or a text that stands for none."""
+class MistypedParameter(InvalidParameter):
+    """A value has not the type of its shape, or a text stands for none."""
 
 
 class Shape(Protocol[T_co]):
     def read(self, value: object, at: str) -> T_co:
-        """The value as actions use it. `at`: the parameter's name, for errors. Raises Wrong."""
+        """The value as actions use it. `at`: the parameter's name, for errors. Raises InvalidParameter."""
         ...
 
 
-def wrong(at: str, value: object, expected: str) -> Wrong:
-    return Wrong(_('The value %(value)s for parameter %(at)s is invalid: %(expected)s.')
-                 % {'value': _shown(value), 'at': at, 'expected': expected})
+def invalid(at: str, value: object, expected: str) -> InvalidParameter:
+    return InvalidParameter(_('The value %(value)s for parameter %(at)s is invalid: %(expected)s.')
+                            % {'value': _shown(value), 'at': at, 'expected': expected})
 
 
-def _type(at: str, value: object, expected: str) -> WrongType:
-    return WrongType(_('The value %(value)s for parameter %(at)s is not %(expected)s.')
-                     % {'value': _shown(value), 'at': at, 'expected': expected})
+def _type(at: str, value: object, expected: str) -> MistypedParameter:
+    return MistypedParameter(_('The value %(value)s for parameter %(at)s is not %(expected)s.')
+                             % {'value': _shown(value), 'at': at, 'expected': expected})
 
 
 def _shown(value: object) -> str:
@@ -84,12 +84,12 @@ class TextShape:
         if not isinstance(value, str):
             raise _type(at, value, _('a text'))
         if not self.least <= len(value) <= self.most:
-            raise wrong(at, value, _('it must have %(least)d to %(most)d characters')
-                        % {'least': self.least, 'most': self.most})
+            raise invalid(at, value, _('it must have %(least)d to %(most)d characters')
+                          % {'least': self.least, 'most': self.most})
         if _UNPRINTABLE.search(value):
-            raise wrong(at, value, _('it has control characters'))
+            raise invalid(at, value, _('it has control characters'))
         if self.pattern is not None and not re.fullmatch(self.pattern[0], value, re.S):
-            raise wrong(at, value, self.pattern[1])
+            raise invalid(at, value, self.pattern[1])
         return str(value)
 
 
@@ -107,7 +107,7 @@ class WordShape:
             return str(value)
         if value.lower() in self.aliases:
             return self.aliases[value.lower()]
-        raise wrong(at, value, _('it must be one of %s') % ', '.join(sorted(self.words)))
+        raise invalid(at, value, _('it must be one of %s') % ', '.join(sorted(self.words)))
 
 
 @dataclass(frozen=True)
@@ -120,8 +120,8 @@ class IntegerShape:
     def read(self, value: object, at: str) -> int:
         found = self._number(value, at)
         if not self.least <= found <= self.most:
-            raise wrong(at, value, _('it must be from %(least)d to %(most)d')
-                        % {'least': self.least, 'most': self.most})
+            raise invalid(at, value, _('it must be from %(least)d to %(most)d')
+                          % {'least': self.least, 'most': self.most})
         return found
 
     @staticmethod
@@ -144,7 +144,7 @@ class NumberShape:
     def read(self, value: object, at: str) -> float:
         found = self._number(value, at)
         if math.isnan(found) or not -LARGEST <= found <= LARGEST:
-            raise wrong(at, value, _('it must be a number from -2^360 to 2^360'))
+            raise invalid(at, value, _('it must be a number from -2^360 to 2^360'))
         return found
 
     @staticmethod
@@ -178,7 +178,7 @@ class MomentShape:
     def read(self, value: object, at: str) -> float:
         found = self._seconds(value, at)
         if not -LATEST <= found <= LATEST:
-            raise wrong(at, value, _('it is no date'))
+            raise invalid(at, value, _('it is no date'))
         return found
 
     @staticmethod
@@ -213,8 +213,8 @@ class ListOf(Generic[T]):
         if not isinstance(value, list):
             raise _type(at, value, _('a list'))
         if not self.least <= len(value) <= self.most:
-            raise Wrong(_('The list %(at)s must have %(least)d to %(most)d members.')
-                        % {'at': at, 'least': self.least, 'most': self.most})
+            raise InvalidParameter(_('The list %(at)s must have %(least)d to %(most)d members.')
+                                   % {'at': at, 'least': self.least, 'most': self.most})
         return tuple(self.shape.read(each, f'{at}.member.{number}') for number, each in enumerate(value, start=1))
 
 
@@ -235,8 +235,8 @@ class Structure(Generic[T]):
         prefix = f'{at}.' if at else ''
         for name, why in self.unsupported.items():
             if not _is_absent(value.get(name)):
-                raise Wrong(_('The parameter %(at)s is not supported: %(why)s.')
-                            % {'at': f'{prefix}{name}', 'why': why})
+                raise InvalidParameter(_('The parameter %(at)s is not supported: %(why)s.')
+                                       % {'at': f'{prefix}{name}', 'why': why})
         return self.kind(**{each.field: each.read(value.get(each.name), prefix) for each in _members(self.kind)})
 
 
@@ -254,7 +254,7 @@ class _Member:
         if not _is_absent(value):
             return self.shape.read(value, f'{prefix}{self.name}')
         if self.is_required:
-            raise Missing(f'{prefix}{self.name}')
+            raise MissingParameter(f'{prefix}{self.name}')
         return self.default
 
 

@@ -126,7 +126,7 @@ class Authority:
         would know them. After an outage of the database they may be stored. `context`: of the request."""
         try:
             yield
-        except (exception.HeatException, services.ClientException, allowance.Ended) as error:
+        except (exception.HeatException, services.ClientException, allowance.DeadlinePassed) as error:
             if isinstance(error, Busy | Contention) or not isinstance(error, exception.DatabaseUnavailable):
                 self.give_up_unstored(context, new_credentials)
             raise

@@ -16,7 +16,7 @@ from heatlite.engine.reconcile.settled import without_inputs
 from heatlite.engine.requests import guard_checks, sources, validation
 from heatlite.engine.requests.acceptance import StackOwner
 from heatlite.engine.requests.request_parts import RequestParts
-from heatlite.engine.requests.stack_actions import OtherRequest, StackActions
+from heatlite.engine.requests.stack_actions import GenerationChanged, StackActions
 from heatlite.engine.requests.stored_stacks import check_idle, check_not_deleting, check_ready, visible
 from heatlite.language.definition import StackDefinition, StackIdentity
 from heatlite.planning import identities, text
@@ -164,7 +164,7 @@ class NestedStacks:
         try:
             self._actions.cancel(_on_behalf_of(parent), messages.CancelStack(stack_id, rollback=False), generation,
                                  by=parent)
-        except OtherRequest:
+        except GenerationChanged:
             return False
         except (exception.NotSupported, exception.EntityNotFound):
             return True

@@ -149,7 +149,7 @@ class StackActions:
             raise exception.HTTPBadRequest(_('Invalid action %s specified') % message.action)
         try:
             self.begin(context, message.stack_id, action, refuse_while_deleting(action))
-        except Unneeded:
+        except AlreadyInState:
             return
 
     def cancel(self, context: RequestContext, message: messages.CancelStack, generation: int | None = None,
@@ -157,7 +157,7 @@ class StackActions:
         """Cancel the action. With rollback: go back to the last good definition at once. Without: start no further
         step.
 
-        `generation`: of the request whose action is meant; None: of any. Raises OtherRequest for another one.
+        `generation`: of the request whose action is meant; None: of any. Raises GenerationChanged for another one.
         `by`: see `Acceptance.check_owner`."""
         ownership = None
         if message.rollback:
@@ -170,7 +170,7 @@ class StackActions:
             owner = self._acceptance.claim(tx, message.stack_id, context, by)
             row = self._stored_stacks.current(tx, message.stack_id, context)
             if generation not in (None, row.generation):
-                raise OtherRequest
+                raise GenerationChanged
             guard_checks.check_lock(tx, row)
             _check_cancel(row, message.rollback)
             now = self._runtime.now()
@@ -323,11 +323,11 @@ class StackActions:
             guard_checks.refuse(row, plan_builder.build(messages.UPDATE, found, protections).blockers)
 
 
-class OtherRequest(Exception):
+class GenerationChanged(Exception):
     """A newer request of the stack has been accepted."""
 
 
-class Unneeded(Exception):
+class AlreadyInState(Exception):
     """The stack is in the requested state already."""
 
 
@@ -354,11 +354,11 @@ def _check_not_forced(tx: Connection, row: stacks.StoredStack, action: Action) -
 
 
 def refuse_while_deleting(action: Action) -> Store:
-    """Return a function for `StackActions.begin` that refuses any action during a delete: it raises Unneeded or
+    """Return a function for `StackActions.begin` that refuses any action during a delete: it raises AlreadyInState or
     NotSupported. After one that has failed, the resources that are left can be acted on."""
     def check(tx: Connection, row: stacks.StoredStack) -> stacks.Requested:
         if action in (Action.SUSPEND, Action.RESUME) and (row.action, row.status) == (action, Status.COMPLETE):
-            raise Unneeded
+            raise AlreadyInState
         check_not_deleting(row, action)
         return {}
     return check

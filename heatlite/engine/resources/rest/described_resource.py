@@ -277,7 +277,7 @@ class DescribedResource(resource.Resource):
         if not handle['sent']:
             try:
                 self._take_away()
-            except waits.NotYet:
+            except waits.ObjectNotDeletable:
                 return False
             except Exception as error:
                 if self._may_ask_again('delete', error):

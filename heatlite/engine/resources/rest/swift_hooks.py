@@ -44,7 +44,7 @@ def empty_container(resource: DescribedResource, calls: list[DescribedCall]) -> 
             % {'id': resource.resource_id})
     for entry in objects:
         service.send(resource, DescribedCall('DELETE', f'{path}/{quote(entry["name"])}', ignore=(404,)))
-    raise waits.NotYet
+    raise waits.ObjectNotDeletable
 
 
 @hook

@@ -34,5 +34,5 @@ def idle_cluster(resource: DescribedResource, calls: list[DescribedCall]) -> lis
     if task == GOING:
         return []
     if task != IDLE:
-        raise waits.NotYet
+        raise waits.ObjectNotDeletable
     return calls

@@ -19,8 +19,8 @@ STATUSES = frozenset({'busy', 'ready', 'error', 'values', 'after'})
 OTHER = 'other'                             # every status that is not named
 
 
-class NotYet(Exception):
-    """Raised by hooks: ask again at the next turn."""
+class ObjectNotDeletable(Exception):
+    """The object cannot be deleted now. Hooks raise it, and are called again at the next poll."""
 
 
 @dataclass(frozen=True)
