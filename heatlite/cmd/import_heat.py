@@ -42,7 +42,7 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     from heatlite.engine.types import registry
     from heatlite.takeover import configuration
     from heatlite.takeover.source import HeatDatabase
-    from heatlite.takeover.transfer import Transfer, Wishes
+    from heatlite.takeover.transfer import Transfer, TransferOptions
 
     command = conf.command
     keys.load(parts.share(conf))            # resource types read the options of the process
@@ -53,16 +53,17 @@ def run(conf: ConfigOpts, database: Database, show: Show) -> int:
     types = registry.create(conf)
     types.load_plugins()
     heat = HeatDatabase(theirs.connection)
-    wishes = Wishes(command.project, command.with_deleted,
-                    tuple(conf.hidden_stack_tags) if command.without_hidden else (), command.switch, command.dry_run)
+    options = TransferOptions(command.project, command.with_deleted,
+                              tuple(conf.hidden_stack_tags) if command.without_hidden else (), command.switch,
+                              command.dry_run)
     if theirs.differing:
         show(('Option', 'In Heat', 'In heatlite'), theirs.differing)
         print()
     try:
-        report = Transfer(heat, theirs.key, database, GreenRuntime(), types, wishes, _progress).run()
+        report = Transfer(heat, theirs.key, database, GreenRuntime(), types, options, _progress).run()
     finally:
         heat.close()
-    return _show(report, wishes.switch, show)
+    return _show(report, options.switch, show)
 
 
 def _progress(report: TransferReport) -> None:

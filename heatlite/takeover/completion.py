@@ -41,14 +41,20 @@ from heatlite.language.unknown import UNKNOWN, is_known
 from heatlite.planning.states import DIRTY, ResourceState
 from heatlite.planning.steps import current_rows_of
 from heatlite.takeover import inference, translation
-from heatlite.takeover.convert import Converted, ConvertedResource, ConvertedTemplate, ConvertedTree, Unfit
+from heatlite.takeover.convert import (
+    ConvertedResource,
+    ConvertedStack,
+    ConvertedTemplate,
+    ConvertedTree,
+    NotConvertible,
+)
 
 NOTHING_KNOWN = attribute_cache.StackScope(lambda name: None, lambda row: {}, lambda row, attribute, path: None)
 RETRY_LIMIT = 0                             # nothing is retried: nothing is driven
 
 
 def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> ConvertedTree:
-    """Returns the tree, completed. Raises Unfit for a template that heatlite cannot read."""
+    """Returns the tree, completed. Raises NotConvertible for a template that heatlite cannot read."""
     tree = _Tree(runtime, registry)
     for stack in map(_translated, whole.stacks):    # parents first: what is hidden comes from them
         tree.define(stack, whole)
@@ -58,10 +64,10 @@ def complete(whole: ConvertedTree, runtime: Runtime, registry: TypeRegistry) -> 
 
 
 @dataclass
-class _Known:
+class _LoadedStack:
     """One stack in memory."""
 
-    stack: Converted
+    stack: ConvertedStack
     definition: StackDefinition
     leased: LeasedStack
     executor: StepExecutor | None = None
@@ -71,15 +77,15 @@ class _Tree:
     def __init__(self, runtime: Runtime, registry: TypeRegistry) -> None:
         self._runtime = runtime
         self._registry = registry
-        self.stacks: dict[str, _Known] = {}
+        self.stacks: dict[str, _LoadedStack] = {}
         self.refusals = 0                   # how often a type asked for a service: what it then says is no value
 
-    def completed(self, stack_id: str) -> Converted:
+    def completed(self, stack_id: str) -> ConvertedStack:
         return self.stacks[stack_id].stack
 
     # --- definitions ------------------------------------------------------------------------------------
 
-    def define(self, stack: Converted, whole: ConvertedTree) -> None:
+    def define(self, stack: ConvertedStack, whole: ConvertedTree) -> None:
         """Builds the definition, and from it the parameters, the applied definitions and their fingerprints."""
         parent = self.stacks.get(stack.row.owner_id or '')
         if parent is not None:
@@ -93,14 +99,14 @@ class _Tree:
                                             for member in stack.members])
             known = self._loaded(stack, definition, whole)
         except exception.HeatException as error:
-            raise Unfit(f'stack {stack.row.id}', _('its template cannot be read: %s') % error) from error
+            raise NotConvertible(f'stack {stack.row.id}', _('its template cannot be read: %s') % error) from error
         self.stacks[stack.row.id] = known
 
-    def _definition(self, stack: Converted, source: ConvertedTemplate) -> StackDefinition:
+    def _definition(self, stack: ConvertedStack, source: ConvertedTemplate) -> StackDefinition:
         stored = templates.StoredTemplate(source.id, source.document, source.environment, source.files)
         return loading.definition(stored, stack.row, self._registry.operator)
 
-    def _applied(self, stack: Converted, definition: StackDefinition, member: ConvertedResource,
+    def _applied(self, stack: ConvertedStack, definition: StackDefinition, member: ConvertedResource,
                  current: Mapping[str, int]) -> ConvertedResource:
         """The member with the rest of its definition. Properties are those that Heat applied."""
         state, source = member.state, definition
@@ -111,14 +117,14 @@ class _Tree:
         wanted = source.all_resources.get(state.name)
         return _with_definition(member, _static(wanted) if wanted is not None else {})
 
-    def _loaded(self, stack: Converted, definition: StackDefinition, whole: ConvertedTree) -> _Known:
+    def _loaded(self, stack: ConvertedStack, definition: StackDefinition, whole: ConvertedTree) -> _LoadedStack:
         authority = next((each for each in whole.credentials if each.id == stack.row.credentials_id), None)
         context = _WithoutServices(self._refuse, project_id=stack.row.project_id,
                           user_id=authority.user_id if authority else None, overwrite=False)
         leased = LeasedStack(stack.row, Lease(stack.row.id, '', 0), definition, context, loading.traversal(
             self._runtime, stack.row, loading.target(stack.row, definition),
             [member.state for member in stack.members], RETRY_LIMIT))
-        return _Known(stack, definition, leased)
+        return _LoadedStack(stack, definition, leased)
 
     # --- values -----------------------------------------------------------------------------------------
 
@@ -131,22 +137,22 @@ class _Tree:
         members = []
         inferred = _inferred(known)
         for member in known.stack.members:      # in the order of creation: later ones refer to earlier ones
-            kept = self._kept(executor, known, member) | inferred.get(member.state.name, {})
-            if kept:
-                known.leased.cached_values[member.state.id] = kept
+            cached = self._cached(executor, known, member) | inferred.get(member.state.name, {})
+            if cached:
+                known.leased.cached_values[member.state.id] = cached
             members.append(replace(member, columns={
                 **{name: value for name, value in member.columns.items() if name != 'attributes'},
-                **({'attributes': kept} if _is_worth_storing(kept, member.state) else {})}))
+                **({'attributes': cached} if _is_worth_storing(cached, member.state) else {})}))
         known.executor = executor
         members = [self._referring(known, executor, member) for member in members]
         found = [self._output(executor, name, output) for name, output in known.definition.outputs.items()]
         row = replace(known.stack.row, outputs=found)
         known.stack, known.leased.row = replace(known.stack, row=row, members=members), row
 
-    def _executor(self, known: _Known) -> StepExecutor:
+    def _executor(self, known: _LoadedStack) -> StepExecutor:
         def facade(objects: ResourceObjects) -> Stack:
             return Stack(known.leased, objects.by_name, lambda context: _NoClients(context, self._refuse),
-                         self._runtime, scope=objects.scope, nesting=_Inside(self, known),
+                         self._runtime, scope=objects.scope, nesting=_ReadOnlyNesting(self, known),
                          software=_NotRead(self._refuse), alarms=_NotRead(self._refuse),
                          default_timeout=self._registry.action_timeout)
 
@@ -167,7 +173,7 @@ class _Tree:
             return UNKNOWN
         return value if self.refusals == before else UNKNOWN
 
-    def _kept(self, executor: StepExecutor, known: _Known, member: ConvertedResource) -> dict[str, object]:
+    def _cached(self, executor: StepExecutor, known: _LoadedStack, member: ConvertedResource) -> dict[str, object]:
         """Reference and attributes of one resource, as `AttributeReader.read`; without what a service would have to
         be asked for."""
         state = member.state
@@ -176,7 +182,7 @@ class _Tree:
         try:
             resource = executor.objects.stored(state)
         except exception.HeatException as error:
-            raise Unfit(f'resource {state.uuid}', str(error)) from None
+            raise NotConvertible(f'resource {state.uuid}', str(error)) from None
         wanted = set(known.definition.referenced_attributes(state.name))
         if () in wanted or resource.default_client_name is None:
             wanted.discard(())
@@ -195,7 +201,7 @@ class _Tree:
                  'output_value': value if is_known(value) else None}
         return shown if is_known(value) else {**shown, 'live': True}
 
-    def _referring(self, known: _Known, executor: StepExecutor, member: ConvertedResource) -> ConvertedResource:
+    def _referring(self, known: _LoadedStack, executor: StepExecutor, member: ConvertedResource) -> ConvertedResource:
         """The member with metadata and update policy that refer to other resources evaluated, too."""
         wanted = known.definition.resources.get(member.state.name)
         if wanted is None or 'definition' not in member.columns:
@@ -228,7 +234,7 @@ def _with_definition(member: ConvertedResource, rest: Mapping[str, object]) -> C
         **member.columns, 'definition': {name: value for name, value in given.items() if value}})
 
 
-def _inferred(known: _Known) -> dict[str, dict[str, object]]:
+def _inferred(known: _LoadedStack) -> dict[str, dict[str, object]]:
     """Resource -> the cached values under which Heat applied those that refer to it, also where a type says others."""
     definition = known.definition
     found: dict[str, dict[str, object]] = {}
@@ -244,12 +250,12 @@ def _inferred(known: _Known) -> dict[str, dict[str, object]]:
     return found
 
 
-def _translated(stack: Converted) -> Converted:
+def _translated(stack: ConvertedStack) -> ConvertedStack:
     return replace(stack, members=[replace(member, data=translation.data(member, stack.members))
                                    for member in stack.members])
 
 
-def _below(stack: Converted, parent: _Known) -> Converted:
+def _below(stack: ConvertedStack, parent: _LoadedStack) -> ConvertedStack:
     """A nested stack with the facade of its parent's resource, and with what is hidden in it."""
     row = parent.leased.current(stack.row.parent_resource or '')
     applied = next((member.columns for member in parent.stack.members if row is not None and member.state.id == row.id),
@@ -302,7 +308,7 @@ def _is_worth_storing(values: Mapping[str, object], state: ResourceState) -> boo
 class _Records:
     """In the place of `StoredResourceCache`: the rows are in memory."""
 
-    def __init__(self, stack: Converted) -> None:
+    def __init__(self, stack: ConvertedStack) -> None:
         self._stack = stack
         self._members = {member.state.id: member for member in stack.members}
 
@@ -361,10 +367,10 @@ class _NotRead:
         self._refuse('heat')
 
 
-class _Inside:
+class _ReadOnlyNesting:
     """In the place of `Nesting`: the nested stacks are in memory, and are only read."""
 
-    def __init__(self, tree: _Tree, known: _Known) -> None:
+    def __init__(self, tree: _Tree, known: _LoadedStack) -> None:
         self._tree = tree
         self._known = known
 
@@ -387,7 +393,7 @@ class _Inside:
         root = self._tree.stacks[self._known.stack.row.root_id]
         return root.stack.row.user_project_id
 
-    def _of(self, resource: Resource) -> _Known | None:
+    def _of(self, resource: Resource) -> _LoadedStack | None:
         found = self._tree.stacks.get(resource.resource_id or '')
         return found if found is not None and found.stack.row.deleted_at is None else None
 

@@ -35,7 +35,7 @@ RESUMABLE = frozenset({Action.CREATE, Action.UPDATE, Action.ROLLBACK, Action.DEL
                        Action.CHECK, Action.SNAPSHOT})
 
 
-class Unfit(Exception):
+class NotConvertible(Exception):
     """A row that makes no sense, or cannot be represented. `row`: such as "resource 17"; `reason`: one sentence."""
 
     def __init__(self, row: str, reason: str) -> None:
@@ -63,7 +63,7 @@ class ConvertedResource:
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedStack:
     """One stack with everything that belongs to it. `snapshots` hold exports, as ours do."""
 
     row: StoredStack
@@ -81,16 +81,16 @@ class Converted:
 class ConvertedTree:
     """A tree: root first, parents before children. Credentials are not encrypted yet."""
 
-    stacks: Sequence[Converted]
+    stacks: Sequence[ConvertedStack]
     credentials: Sequence[Credentials]
 
     @property
-    def root(self) -> Converted:
+    def root(self) -> ConvertedStack:
         return self.stacks[0]
 
 
 @dataclass(frozen=True)
-class Opener:
+class HeatValueReader:
     """Reads JSON and encrypted values of a Heat database with the key of its configuration."""
 
     key: str
@@ -101,28 +101,28 @@ class Opener:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            raise Unfit(row, _('its column %s is no JSON') % column) from None
+            raise NotConvertible(row, _('its column %s is no JSON') % column) from None
 
     def mapping(self, row: str, column: str, text: str | None) -> dict[str, Any]:
         found = self.json(row, column, text)
         if found is None:
             return {}
         if not isinstance(found, dict):
-            raise Unfit(row, _('its column %s is no map') % column)
+            raise NotConvertible(row, _('its column %s is no map') % column)
         return found
 
     def clear(self, row: str, method: str | None, secret: str) -> str:
         try:
             return ciphers.decrypt(method or '', secret, self.key)
         except exception.HeatException as error:
-            raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
+            raise NotConvertible(row, _('a value cannot be decrypted: %s') % error) from None
 
     def opened(self, row: str, secret: object) -> object:
         """The value of a pair (method, text)."""
         try:
             return ciphers.decrypted_json(secret, self.key)
         except (ValueError, exception.HeatException) as error:
-            raise Unfit(row, _('a value cannot be decrypted: %s') % error) from None
+            raise NotConvertible(row, _('a value cannot be decrypted: %s') % error) from None
 
     def properties(self, found: rows.PropertiesData) -> dict[str, object]:
         row = f'resource_properties_data {found.id}'
@@ -130,15 +130,15 @@ class Opener:
         return {name: self.opened(row, value) for name, value in data.items()} if found.encrypted else data
 
 
-def convert(tree: rows.HeatTree, opener: Opener, new_id: Callable[[], str], now: datetime) -> ConvertedTree:
-    """The tree as rows of ours. `now`: actions under way get their whole time again. Raises Unfit."""
-    return _Conversion(tree, opener, new_id, now).run()
+def convert(tree: rows.HeatTree, reader: HeatValueReader, new_id: Callable[[], str], now: datetime) -> ConvertedTree:
+    """The tree as rows of ours. `now`: actions under way get their whole time again. Raises NotConvertible."""
+    return _Conversion(tree, reader, new_id, now).run()
 
 
 class _Conversion:
-    def __init__(self, tree: rows.HeatTree, opener: Opener, new_id: Callable[[], str], now: datetime) -> None:
+    def __init__(self, tree: rows.HeatTree, reader: HeatValueReader, new_id: Callable[[], str], now: datetime) -> None:
         self._tree = tree
-        self._opener = opener
+        self._reader = reader
         self._new_id = new_id
         self._now = now
         self._depths = {tree.root.id: 0}
@@ -158,26 +158,27 @@ class _Conversion:
     def _check(self, stack: rows.HeatStack) -> None:
         row = f'stack {stack.id}'
         if not stack.name or not stack.tenant:
-            raise Unfit(row, _('it has no name or no project'))
+            raise NotConvertible(row, _('it has no name or no project'))
         action, status = state(row, stack.action, stack.status)
         if stack.deleted_at is None:
             self._check_live(stack, row, action, status)
         if stack.owner_id is None:
             return
         if stack.tenant != self._tree.root.tenant:
-            raise Unfit(row, _('it is nested in a stack of another project'))
+            raise NotConvertible(row, _('it is nested in a stack of another project'))
         self._depths[stack.id] = self._depths[stack.owner_id] + 1
 
     def _check_live(self, stack: rows.HeatStack, row: str, action: Action, status: Status) -> None:
         """What an engine needs to work on a stack. Deleted stacks are only shown."""
         if stack.convergence is False or stack.backup:
-            raise Unfit(row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
+            raise NotConvertible(
+                row, _('it was made without convergence: "heat-manage migrate_convergence_1" converts it'))
         if status is Status.IN_PROGRESS and action not in RESUMABLE:
-            raise Unfit(row, _('%s is under way, which only the Heat that began it can end') % action)
+            raise NotConvertible(row, _('%s is under way, which only the Heat that began it can end') % action)
         if stack.owner_id is not None and not stack.parent_resource_name:
-            raise Unfit(row, _('it is nested, but in no resource'))
+            raise NotConvertible(row, _('it is nested, but in no resource'))
 
-    def _stack(self, stack: rows.HeatStack) -> Converted:
+    def _stack(self, stack: rows.HeatStack) -> ConvertedStack:
         row = f'stack {stack.id}'
         action, status = state(row, stack.action, stack.status)
         found = self._tree.resources.get(stack.id, ())
@@ -193,7 +194,7 @@ class _Conversion:
         is_running = status is Status.IN_PROGRESS
         made = self._being_made(stack, action, status)
         snapshots = [self._snapshot(each, made) for each in self._tree.snapshots.get(stack.id, ())]
-        return Converted(StoredStack(
+        return ConvertedStack(StoredStack(
             id=stack.id, name=str(stack.name), project_id=str(stack.tenant), username=stack.username,
             owner_id=stack.owner_id, root_id=self._tree.root.id, parent_resource=stack.parent_resource_name,
             depth=self._depths[stack.id], action=action, status=status, reason=stack.status_reason or '',
@@ -227,17 +228,17 @@ class _Conversion:
         row = f'raw_template {number}'
         found = self._tree.templates.get(number)
         if found is None:
-            raise Unfit(row, _('it is referred to, and gone'))
-        document = self._opener.mapping(row, 'template', found.template)
+            raise NotConvertible(row, _('it is referred to, and gone'))
+        document = self._reader.mapping(row, 'template', found.template)
         try:
             Template(document).edition      # noqa: B018
         except exception.HeatException as error:
-            raise Unfit(row, str(error)) from None
+            raise NotConvertible(row, str(error)) from None
         return ConvertedTemplate(template_id, document, self._environment(row, found), self._files_of(row, found))
 
     def _environment(self, row: str, template: rows.RawTemplate) -> dict[str, object]:
         """The environment in clear. What was encrypted stays known as hidden, as in an environment of ours."""
-        found = self._opener.mapping(row, 'environment', template.environment)
+        found = self._reader.mapping(row, 'environment', template.environment)
         encrypted = frozenset(found.get('encrypted_param_names') or ())
         found['parameters'] = {name: self._parameter(row, value) if name in encrypted else value
                                for name, value in (found.get('parameters') or {}).items()}
@@ -247,18 +248,18 @@ class _Conversion:
     def _parameter(self, row: str, value: object) -> object:
         """The value of a hidden parameter. Heat encrypts its text, not JSON; what is no pair is not encrypted."""
         if isinstance(value, list) and len(value) == 2:
-            return self._opener.clear(row, str(value[0]), str(value[1]))
+            return self._reader.clear(row, str(value[0]), str(value[1]))
         return value
 
     def _files_of(self, row: str, template: rows.RawTemplate) -> Files:
         if template.files_id is None:
-            return Files(self._opener.mapping(row, 'files', template.files))
+            return Files(self._reader.mapping(row, 'files', template.files))
         if template.files_id not in self._files:
             found = self._tree.files.get(template.files_id)
             if found is None:
-                raise Unfit(row, _('its files are gone'))
+                raise NotConvertible(row, _('its files are gone'))
             self._files[template.files_id] = Files(
-                self._opener.mapping(f'raw_template_files {found.id}', 'files', found.files))
+                self._reader.mapping(f'raw_template_files {found.id}', 'files', found.files))
         return self._files[template.files_id]
 
     # --- resources --------------------------------------------------------------------------------------
@@ -267,7 +268,7 @@ class _Conversion:
                 kinds: Mapping[tuple[str | None, str | None], str]) -> ConvertedResource:
         row = f'resource {found.id}'
         if not found.name or not found.uuid:
-            raise Unfit(row, _('it has no name or no uuid'))
+            raise NotConvertible(row, _('it has no name or no uuid'))
         action, status = state(row, found.action, found.status)
         template_id = current
         if found.current_template_id is not None and found.current_template_id in self._tree.templates:
@@ -275,11 +276,11 @@ class _Conversion:
         kind = (sources.type_of(template_id, found.name) or sources.type_of(current, found.name)
                 or kinds.get((found.name, found.nova_instance)) or kinds.get((found.name, None)))
         if kind is None:
-            raise Unfit(row, _('no template and no event tells the type of %s') % found.name)
+            raise NotConvertible(row, _('no template and no event tells the type of %s') % found.name)
         columns: dict[str, object] = {}
         if action is not Action.INIT:
             columns['properties'] = self._applied(found)
-        metadata = self._opener.mapping(row, 'rsrc_metadata', found.rsrc_metadata)
+        metadata = self._reader.mapping(row, 'rsrc_metadata', found.rsrc_metadata)
         if metadata.get(cooldown.IN_PROGRESS):      # by an engine that was killed: none of Heat runs after the switch
             metadata[cooldown.IN_PROGRESS] = False
         if metadata:
@@ -299,23 +300,23 @@ class _Conversion:
         row = f'resource {found.id}'
         if found.rsrc_prop_data_id is not None:
             return self._properties_of(row, found.rsrc_prop_data_id)
-        data = self._opener.mapping(row, 'properties_data', found.properties_data)
-        return ({name: self._opener.opened(row, value) for name, value in data.items()}
+        data = self._reader.mapping(row, 'properties_data', found.properties_data)
+        return ({name: self._reader.opened(row, value) for name, value in data.items()}
                 if found.properties_data_encrypted else data)
 
     def _properties_of(self, row: str, number: int) -> dict[str, object]:
         if number not in self._properties:
             found = self._tree.properties.get(number)
             if found is None:
-                raise Unfit(row, _('its properties are gone'))
-            self._properties[number] = self._opener.properties(found)
+                raise NotConvertible(row, _('its properties are gone'))
+            self._properties[number] = self._reader.properties(found)
         return self._properties[number]
 
     def _requires(self, row: str, found: rows.HeatResource, numbers: Mapping[int, int]) -> dict[str, int]:
         """Rows that are gone do not count: Heat leaves their ids behind."""
-        wanted = self._opener.json(row, 'requires', found.requires) or []
+        wanted = self._reader.json(row, 'requires', found.requires) or []
         if not isinstance(wanted, list) or not all(isinstance(number, int) for number in wanted):
-            raise Unfit(row, _('its column requires is no list of numbers'))
+            raise NotConvertible(row, _('its column requires is no list of numbers'))
         names = {each.id: str(each.name) for each in self._tree.resources[found.stack_id]}
         return {names[number]: numbers[number] for number in sorted(wanted) if number in numbers}
 
@@ -323,10 +324,10 @@ class _Conversion:
         for found in self._tree.data.get(resource_id, ()):
             row = f'resource_data {found.id}'
             if not found.key:
-                raise Unfit(row, _('it has no key'))
+                raise NotConvertible(row, _('it has no key'))
             value = found.value
             if found.redact and value is not None:
-                value = self._opener.clear(row, found.decrypt_method, value)
+                value = self._reader.clear(row, found.decrypt_method, value)
             if value is not None:
                 yield Datum(found.key, value, bool(found.redact))
 
@@ -353,7 +354,7 @@ class _Conversion:
                 continue
             row = f'event {event.id}'
             if not event.uuid:
-                raise Unfit(row, _('it has no uuid'))
+                raise NotConvertible(row, _('it has no uuid'))
             number = None
             if event.resource_type != STACK_TYPE or event.physical_resource_id != stack.id:
                 number = of_object.get((event.resource_name, event.physical_resource_id),
@@ -377,8 +378,8 @@ class _Conversion:
         reason = found.status_reason
         if _is_begun(found) and found.id != made:
             status, reason = Status.FAILED, _('The engine that made it was interrupted.')
-        data = self._opener.mapping(row, 'data', found.data)
-        saved = {each.resource_name: self._opener.mapping(f'resource_snapshot {each.id}', 'data', each.data)
+        data = self._reader.mapping(row, 'data', found.data)
+        saved = {each.resource_name: self._reader.mapping(f'resource_snapshot {each.id}', 'data', each.data)
                  for each in self._tree.saved.get(found.id, ())}
         if saved:
             data['resources'] = {**(data.get('resources') or {}), **saved}
@@ -391,10 +392,10 @@ class _Conversion:
         row = f'user_creds {number}'
         found = self._tree.credentials.get(number)
         if found is None:
-            raise Unfit(row, _('they are referred to, and gone'))
+            raise NotConvertible(row, _('they are referred to, and gone'))
 
         def clear(secret: str | None) -> str | None:
-            return self._opener.clear(row, found.decrypt_method, secret) if secret else None
+            return self._reader.clear(row, found.decrypt_method, secret) if secret else None
 
         return Credentials(
             id=self._credentials[number], project_id=found.tenant_id, project_name=found.tenant,
@@ -439,31 +440,31 @@ def _is_begun(snapshot: rows.HeatSnapshot) -> bool:
 
 
 def state(row: str, action: str | None, status: str | None) -> tuple[Action, Status]:
-    """Action and status of a stack or resource. Raises Unfit for words that are none."""
+    """Action and status of a stack or resource. Raises NotConvertible for words that are none."""
     try:
         return Action(str(action)), Status(str(status))
     except ValueError:
-        raise Unfit(row, _('its state %(action)s, %(status)s is unknown') % {
+        raise NotConvertible(row, _('its state %(action)s, %(status)s is unknown') % {
             'action': action, 'status': status}) from None
 
 
-def config(found: rows.HeatSoftwareConfig, opener: Opener) -> Config:
-    """Raises Unfit."""
+def config(found: rows.HeatSoftwareConfig, reader: HeatValueReader) -> Config:
+    """Raises NotConvertible."""
     row = f'software_config {found.id}'
-    return Config(found.id, found.tenant, found.name, found.group, opener.mapping(row, 'config', found.config),
+    return Config(found.id, found.tenant, found.name, found.group, reader.mapping(row, 'config', found.config),
                   found.created_at or UNKNOWN_TIME)
 
 
-def deployment(found: rows.HeatSoftwareDeployment, opener: Opener) -> Deployment:
-    """Raises Unfit."""
+def deployment(found: rows.HeatSoftwareDeployment, reader: HeatValueReader) -> Deployment:
+    """Raises NotConvertible."""
     row = f'software_deployment {found.id}'
     for name, word in (('action', found.action), ('status', found.status)):
         if len(word or '') > tables.LONGEST_WORD:       # Heat checks neither
-            raise Unfit(row, _('its %(name)s has more than %(most)d characters') % {
+            raise NotConvertible(row, _('its %(name)s has more than %(most)d characters') % {
                 'name': name, 'most': tables.LONGEST_WORD})
 
     def values(column: str, text: str | None) -> dict[str, object] | None:
-        return opener.mapping(row, column, text) if text not in (None, 'null') else None
+        return reader.mapping(row, column, text) if text not in (None, 'null') else None
 
     return Deployment(
         found.id, found.tenant, found.stack_user_project_id, found.server_id, found.config_id, found.action,

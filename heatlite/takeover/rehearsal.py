@@ -14,7 +14,7 @@ from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.tables import software_config, stack
 from heatlite.takeover import store
-from heatlite.takeover.convert import MARK, ConvertedTree, Unfit
+from heatlite.takeover.convert import MARK, ConvertedTree, NotConvertible
 from heatlite.takeover.store import Present
 
 
@@ -43,16 +43,16 @@ class Rehearsal:
     def remove(self, tx: sa.Connection, root_id: str) -> bool:
         return store.present(tx, {root_id: None})[root_id] is Present.OLD
 
-    def put_configs(self, tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[Unfit]]:
+    def put_configs(self, tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[NotConvertible]]:
         ids = {each.id for each in found}
         self._configs |= ids
         return len(ids - store.there(tx, software_config, sorted(ids))), []
 
-    def put_deployments(self, tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[Unfit]]:
+    def put_deployments(self, tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[NotConvertible]]:
         wanted_ids = {each.config_id for each in found}
         configs = wanted_ids & self._configs | store.there(tx, software_config, sorted(wanted_ids))
-        wanted, unfit = store.changed_deployments(tx, found, configs)
-        return len(wanted), unfit
+        wanted, refused = store.changed_deployments(tx, found, configs)
+        return len(wanted), refused
 
 
 def _taken(tx: sa.Connection, names: Collection[tuple[str | None, str]], root_id: str) -> set[tuple[str | None, str]]:

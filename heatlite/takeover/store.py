@@ -31,7 +31,7 @@ from heatlite.db.software_configs import Config
 from heatlite.db.software_deployments import Deployment
 from heatlite.db.tables import software_config, software_deployment, stack
 from heatlite.planning.states import Status
-from heatlite.takeover.convert import MARK, Converted, ConvertedTree, Unfit
+from heatlite.takeover.convert import MARK, ConvertedStack, ConvertedTree, NotConvertible
 
 
 class Present(StrEnum):
@@ -100,7 +100,7 @@ def remove(tx: sa.Connection, root_id: str) -> bool:
     return True
 
 
-def _insert(tx: sa.Connection, found: Converted, now: datetime) -> None:
+def _insert(tx: sa.Connection, found: ConvertedStack, now: datetime) -> None:
     row = found.row
     leases.insert(tx, row.id, None, wanted=row.status == Status.IN_PROGRESS and row.deleted_at is None)
     stacks.insert(tx, row)
@@ -138,7 +138,7 @@ def sealed(authority: Credentials) -> Credentials:
 
 # --- software configs and deployments ----------------------------------------------------------------------
 
-def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[Unfit]]:
+def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[NotConvertible]]:
     """Stores those configs that are not there: configs never change. Returns how many."""
     present_ids = there(tx, software_config, [each.id for each in found])
     new = [each for each in found if each.id not in present_ids]
@@ -147,27 +147,28 @@ def put_configs(tx: sa.Connection, found: Sequence[Config]) -> tuple[int, list[U
     return len(new), []
 
 
-def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[Unfit]]:
+def put_deployments(tx: sa.Connection, found: Sequence[Deployment]) -> tuple[int, list[NotConvertible]]:
     """Stores deployments, over older states of them. Returns how many, and those whose configs are missing."""
-    wanted, unfit = changed_deployments(tx, found, there(tx, software_config, [each.config_id for each in found]))
+    wanted, refused = changed_deployments(tx, found, there(tx, software_config, [each.config_id for each in found]))
     for each in wanted:
         software_deployments.delete(tx, each.id)
         software_deployments.insert(tx, each)
-    return len(wanted), unfit
+    return len(wanted), refused
 
 
 def changed_deployments(tx: sa.Connection, found: Sequence[Deployment],
-                        configs: Container[str]) -> tuple[list[Deployment], list[Unfit]]:
+                        configs: Container[str]) -> tuple[list[Deployment], list[NotConvertible]]:
     """Those that are not there, or in older states, and those whose configs are not in `configs`."""
     present_ids = there(tx, software_deployment, [each.id for each in found])
-    wanted, unfit = [], []
+    wanted, refused = [], []
     for each in found:
         known = software_deployments.show(tx, each.id) if each.id in present_ids else None
         if each.config_id not in configs:
-            unfit.append(Unfit(f'software_deployment {each.id}', _('its config %s is missing') % each.config_id))
+            refused.append(NotConvertible(f'software_deployment {each.id}',
+                                          _('its config %s is missing') % each.config_id))
         elif known is None or not (known == each or _changed(known) > _changed(each)):
             wanted.append(each)             # times of Heat have whole seconds: of equal ones, Heat's row is newer
-    return wanted, unfit
+    return wanted, refused
 
 
 def _changed(found: Deployment) -> datetime:

@@ -24,7 +24,7 @@ from heatlite.db.software_deployments import Deployment
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.planning.states import Status
 from heatlite.takeover import ciphers, completion, convert, schema, source, store
-from heatlite.takeover.convert import Opener, Unfit
+from heatlite.takeover.convert import HeatValueReader, NotConvertible
 from heatlite.takeover.rehearsal import Rehearsal
 from heatlite.takeover.rows import HeatSoftwareConfig, HeatSoftwareDeployment, HeatTree
 from heatlite.takeover.source import HeatDatabase
@@ -45,7 +45,7 @@ TAKEN, RENEWED, UNCHANGED, REMOVED, WAITING, KEPT, HIDDEN, REFUSED, ORPHANED = O
 
 
 @dataclass(frozen=True)
-class Wishes:
+class TransferOptions:
     """What is to be taken over. `project_id` None: all projects. `hidden_tags`: stacks with one of them are left out.
 
     `switch`: Heat is stopped, so actions under way are taken over too, and continued. `dry`: nothing is stored.
@@ -81,15 +81,15 @@ class TransferReport:
 
 class Transfer:
     def __init__(self, heat: HeatDatabase, key: str, database: Database, runtime: Runtime, registry: TypeRegistry,
-                 wishes: Wishes, progress: Callable[[TransferReport], None] = lambda report: None) -> None:
+                 options: TransferOptions, progress: Callable[[TransferReport], None] = lambda report: None) -> None:
         """`key`: of that Heat. `progress(report)`: called after each slice."""
         self._heat = heat
-        self._opener = Opener(key)
+        self._reader = HeatValueReader(key)
         self._database = database
         self._runtime = runtime
         self._registry = registry
-        self._wishes = wishes
-        self._store = Rehearsal() if wishes.dry else store
+        self._options = options
+        self._store = Rehearsal() if options.dry else store
         self._progress = progress
         self.report = TransferReport()
 
@@ -111,18 +111,18 @@ class Transfer:
     def _try_key(self, samples: Sequence[tuple[str, str]]) -> None:
         for method, secret in samples:
             if method in ciphers.METHODS:   # others are named with their rows
-                ciphers.decrypt(method, secret, self._opener.key)
+                ciphers.decrypt(method, secret, self._reader.key)
 
     # --- trees ------------------------------------------------------------------------------------------
 
     def _slice(self, after: str) -> str | None:
         """Takes over the next trees. Returns where the next slice begins, or None at the end."""
         with self._heat.reader() as tx:
-            found = source.roots(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
+            found = source.roots(tx, self._options.project_id, after, deleted=self._options.deleted)
             if not found:
                 return None
-            wanted = self._wanted(source.trees(tx, found, deleted=self._wishes.deleted))
-            tags = source.tags(tx, [tree.root.id for tree in wanted]) if self._wishes.hidden_tags else {}
+            wanted = self._wanted(source.trees(tx, found, deleted=self._options.deleted))
+            tags = source.tags(tx, [tree.root.id for tree in wanted]) if self._options.hidden_tags else {}
             wanted = [tree for tree in wanted if not self._is_hidden(tags.get(tree.root.id, ()))]
             for some in _portions(wanted, source.sizes(tx, wanted)):
                 for tree in source.filled(tx, some):
@@ -140,7 +140,7 @@ class Transfer:
             self.report.trees[UNCHANGED] += 1
         elif present is Present.CHANGED:
             self._refuse(tree, KEPT, f'stack {tree.root.id}', _('heatlite has worked on it since it was taken over'))
-        elif not self._wishes.switch and any(
+        elif not self._options.switch and any(
                 stack.status == Status.IN_PROGRESS and stack.deleted_at is None for stack in tree.stacks):
             self.report.trees[WAITING] += 1
         else:
@@ -148,7 +148,7 @@ class Transfer:
         return False
 
     def _is_hidden(self, tags: Sequence[str]) -> bool:
-        if not set(tags) & set(self._wishes.hidden_tags):
+        if not set(tags) & set(self._options.hidden_tags):
             return False
         self.report.trees[HIDDEN] += 1
         return True
@@ -156,10 +156,10 @@ class Transfer:
     def _take(self, tree: HeatTree) -> None:
         now = self._runtime.now()
         try:
-            whole = completion.complete(convert.convert(tree, self._opener, self._runtime.uuid, now), self._runtime,
+            whole = completion.complete(convert.convert(tree, self._reader, self._runtime.uuid, now), self._runtime,
                                         self._registry)
             present = self._stored(lambda tx: self._store.put(tx, whole, now))
-        except Unfit as error:
+        except NotConvertible as error:
             self._refuse(tree, REFUSED, error.row, error.reason)
             return
         except exception.DatabaseUnavailable:
@@ -187,7 +187,7 @@ class Transfer:
         after: str | None = ''
         while after is not None:
             with self._heat.reader() as tx:
-                found = source.orphans(tx, self._wishes.project_id, after, deleted=self._wishes.deleted)
+                found = source.orphans(tx, self._options.project_id, after, deleted=self._options.deleted)
             for each in found:
                 self.report.trees[ORPHANED] += 1
                 self.report.orphans.append(TransferProblem(
@@ -200,7 +200,7 @@ class Transfer:
         after = ''
         while True:
             with self._database.reader() as ours:
-                found = store.copies(ours, self._wishes.project_id, after, source.ROOTS_AT_ONCE)
+                found = store.copies(ours, self._options.project_id, after, source.ROOTS_AT_ONCE)
             if not found:
                 return
             after = found[-1][0]
@@ -214,7 +214,7 @@ class Transfer:
 
     def _stored(self, put: Callable[[sa.Connection], Result]) -> Result:
         """`put(tx)` in a transaction; in a dry run one that only reads."""
-        if self._wishes.dry:
+        if self._options.dry:
             with self._database.reader() as tx:
                 return put(tx)
         return self._database.retry(put)
@@ -226,28 +226,28 @@ class Transfer:
         self._take_all('software deployments', source.deployments, convert.deployment, self._store.put_deployments)
 
     def _take_all(self, kind: str, page: Callable[[sa.Connection, str | None, str, int], list[Row]],
-                  converted: Callable[[Row, Opener], Made],
-                  put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
+                  converted: Callable[[Row, HeatValueReader], Made],
+                  put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[NotConvertible]]]) -> None:
         """Takes over all rows of one kind, a page in each transaction."""
         after = ''
         while True:
             with self._heat.reader() as tx:
-                found = page(tx, self._wishes.project_id, after, PLAIN_AT_ONCE)
+                found = page(tx, self._options.project_id, after, PLAIN_AT_ONCE)
             if not found:
                 return
             after = found[-1].id
             made: list[Made] = []
             for row in found:
                 try:
-                    made.append(converted(row, self._opener))
-                except Unfit as error:
+                    made.append(converted(row, self._reader))
+                except NotConvertible as error:
                     self._note(error)
             self._put(kind, made, put)
 
     def _put(self, kind: str, made: Sequence[Made],
-             put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[Unfit]]]) -> None:
+             put: Callable[[sa.Connection, Sequence[Made]], tuple[int, list[NotConvertible]]]) -> None:
         try:
-            stored, unfit = self._stored(lambda tx: put(tx, made))
+            stored, refused = self._stored(lambda tx: put(tx, made))
         except exception.DatabaseUnavailable:
             raise
         except Exception as error:          # one row of an unforeseen kind does not stop the others
@@ -256,13 +256,14 @@ class Transfer:
                     self._put(kind, [row], put)
                 return
             LOG.debug('%s: row %s was not taken over', kind, made[0].id, exc_info=True)
-            stored, unfit = 0, [Unfit(f'{kind.replace(" ", "_").removesuffix("s")} {made[0].id}', _reason(error))]
+            place = f'{kind.replace(" ", "_").removesuffix("s")} {made[0].id}'
+            stored, refused = 0, [NotConvertible(place, _reason(error))]
         self.report.stored[kind] += stored
-        for each in unfit:
+        for each in refused:
             self._note(each)
 
-    def _note(self, unfit: Unfit) -> None:
-        self.report.problems.append(TransferProblem('', '', unfit.row, unfit.reason))
+    def _note(self, refused: NotConvertible) -> None:
+        self.report.problems.append(TransferProblem('', '', refused.row, refused.reason))
 
 
 def _reason(error: Exception) -> str:

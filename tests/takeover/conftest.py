@@ -10,7 +10,7 @@ from heatlite.common.green_threads import GreenRuntime
 from heatlite.db import sync
 from heatlite.engine.types import registry
 from heatlite.takeover.source import HeatDatabase
-from heatlite.takeover.transfer import Transfer, Wishes
+from heatlite.takeover.transfer import Transfer, TransferOptions
 from tests.db.conftest import SERVERS, clock, make_database  # noqa: F401
 from tests.takeover.heats import KEY, Heat
 
@@ -56,10 +56,10 @@ def heat(make_database):  # noqa: F811
 @pytest.fixture
 def take(heat, ours, types):
     """`take(switch=True)` -> the report of one run."""
-    def run(key=KEY, **wishes):
+    def run(key=KEY, **options):
         source = HeatDatabase(heat.url)
         try:
-            return Transfer(source, key, ours, GreenRuntime(), types, Wishes(**wishes)).run()
+            return Transfer(source, key, ours, GreenRuntime(), types, TransferOptions(**options)).run()
         finally:
             source.close()
     return run
