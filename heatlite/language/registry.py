@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,6 +22,8 @@ RESTRICTED_ACTIONS = ('update', 'replace')
 DRIFT_POLICIES = (IGNORE, REPORT, REPAIR, REPLACE) = ('ignore', 'report', 'repair', 'replace')
 EVERY = '*'                     # the pattern of all types
 PATTERN_SIGNS = '*?['
+
+_Check = Callable[[str, object], None]      # of the value of a key; raises an error that says what is wrong with it
 
 
 @dataclass(frozen=True)
@@ -199,42 +201,59 @@ def _without_removed(entries: Mapping[str, object]) -> dict[str, object]:
     return kept
 
 
-def check_entries(entries: object, *, top: bool = True, names: bool = False) -> None:
-    """Raises for unknown hooks, restrictions or policies, and for values that are neither text nor map.
-
-    `names`: the keys are names of resources.
-    """
+def check_entries(entries: object) -> None:
+    """Raises for unknown hooks, restrictions or policies, and for values that are neither text nor map."""
     if not isinstance(entries, Mapping):
         raise exception.StackValidationFailed(
             message=_('The resource registry must be a map. Found a %s instead') % kind_name(entries))
     for key, value in entries.items():
-        if key == HOOKS:
-            _check_words(value, HOOK_TYPES, exception.InvalidBreakPointHook(
-                _('Invalid hook type "%(value)s" for resource breakpoint, acceptable hook types are: %(known)s')
-                % {'value': value, 'known': HOOK_TYPES}))
-        elif key == RESTRICTED:
-            _check_words(value, RESTRICTED_ACTIONS, exception.InvalidRestrictedAction(message=(
-                _('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action types '
-                  'are: %(known)s') % {'value': value, 'known': RESTRICTED_ACTIONS})))
-        elif key == DRIFT and not names:
-            _check_drift(value)
-        elif key == IMPORT and not names and not top:
-            _check_import(value)
-        elif isinstance(value, Mapping):
-            if names and IMPORT in value and is_pattern(key):
-                raise exception.StackValidationFailed(message=_(
-                    'The entry "%s" of the resource registry imports one object into many resources') % key)
-            check_entries(value, top=False, names=top and key == RESOURCES)
-        elif value is not None and not isinstance(value, str):
-            raise exception.StackValidationFailed(
-                message=_('The resource registry entry "%(key)s" must be text or a map, not a %(kind)s')
-                % {'key': key, 'kind': kind_name(value)})
-        elif key == RESOURCES and top and value is not None:
-            raise exception.StackValidationFailed(
-                message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
+        _OF_ALL.get(key, _check_other)(key, value)
 
 
-def _check_drift(value: object) -> None:
+def _check_resources(key: str, value: object) -> None:
+    """The section `resources`: its keys are names of resources."""
+    if isinstance(value, str):
+        raise exception.StackValidationFailed(
+            message=_('The entry "resources" of the resource registry must be a map, not %s') % value)
+    if not isinstance(value, Mapping):
+        _check_other(key, value)
+        return
+    for name, entry in value.items():
+        _AMONG_NAMES.get(name, _check_named)(name, entry)
+
+
+def _check_named(name: str, value: object) -> None:
+    """The entry of a resource, or of a pattern of names."""
+    if isinstance(value, Mapping) and IMPORT in value and is_pattern(name):
+        raise exception.StackValidationFailed(message=_(
+            'The entry "%s" of the resource registry imports one object into many resources') % name)
+    _check_other(name, value)
+
+
+def _check_other(key: str, value: object) -> None:
+    """A type and its target, or a map inside an entry."""
+    if isinstance(value, Mapping):
+        for name, entry in value.items():
+            _INSIDE.get(name, _check_other)(name, entry)
+    elif value is not None and not isinstance(value, str):
+        raise exception.StackValidationFailed(
+            message=_('The resource registry entry "%(key)s" must be text or a map, not a %(kind)s')
+            % {'key': key, 'kind': kind_name(value)})
+
+
+def _check_hooks(_key: str, value: object) -> None:
+    _check_words(value, HOOK_TYPES, exception.InvalidBreakPointHook(
+        _('Invalid hook type "%(value)s" for resource breakpoint, acceptable hook types are: %(known)s')
+        % {'value': value, 'known': HOOK_TYPES}))
+
+
+def _check_restricted(_key: str, value: object) -> None:
+    _check_words(value, RESTRICTED_ACTIONS, exception.InvalidRestrictedAction(message=(
+        _('Invalid restricted_action type "%(value)s" for resource, acceptable restricted_action types are: %(known)s')
+        % {'value': value, 'known': RESTRICTED_ACTIONS})))
+
+
+def _check_drift(_key: str, value: object) -> None:
     """Raises for anything but a policy, or a map of types and patterns to policies."""
     for word in value.values() if isinstance(value, Mapping) else [value]:
         if word not in DRIFT_POLICIES:
@@ -243,7 +262,7 @@ def _check_drift(value: object) -> None:
                 'value': word, 'known': ', '.join(DRIFT_POLICIES)})
 
 
-def _check_import(value: object) -> None:
+def _check_import(_key: str, value: object) -> None:
     """Raises for anything but {id} or {name, tag}, with one of the latter two at least."""
     if not isinstance(value, Mapping) or not value or set(value) - set(IMPORT_KEYS) or (ID in value and len(value) > 1):
         raise exception.StackValidationFailed(message=_(
@@ -259,6 +278,12 @@ def _check_words(value: object, known: tuple[str, ...], error: exception.HeatExc
     words = value if isinstance(value, list) else [value]
     if not all(isinstance(word, str) and word in known for word in words):
         raise error
+
+
+# Key -> its check: in the registry, in its section `resources`, and in all maps inside.
+_AMONG_NAMES: Mapping[str, _Check] = {HOOKS: _check_hooks, RESTRICTED: _check_restricted}
+_OF_ALL: Mapping[str, _Check] = {**_AMONG_NAMES, DRIFT: _check_drift, RESOURCES: _check_resources}
+_INSIDE: Mapping[str, _Check] = {**_AMONG_NAMES, DRIFT: _check_drift, IMPORT: _check_import}
 
 
 def is_pattern(name: str) -> bool:
