@@ -663,34 +663,56 @@ class Traversal:
         step = event.step
         state = self._state(step)
         denied = self.permissions.guard.refusal(step.name, Denial.REPLACE) if event.replace else ''
-        if step in self._steps.inspecting:                # the inspection itself failed
-            self._steps.inspecting.remove(step)
-            if self._ending.is_stopped:
-                self._end_step(step)
-                return []
-            if denied:
-                return self._refused(step, self._rows.row(state.row_id), Action.UPDATE, denied)
-            self._steps.occupy(step, state.row_id)
-            state.action = Action.UPDATE
+        if step in self._steps.inspecting:
+            commands = self._failed_inspection(step, state, denied)
+            if commands is not None:
+                return commands
         row = self._rows.row(state.row_id)
-        is_wanted = self._is_wanted(step)
+        goes_on = self._is_wanted(step) and not self._ending.is_stopped
         if denied and state.action is Action.UPDATE:
             event = replace(event, reason=denied, replace=False)
         reason = f'{event.reason}: {state.away}' if state.away else event.reason
-        if event.replace and state.action is Action.UPDATE and is_wanted and not self._ending.is_stopped:
-            row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
-                                         reason=text.requires_replacement(row.name)))
-            return [Persist(step, row), *self._create_new(step, row, now)]
-        if state.is_unknown and is_wanted and not self._ending.is_stopped:
+        if event.replace and state.action is Action.UPDATE and goes_on:
+            return self._replace_instead(step, row, now)
+        if state.is_unknown and goes_on:
             return self._count_as_failed(step, row, reason)
         state.error = state.error or reason
-        if self._may_retry(event, step):
-            if state.action is Action.DELETE:
-                return self._delete_later(step, row)
-            state.attempt += 1
-            state.recreating = True
-            failed = self._rows.set(row._replace(status=Status.FAILED, reason=event.reason, handle=NO_HANDLE))
-            return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
+        if not self._may_retry(event, step):
+            return self._fail(step, row, reason)
+        if state.action is Action.DELETE:
+            return self._delete_later(step, row)
+        return self._retry_create(step, row, event.reason, now)
+
+    def _failed_inspection(self, step: Step, state: StepState, denied: str) -> list[Command] | None:
+        """End a step whose inspection has failed; None: it is an update that has failed. `denied`: why the replacement
+        that the inspection wants is not allowed, if so."""
+        self._steps.inspecting.remove(step)
+        if self._ending.is_stopped:
+            self._end_step(step)
+            return []
+        if denied:
+            return self._refused(step, self._rows.row(state.row_id), Action.UPDATE, denied)
+        self._steps.occupy(step, state.row_id)
+        state.action = Action.UPDATE
+        return None
+
+    def _replace_instead(self, step: Step, row: ResourceState, now: datetime) -> list[Command]:
+        """Replace a resource that its type cannot update."""
+        row = self._rows.set(row._replace(status=Status.COMPLETE, handle=NO_HANDLE,
+                                          reason=text.requires_replacement(row.name)))
+        return [Persist(step, row), *self._create_new(step, row, now)]
+
+    def _retry_create(self, step: Step, row: ResourceState, reason: str, now: datetime) -> list[Command]:
+        """Delete the object of a create that has failed, and create it anew after a delay."""
+        state = self._state(step)
+        state.attempt += 1
+        state.recreating = True
+        failed = self._rows.set(row._replace(status=Status.FAILED, reason=reason, handle=NO_HANDLE))
+        return [Persist(step, failed), *self._delete_and_recreate(step, failed, now)]
+
+    def _fail(self, step: Step, row: ResourceState, reason: str) -> list[Command]:
+        """Fail the step, and with it the action unless its tolerance has room."""
+        state, is_wanted = self._state(step), self._is_wanted(step)
         # The resource has the text of its last attempt, and the stack that of the first one.
         action, error = state.action, state.error
         row = self._rows.set(row._replace(action=action, status=Status.FAILED, reason=reason, handle=NO_HANDLE))
