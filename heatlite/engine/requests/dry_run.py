@@ -83,6 +83,12 @@ class DryRun:
             event = self._answer(waiting.popleft())
             if event is not None:
                 waiting.extend(leased.traversal.handle(event, self._runtime.now()))
+        self._settle_verdicts()
+        self._mark_undecided(before, busy)
+        return self.changes
+
+    def _settle_verdicts(self) -> None:
+        """Add to the changes what only the whole run tells: differences, causes of replacements, settled stacks."""
         for name, properties in self.executor.property_changes.items():
             if name in self.changes:
                 self.changes[name].properties = properties
@@ -91,7 +97,13 @@ class DryRun:
                 self.changes[name].cause, self.changes[name].stored = cause, self.executor.stored[name]
         for name in self.executor.settled & self.changes.keys():
             self.changes[name].kind = 'unchanged'
-        for name in leased.traversal.desired:
+
+    def _mark_undecided(self, before: Mapping[str, ResourceState], busy: Mapping[str, ResourceState]) -> None:
+        """Mark the changes that the update may not come to, or that may be others. `before`: the current row of each
+        resource; `busy`: rows of which an action is under way."""
+        # Each pass overwrites what those before it have found, from the weakest reason to the strongest: not reached,
+        # doubts of a type, an action under way, any failure at all, the failure of the resource itself.
+        for name in self.leased.traversal.desired:
             if name in self._reached:
                 self.changes.setdefault(name, PreviewedChange(name, 'unchanged', before.get(name)))
             else:                                   # the update ends before this resource, or takes another course
@@ -109,7 +121,6 @@ class DryRun:
                     self._undecided(change.name, before.get(change.name), self._why_not())
         for name, reason in self.failures.items():
             self._undecided(name, before.get(name), reason)
-        return self.changes
 
     def stored(self, row: ResourceState) -> Resource:
         """Return the object of the stored state of the row. What is stored is read in blocks, and each row of a block
