@@ -412,7 +412,7 @@ def test_a_live_stack_below_a_deleted_helper_is_named(heat, ours, take, deleted)
     heat.word('s1')
     heat.stack('backup', owner_id='s1', backup=True, convergence=False, deleted_at=later(1))
     heat.stack('live', owner_id='backup', parent_resource_name='inner')
-    assert [problem.row for problem in take(deleted=deleted).problems] == ['stack live']
+    assert [orphan.row for orphan in take(deleted=deleted).orphans] == ['stack live']
 
 
 # --- work under way ----------------------------------------------------------------------------------------
