@@ -16,7 +16,7 @@ from heatlite.common import exception
 from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
-from heatlite.db import templates
+from heatlite.db import resources, templates
 from heatlite.db.leases import Lease
 from heatlite.db.stacks import StoredStack
 from heatlite.engine import clients, rsrc_defn
@@ -156,9 +156,8 @@ class _Tree:
                          software=_NotRead(self._refuse), alarms=_NotRead(self._refuse),
                          default_timeout=self._registry.action_timeout)
 
-        records: Any = _Records(known.stack)
-        return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade, records,
-                            lambda lease: None)
+        return StepExecutor(self._runtime, known.leased, NothingStored(), self._registry, facade,
+                            _ConvertedResources(known.stack), lambda lease: None)
 
     def _refuse(self, client: str) -> NoReturn:
         self.refusals += 1
@@ -305,8 +304,8 @@ def _is_worth_storing(values: Mapping[str, object], state: ResourceState) -> boo
 
 # --- what types may ask for --------------------------------------------------------------------------------
 
-class _Records:
-    """In the place of `StoredResourceCache`: the rows are in memory."""
+class _ConvertedResources:
+    """In the place of `StoredResourceCache`: the resources are in memory."""
 
     def __init__(self, stack: ConvertedStack) -> None:
         self._stack = stack
@@ -319,9 +318,12 @@ class _Records:
                               {datum.key: str(datum.value) for datum in member.data},
                               dict(columns.get('attributes') or {}))
 
-    def environment(self, template_id: str) -> Mapping[str, Any] | None:
+    def environment(self, template_id: str) -> Mapping[str, object] | None:
         source = self._stack.sources.get(template_id)
         return source.environment if source is not None else None
+
+    def holders(self, physical_id: str) -> list[resources.Holder]:
+        raise exception.NotSupported(feature=_('Importing into a stack that is being taken over'))
 
     def forget(self, row: int) -> None:
         pass

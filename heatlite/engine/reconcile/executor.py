@@ -23,7 +23,7 @@ from heatlite.engine.reconcile.step_context import StepContext, plain
 from heatlite.engine.reconcile.step_contexts import Saved
 from heatlite.engine.reconcile.step_inspector import StepInspector
 from heatlite.engine.reconcile.step_waits import AWAY_POLL_INTERVALS, StepWaits
-from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import TypeRegistry
@@ -40,7 +40,7 @@ class StepExecutor(StepInspector):
     """Executes the steps of one stack."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, stored_resources: StoredResourceCache, may_act: Callable[[Lease], None], *,
+                 facade: FacadeMaker, stored_resources: StoredResources, may_act: Callable[[Lease], None], *,
                  observe: bool = False, saved: Saved = lambda name: {}, interval: float = 1.0) -> None:
         """`may_act(lease)`: returns once the lease is certainly valid; `interval`: seconds between two checks. Others:
         see `StepInspector`."""

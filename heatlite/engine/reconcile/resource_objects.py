@@ -18,7 +18,7 @@ from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.preview_state import PreviewState
 from heatlite.engine.reconcile.resource_writer import ChangeLog, JournalWriter
 from heatlite.engine.reconcile.step_context import StepContext, definition_of, stored_definition
-from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
 from heatlite.engine.stored_resource import ResourceWriter, StoredResource
 from heatlite.engine.types.registry import TypeRegistry
@@ -33,7 +33,7 @@ class ResourceObjects:
     """May be used by several threads of the pool: each makes objects of its own."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 stored_resources: StoredResourceCache, facade: FacadeMaker, preview_state: PreviewState) -> None:
+                 stored_resources: StoredResources, facade: FacadeMaker, preview_state: PreviewState) -> None:
         """`facade(objects)`: makes `self.stack` of the types."""
         self._runtime = runtime
         self._leased = leased

@@ -13,7 +13,7 @@ from heatlite.common.runtime import Runtime
 from heatlite.engine.reconcile import stack_events
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.step_context import StepContext
-from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource_state import State
 from heatlite.planning.states import Action, Change, Datum, Event, ResourceState, Status
 
@@ -67,7 +67,7 @@ class JournalWriter(_Writer):
     """
 
     def __init__(self, journal: ChangeLog, leased: LeasedStack, runtime: Runtime, work: StepContext,
-                 stored_resources: StoredResourceCache) -> None:
+                 stored_resources: StoredResources) -> None:
         super().__init__(leased, runtime)
         self._stored_resources = stored_resources
         self._journal = journal

@@ -20,7 +20,7 @@ from heatlite.engine.reconcile.settled import has_known_inputs, is_waiting
 from heatlite.engine.reconcile.step_context import StepContext, fingerprint
 from heatlite.engine.reconcile.step_contexts import Saved, StepContexts
 from heatlite.engine.reconcile.step_failures import StepFailures
-from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
@@ -38,7 +38,7 @@ class StepInspector:
     """The objects of one stack's resources, and whether they are as the definition wants them."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, journal: ChangeLog, registry: TypeRegistry,
-                 facade: FacadeMaker, stored_resources: StoredResourceCache, *, observe: bool, saved: Saved) -> None:
+                 facade: FacadeMaker, stored_resources: StoredResources, *, observe: bool, saved: Saved) -> None:
         """`facade(objects)`: makes the stack as its types see it; `observe`: compare with the state that the services
         report."""
         self._leased = leased

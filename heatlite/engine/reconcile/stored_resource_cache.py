@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 from sqlalchemy import Connection
 
@@ -21,6 +21,22 @@ NOT_READ = ResourceState(0, '', '', '')              # placeholder until `get` s
 
 Read = Callable[[Connection, int, int], Mapping[int, tuple[Mapping[str, Any], list[resources.StoredDatum]]]]
 """(tx, first, end) -> rows with these numbers, `end` not included, as `db.resources.stored`."""
+
+
+class StoredResources(Protocol):
+    """The stored resources of one stack, by their rows."""
+
+    def get(self, state: ResourceState) -> StoredResource:
+        """Return the stored resource of a row, with `state`, which may be newer than the row."""
+
+    def environment(self, template_id: str) -> Mapping[str, object] | None:
+        """Return the environment of a template of the stack; None if the template is gone."""
+
+    def holders(self, physical_id: str) -> list[resources.Holder]:
+        """Return the resources of all live stacks that have this object."""
+
+    def forget(self, row: int) -> None:
+        """Read a row anew the next time: it has changed."""
 
 
 class StoredResourceCache:

@@ -12,7 +12,7 @@ from heatlite.engine.reconcile.resource_objects import FacadeMaker
 from heatlite.engine.reconcile.resource_writer import NothingStored
 from heatlite.engine.reconcile.step_context import StepContext, stored_definition
 from heatlite.engine.reconcile.step_inspector import UNCHANGED, StepInspector
-from heatlite.engine.reconcile.stored_resource_cache import StoredResourceCache
+from heatlite.engine.reconcile.stored_resource_cache import StoredResources
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.types.registry import TypeRegistry
@@ -26,7 +26,7 @@ class DryExecutor(StepInspector):
     """Notes what the inspections have found, by the name of the resource."""
 
     def __init__(self, runtime: Runtime, leased: LeasedStack, registry: TypeRegistry, facade: FacadeMaker,
-                 stored_resources: StoredResourceCache, observe: bool) -> None:
+                 stored_resources: StoredResources, observe: bool) -> None:
         super().__init__(runtime, leased, NothingStored(), registry, facade, stored_resources, observe=observe,
                          saved=lambda name: {})
         self.doubts: dict[str, unknowns.Doubt] = {}     # resources without a certain verdict
