@@ -112,6 +112,9 @@ def test_signals_wait_in_their_order(db):
         found = signals.pending(tx, 's1')
         assert [(each.id, each.resource_name, each.details, each.created_at) for each in found] == [
             (first, 'r1', {'a': [1]}, NOW), (second, 'r0', None, NOW)]
+        assert [each.id for each in signals.pending(tx, 's1', {first})] == [second]
+        assert signals.pending(tx, 's1', {first, second}) == []
+        assert signals.numbers(tx, 's1') == [first, second]
         assert signals.remove(tx, [first, second]) == 2
         assert signals.pending(tx, 's1') == []
         assert len(signals.pending(tx, 's2')) == 1

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from heatlite.common import exception
+from heatlite.db import codec
 from heatlite.rpc import messages
 from heatlite.rpc.slots import Slots
 from tests.simulation import cloud as clouds
+from tests.simulation import statements
 from tests.simulation.cluster import Cluster, done, wait
 from tests.simulation.test_outages import Slow
 from tests.simulation.test_signals import pending, signal, until
@@ -251,3 +255,46 @@ def test_requests_that_wait_for_a_slow_handler_hold_no_slots():
         assert not ended
         assert cluster.universe.run(lambda: len(ended) == 2, limit=60)
         assert all('did not return within 5 seconds' in each for each in ended)
+
+
+def test_signals_that_wait_are_read_once_however_many_arrive(monkeypatch):
+    decode, read = codec.decode, []
+
+    def note(text):
+        value = decode(text)
+        if isinstance(value, dict) and 'large' in value:
+            read.append(value['large'])
+        return value
+
+    monkeypatch.setattr(codec, 'decode', note)
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', template(Hanging))
+        done(cluster, stack_id, 'CREATE')
+        signal(cluster, stack_id, 'target')
+        for number in range(10):
+            signal(cluster, stack_id, 'target', {'large': number})
+        assert cluster.universe.run(lambda: len(read) >= 10, limit=60)
+        wait(cluster, 5.0)
+        assert read == list(range(10))
+
+
+def test_a_runner_that_is_woken_many_times_at_once_looks_once(monkeypatch):
+    monkeypatch.setattr(Hanging, 'parallel_signals', True)
+    monkeypatch.setattr(Hanging, 'taken', [])
+    with Cluster(engines=1, interleaved=False) as cluster:
+        stack_id = cluster.create('s', template(Hanging))
+        done(cluster, stack_id, 'CREATE')
+        signal(cluster, stack_id, 'target')
+        wait(cluster, 1.0)
+        (runtime, service), = cluster.engines
+
+        def wake():
+            for _ in range(50):
+                service.controller.wake(stack_id)
+
+        with statements.noted(re.compile('SELECT signal.id').match) as seen:
+            runtime.spawn(wake)
+            wait(cluster, 1.0)
+        assert 1 <= len(seen) <= 3          # sweeps look, too
+        signal(cluster, stack_id, 'target', {'word': 'later'})
+        assert cluster.universe.run(lambda: Hanging.taken, limit=60)

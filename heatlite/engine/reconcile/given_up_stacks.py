@@ -45,7 +45,7 @@ def fail(runtime: Runtime, database: Database, journal: Journal, lease: Lease, r
     """As `give_up`, for any reason. `row`: of the stack, as it was just read."""
     with database.reader() as tx:
         busy = [each for each in resources.light(tx, row.id) if each.status == Status.IN_PROGRESS]
-        waiting = tuple(each.id for each in signals.pending(tx, row.id))
+        waiting = tuple(signals.numbers(tx, row.id))
     for each in busy:
         failed = each._replace(status=Status.FAILED, reason=reason)
         journal.submit(Change(row.id, lease.epoch, row=failed, events=(

@@ -76,6 +76,7 @@ class Runner:
         self.breakpoints = StoredBreakpoints(leased, executor, self._inbox, self._store)
         self._inspected = 0
         self._has_ended = False
+        self._is_woken = False                      # its inbox has a wake-up that has not begun
         self.calls_done = runtime.flag()                  # set when it has ended and no call of it is under way
         self.is_idle = False                        # no action is in progress: it only handles signals
         self.signal_dispatcher = SignalDispatcher(core, driving, leased, self)
@@ -83,8 +84,10 @@ class Runner:
     # --- from other threads -----------------------------------------------------------------------------
 
     def wake(self) -> None:
-        """Wake up the runner: it looks for a newer request and for signals."""
-        self.ask(lambda: self._callbacks.catch_up(self))
+        """Wake up the runner: it looks for a newer request and for signals, once for all wake-ups before it begins."""
+        if not self._is_woken:
+            self._is_woken = True
+            self.ask(self._catch_up)
 
     def finish_if_idle(self) -> None:
         """After the last signal was handled, or the last event was sent: finish, if no action is in progress."""
@@ -152,6 +155,10 @@ class Runner:
             self._calls.withdraw()
             self._note_idle()
             self._end(self, self._inbox.defect)
+
+    def _catch_up(self) -> Iterable[commands.Command]:
+        self._is_woken = False                      # before the rows are read: what is stored later needs another look
+        return self._callbacks.catch_up(self)
 
     def _forget_ended(self) -> None:
         """Drop what was kept for the steps that have ended with the last event."""

@@ -107,7 +107,6 @@ class SignalDispatcher:
         self._runner = runner
         self._waiting: dict[str, SignalWork] = {}                 # resource -> work with its signals
         self._known: set[int] = set()
-        self._handled: set[int] = set()                     # since the last query began: its result may have them
         self._neighbours = _Neighbours(leased.definition)
         self._threads: dict[SignalWork, Thread] = {}              # under way
         self._is_watching = False                           # a timer is set for the next look at calls that hang
@@ -119,11 +118,9 @@ class SignalDispatcher:
     def check_for_signals(self) -> None:
         """Start handling every signal that is not known yet. Waits for the database. Call in the runner's thread only:
         without the runner, the results of its steps under way would be lost."""
-        self._handled.clear()
+        known = frozenset(self._known)              # before the query, whose result may have those handled meanwhile
         for signal in self._database.retry_until_available(
-                lambda tx: signals.pending(tx, self._leased.id), reading=True):
-            if signal.id in self._known or signal.id in self._handled:
-                continue
+                lambda tx: signals.pending(tx, self._leased.id, known), reading=True):
             self._known.add(signal.id)
             if self._is_parallel(signal.resource_name):
                 self._spawn(SignalWork([signal]))
@@ -166,9 +163,7 @@ class SignalDispatcher:
              self._leased.subject(signal.resource_name), self._leased.masked)
 
     def _note_handled(self, work: SignalWork) -> None:
-        signal = work.signals.popleft()
-        self._handled.add(signal.id)
-        self._known.discard(signal.id)
+        self._known.discard(work.signals.popleft().id)
 
     # --- threads ------------------------------------------------------------------------------------------
 
