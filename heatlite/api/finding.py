@@ -27,11 +27,14 @@ _UUID = re.compile(r'[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f
 def visible(req: Request, row: Row | None, stack_name: str) -> Row:
     """`row` itself. Raises EntityNotFound unless it has this name and the caller may see it.
 
-    A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin.
+    A caller belongs to the stack's project, or to the project of the users made inside the stack, or is admin. Requests
+    of these users count for the stack's project from here on.
     """
     if row is None or row.name != stack_name or not _may_see(req, row) or not req.is_here(row.project_id):
         raise unknown(stack_name)
     note(stack_id=row.id, stack_name=row.name)
+    if not req.context.is_admin:
+        req.context.stack_project_id = row.project_id
     return row
 
 

@@ -60,6 +60,7 @@ class RequestContext(context.RequestContext):
     session_of: ClassVar[Callable[[RequestContext], Session] | None] = None
 
     deadline: datetime | None = None        # UTC; when the caller stops waiting
+    stack_project_id: str | None = None     # of the stack that a user inside it asks about; None for other callers
 
     FROM_DICT_EXTRA_KEYS = ['username', 'password', 'aws_creds', 'auth_url', 'trust_id', 'trustor_user_id',
                             'auth_token_info', 'region_name', 'is_admin']
@@ -114,6 +115,14 @@ class RequestContext(context.RequestContext):
         `user_project_id`: the project of the stack's own users, who access the stack from there.
         """
         return self.is_admin or (self.project_id is not None and self.project_id in (project_id, user_project_id))
+
+    @property
+    def share(self) -> str:
+        """Whose share of the threads of an engine the request uses: its project's. The users inside all stacks of a
+        project, who have a project for each tree of stacks, have one share together, beside that of the project."""
+        if self.stack_project_id in (None, self.project_id):
+            return self.project_id or ''
+        return f'users inside {self.stack_project_id}'
 
     def owning_project(self) -> str:
         """The project to which new objects belong. Raises Forbidden without one."""

@@ -17,7 +17,9 @@ from heatlite.planning.protection import ProtectionDocument
 
 # Sent beside the fields of the caller's context: when the caller stops waiting, ISO 8601 in UTC.
 DEADLINE: Final = 'deadline'
-# Beside it while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
+# Beside it, for a user inside a stack: the project of the stack.
+STACK_PROJECT: Final = 'stack_project'
+# Beside these while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
 TRACE: Final = 'trace'
 # In the answers to a create and an update, beside the identity of the stack: the tag of the accepted definition
 # (`planning.definition_tags`). Engines of release 0.1.0 do not send it.
@@ -33,6 +35,7 @@ class SentContext(TypedDict, total=False):
     """What is read of the context of a call as it is sent, beside the fields of `RequestContext`."""
 
     deadline: str
+    stack_project: str | None
     trace: Mapping[str, object]
 
 

@@ -97,10 +97,11 @@ def answer(endpoint: RequestHandler, context: messages.SentContext, method: str,
 def _answer(endpoint: RequestHandler, request: RequestContext, context: messages.SentContext, method: str,
             arguments: Mapping[str, object], check: Callable[[], None], slots: Slots | None) -> WireAnswer:
     here = runtime.current()
+    request.stack_project_id = context.get(messages.STACK_PROJECT)
     if method == WAKE:
         turns.forget()
     else:
-        turns.begin(request.project_id)
+        turns.begin(request.share)
     before = commits.begun()
     try:
         if context.get(messages.DEADLINE):

@@ -1,4 +1,4 @@
-"""Shares the threads of an engine that answer messages among the projects.
+"""Shares the threads of an engine that answer messages among the projects, and the users inside stacks of each.
 
 The messaging library has a fixed number of threads. A sixteenth of them may work at once, on slots; the others are for
 requests that wait, which costs some pages of memory for each. A project gets a third of the slots; its further requests
@@ -51,9 +51,10 @@ class Slots:
 
     @contextmanager
     def taken(self, context: RequestContext, seconds: float) -> Iterator[None]:
-        """Holds a slot for the project of a request, until the end of the block or until `release`. Raises EngineIsFull
-        if too many of its requests are in this engine, TooLate if it gets none within `seconds`."""
-        project = context.project_id or ''
+        """Holds a slot of the share of a request (`RequestContext.share`), until the end of the block or until
+        `release`. Raises EngineIsFull if too many of its requests are in this engine, TooLate if it gets none within
+        `seconds`."""
+        project = context.share
         if self._present.count(project) >= self.most_threads_of_project:
             raise exception.EngineIsFull(_('Too many requests of this project wait for an engine.'))
         with self._present.held(project):

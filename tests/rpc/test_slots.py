@@ -39,8 +39,9 @@ class Engine:
         finally:
             self.running[project] -= 1
 
-    def send(self, project, message=messages.ValidateTemplate, count=1, seconds=PATIENCE):
+    def send(self, project, message=messages.ValidateTemplate, count=1, seconds=PATIENCE, stack_project=None):
         context = {**RequestContext(project_id=project, overwrite=False).to_dict(),
+                   messages.STACK_PROJECT: stack_project,
                    messages.DEADLINE: (self.runtime.now() + timedelta(seconds=seconds)).isoformat()}
         arguments = {'stack_id': 's'} if message is messages.DeleteStack else {}
 
@@ -94,6 +95,19 @@ def test_requests_that_never_end_take_a_share_and_end_at_their_deadline(engine, 
     it.send('hostile')
     it.work = lambda *_arguments: 'answer'
     it.runs_until(lambda: it.answers['hostile'][None] == 1)         # nothing of the others is left
+
+
+def test_users_inside_all_stacks_of_a_project_have_one_share_beside_that_of_the_project(engine):
+    it = engine(lambda it, context, _message: it.runtime.sleep(1e6 if context.project_id.startswith('users') else 1))
+    for number in range(8):
+        it.send(f'users of {number}', count=THREADS_OF_PROJECT // 8 + 5, stack_project='p')
+    it.runs_until(lambda: sum(each['EngineIsFull'] for each in it.answers.values()) == 8 * 5)
+    assert it.running.total() == SHARE
+    for project in ('p', 'neighbour'):
+        it.send(project, count=SHARE)
+        it.runs_until(lambda project=project: it.answered(project) == SHARE)
+        assert it.answers[project] == {None: SHARE}
+    assert it.universe.time < PATIENCE
 
 
 def test_a_slot_goes_to_the_first_that_may_have_it(engine):

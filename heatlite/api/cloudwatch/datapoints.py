@@ -106,10 +106,11 @@ def _of_alarms(req: wsgi.Request, namespace: str, points: list[Point]) -> Mappin
     """Datapoints by namespace. Those with a dimension AlarmName go to the metric of that alarm, if it has their name:
     cfn-push-stats knows the alarm and not its dimensions."""
     names = {value for point in points for name, value in point['dimensions'] if name == ALARM_NAME}
-    if not names:
+    if not names and req.conf.heat_stack_user_role not in req.context.roles:
         return {namespace: points}
     with req.db.reader() as tx:
-        watched = {each.name: each.rule.metric for each in alarms.named(tx, projects.of_caller(req, tx), names)}
+        project_id = projects.of_caller(req, tx)            # also for the share of a user inside a stack
+        watched = {each.name: each.rule.metric for each in alarms.named(tx, project_id, names)}
     found: dict[str, list[Point]] = {}
     for point in points:
         target = watched.get(dict(point['dimensions']).get(ALARM_NAME, ''))
