@@ -60,6 +60,7 @@ class RequestContext(context.RequestContext):
     session_of: ClassVar[Callable[[RequestContext], Session] | None] = None
 
     deadline: datetime | None = None        # UTC; when the caller stops waiting
+    drops_answer: bool = False              # the caller needs the end or the error of its calls, and no answer
     stack_project_id: str | None = None     # of the stack that a user inside it asks about; None for other callers
 
     FROM_DICT_EXTRA_KEYS = ['username', 'password', 'aws_creds', 'auth_url', 'trust_id', 'trustor_user_id',

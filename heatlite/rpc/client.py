@@ -65,8 +65,9 @@ def _timeout_of(message: messages.Message, longest: float) -> float:
 
 
 def _sent_context(context: RequestContext, runtime: Runtime, seconds: float) -> dict[str, object]:
-    """The context as it is sent, with the time at which the caller stops waiting, its share, and its span."""
+    """The context as it is sent, with the time at which the caller stops waiting, what it needs, and its span."""
     found = {**context.to_dict(), messages.STACK_PROJECT: context.stack_project_id,
+             messages.DROPS_ANSWER: context.drops_answer,
              messages.DEADLINE: (runtime.now() + timedelta(seconds=seconds)).isoformat()}
     if tracing.tracer is not None:
         found[messages.TRACE] = tracing.headers()

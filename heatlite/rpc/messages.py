@@ -19,6 +19,8 @@ from heatlite.planning.protection import ProtectionDocument
 DEADLINE: Final = 'deadline'
 # Beside it, for a user inside a stack: the project of the stack.
 STACK_PROJECT: Final = 'stack_project'
+# Beside these: the caller needs to know that the call has succeeded, and not its answer. Engines may send it anyhow.
+DROPS_ANSWER: Final = 'drops_answer'
 # Beside these while traces are on: the span that waits for the answer, as headers of W3C Trace Context.
 TRACE: Final = 'trace'
 # In the answers to a create and an update, beside the identity of the stack: the tag of the accepted definition
@@ -36,6 +38,7 @@ class SentContext(TypedDict, total=False):
 
     deadline: str
     stack_project: str | None
+    drops_answer: bool
     trace: Mapping[str, object]
 
 
@@ -406,7 +409,8 @@ class RestoreSnapshot(Message):
 
 @dataclass(frozen=True)
 class SignalResource(Message):
-    """Sends a signal. `wait`: the answer is the resource's metadata after it was handled (cfn wait conditions)."""
+    """Sends a signal. `wait`: the answer is the resource's metadata after it was handled (cfn wait conditions), or None
+    for a caller that drops it."""
 
     answer = 'metadata, or None'
     stack_id: str

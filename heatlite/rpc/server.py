@@ -98,6 +98,7 @@ def _answer(endpoint: RequestHandler, request: RequestContext, context: messages
             arguments: Mapping[str, object], check: Callable[[], None], slots: Slots | None) -> WireAnswer:
     here = runtime.current()
     request.stack_project_id = context.get(messages.STACK_PROJECT)
+    request.drops_answer = context.get(messages.DROPS_ANSWER, False)
     if method == WAKE:
         turns.forget()
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from oslo_config import cfg
@@ -12,6 +13,7 @@ from heatlite.db import resources
 from heatlite.engine.durability import event_history
 from heatlite.rpc import messages
 from tests.simulation.cluster import Cluster, kill_engines_in, lose_database_in
+from tests.simulation.statements import noted
 
 
 @pytest.fixture(autouse=True)
@@ -206,6 +208,19 @@ def test_who_waits_gets_the_metadata():
             'u': {'Status': 'SUCCESS', 'Reason': 'r', 'Data': 'd'}}
         row = cluster.settle(stack_id)
         assert (row.status, output(row)) == ('COMPLETE', {'u': 'd'})
+
+
+@pytest.mark.parametrize('drops', [True, False])
+def test_metadata_is_read_for_those_who_need_it(drops):
+    with Cluster(engines=1) as cluster:
+        stack_id = cluster.create('s', waiting(count=2, transport='CFN_SIGNAL'))
+        until(cluster, stack_id, 'wait', ('CREATE', 'IN_PROGRESS'))
+        cluster.context.drops_answer = drops
+        with noted(re.compile(r'SELECT resource.metadata, resource.metadata_version\b').match) as seen:
+            found = signal(cluster, stack_id, 'handle', {'id': 'x'}, wait=True)
+        assert (found is None, len(seen)) == ((True, 0) if drops else (False, 1))
+        with pytest.raises(exception.HTTPBadRequest, match='Metadata format invalid'):
+            signal(cluster, stack_id, 'handle', {'status': 'SO SO'}, wait=True)
 
 
 @pytest.mark.parametrize('name, error', [

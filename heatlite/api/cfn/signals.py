@@ -22,8 +22,10 @@ def wait_condition(req: CfnRequest, arn: str) -> webob.Response:
     details = req.json
     if details is None:
         raise AwsError('InvalidParameterValue', _('The body of the request is not a JSON object.'))
+    as_json = parameters.wants_json(req.environ)
+    req.context.drops_answer = not as_json      # the metadata of a handle, of megabytes
     metadata = req.call(messages.SignalResource(stack_id, name, details, wait=True))
-    if parameters.wants_json(req.environ):
+    if as_json:
         return ENVELOPE.response({'resource': name, 'metadata': metadata or {}}, as_json=True)
     return ENVELOPE.response({'resource': name}, as_json=False)
 

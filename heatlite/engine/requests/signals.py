@@ -56,7 +56,8 @@ class Signals:
         self._sinks = sinks
 
     def signal(self, context: RequestContext, message: messages.SignalResource) -> object:
-        """Store a signal. With `wait`, return the resource's metadata after it was handled; else None at once.
+        """Store a signal. With `wait`, return the resource's metadata after it was handled, or None to a caller that
+        drops it; else None at once.
 
         Raises ResourceNotFound, ResourceNotAvailable, NotSupported, ResourceActionNotSupported, RequestLimitExceeded,
         StackLocked.
@@ -91,7 +92,10 @@ class Signals:
             accepted.tell()
             raise accepted.refused
         self._acceptance.hand_over(accepted.stack_id, accepted.owner)
-        return self._result(accepted, signal_rows.mark(accepted.number, now)) if message.wait else None
+        if not message.wait:
+            return None
+        self._await(accepted, signal_rows.mark(accepted.number, now))
+        return None if context.drops_answer else self._metadata(accepted)
 
     def _find(self, tx: Connection, row: stacks.StoredStack, name: str) -> ResourceState:
         rows = {state.id: state for state in resources.named(tx, row.id, name)}
@@ -158,9 +162,10 @@ class Signals:
     def _refused(self, row: ResourceState, reason: str, action: str) -> Event:
         return stack_events.of_resource(self._runtime, row, row.physical_id)._replace(action=action, reason=reason)
 
-    def _result(self, accepted: AcceptedSignal, mark: str) -> object:
+    def _await(self, accepted: AcceptedSignal, mark: str) -> None:
         """Wait until the signal's row is gone, which means that it was handled. Any process may have handled it, so the
-        result is read from the database. The request needs no slot meanwhile: one slow handler would hold all of them.
+        outcome is read from the database. Raises the error of the handler, and Error if it takes too long. The request
+        needs no slot meanwhile: one slow handler would hold all of them.
         """
         slots.release()
         end, pause = self._runtime.monotonic() + HANDLING_SECONDS, FIRST_POLL_SECONDS
@@ -168,15 +173,18 @@ class Signals:
             with self._database.reader() as tx:
                 waits = signal_rows.exists(tx, accepted.number)
                 error = None if waits else signal_rows.error(tx, mark)
-                metadata = None if waits else resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0]
             if error is not None:
                 self._database.retry(lambda tx: signal_rows.forget_error(tx, mark))
                 raise _for_sender(errors.from_wire(error))
             if not waits:
-                return metadata or {}
+                return
             self._runtime.sleep(pause)
             pause = min(pause * POLL_FACTOR, LONGEST_POLL_SECONDS)
         raise exception.Error(_('The signal was stored, but not handled within %d seconds.') % HANDLING_SECONDS)
+
+    def _metadata(self, accepted: AcceptedSignal) -> object:
+        with self._database.reader() as tx:
+            return resources.metadata(tx, accepted.stack_id, accepted.resource_id)[0] or {}
 
 
 def _for_sender(error: Exception) -> Exception:
