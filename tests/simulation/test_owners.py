@@ -21,6 +21,7 @@ from heatlite.db.tables import credentials, stack
 from heatlite.engine.clients.os.keystone.heat_keystoneclient import KeystoneClient
 from heatlite.engine.reconcile import loading
 from heatlite.engine.requests import drift
+from heatlite.engine.resources.openstack.heat.random_string import RandomString
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.rpc import messages
 from heatlite.testing import cluster as bare
@@ -101,12 +102,48 @@ class Acting(clouds.Thing):
         return super().handle_delete()
 
 
+class Calling(clouds.Thing):
+    """A plug-in of Heat that calls services through the session of its context, without a client of Heat's."""
+
+    acts = []
+
+    def _note(self):
+        self.acts.append((str(self.stack.action), self.context.auth_token or self.context.trust_id))
+
+    def handle_create(self):
+        self._note()
+        return super().handle_create()
+
+    def handle_update(self, json_snippet, tmpl_diff, prop_diff):
+        self._note()
+        return super().handle_update(json_snippet, tmpl_diff, prop_diff)
+
+    def handle_delete(self):
+        self._note()
+        return super().handle_delete()
+
+
+class Local(clouds.Thing):
+    """A plug-in that calls no service, and says so."""
+
+    requires_deferred_auth = False
+
+
+class OfOurs(RandomString):
+    """A plug-in that extends a built-in type, which calls no service."""
+
+    properties_schema = {**RandomString.properties_schema, **clouds.Thing.properties_schema}
+
+
+OWN_TYPES = {'Sim::Acting': Acting, 'Sim::Calling': Calling, 'Sim::Local': Local, 'Sim::OfOurs': OfOurs}
+
+
 class Cluster(bare.Cluster):
     """Engines with things that note for whom they act, and users who have tokens."""
 
     def __init__(self, seed=0, kill_at=(), engines=2, **options):
         def prepare(service):
-            for name, kind in {**clouds.resource_mapping(), 'Sim::Acting': Acting}.items():
+            for name, kind in {**clouds.resource_mapping(), **OWN_TYPES}.items():
                 service.registry.register(name, kind)
 
         self.loses_wakes = False
@@ -877,3 +914,30 @@ def test_an_administrator_of_another_project_deletes_no_retained_nested_stack(cl
     assert PROJECT in str(refused)
     assert (list(keystone.trusts.values()), stored(cluster), Acting.deletes) == ([], [], [])
     assert cluster.row(retained).action == 'CREATE'
+
+
+def thing(kind, value='v'):
+    return {**HOT, 'resources': {'r': {'type': kind, 'properties': {'value': value}}}}
+
+
+def test_a_plug_in_without_a_client_acts_by_a_trust_in_each_action(cluster, keystone):
+    Calling.acts = []
+    stack_id = cluster.create('s', thing('Sim::Calling'))
+    done(cluster, stack_id, 'CREATE')
+    cluster.update(stack_id, thing('Sim::Calling', 'w'))
+    done(cluster, stack_id, 'UPDATE')
+    cluster.delete(stack_id)
+    done(cluster, stack_id, 'DELETE')
+    assert Calling.acts == [('CREATE', 'token of ann'), ('UPDATE', 'trust-1'), ('DELETE', 'trust-1')]
+    assert not keystone.trusts
+
+
+@pytest.mark.parametrize('kind, is_made', [
+    ('Sim::Local', False), ('OS::Heat::RandomString', False), ('Sim::OfOurs', True), ('Sim::Thing', True)])
+def test_no_trust_is_made_for_a_type_that_calls_no_service(cluster, keystone, kind, is_made):
+    document = thing(kind)
+    if kind == 'OS::Heat::RandomString':
+        document['resources']['r'].pop('properties')
+    stack_id = cluster.create('s', document)
+    done(cluster, stack_id, 'CREATE')
+    assert bool(keystone.trusts) is is_made

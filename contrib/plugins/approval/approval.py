@@ -14,6 +14,7 @@ class Approval(resource.Resource):
     PROPERTIES = (DESK, SUBJECT, DETAILS) = ('desk', 'subject', 'details')
     ATTRIBUTES = (STATE, REASON) = ('state', 'reason')
     poll_interval = 30                      # seconds: people are slow, there is no need to ask every second
+    requires_deferred_auth = False          # it calls no service of the cloud, so its stack needs no trust
 
     properties_schema = {
         DESK: properties.Schema(

@@ -133,6 +133,7 @@ class Process(resource.Resource):
     PROPERTIES = (COMMAND, ARGUMENTS, NICE, GRACE) = ('command', 'arguments', 'nice', 'grace')
     ATTRIBUTES = (PID, STATE, UPTIME, LOG_TAIL) = ('pid', 'state', 'uptime', 'log_tail')
     physical_resource_name_limit = 200      # it becomes a file name
+    requires_deferred_auth = False          # it calls no service of the cloud, so its stack needs no trust
 
     properties_schema = {
         COMMAND: properties.Schema(

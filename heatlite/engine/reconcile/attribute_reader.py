@@ -10,8 +10,7 @@ from heatlite.engine.reconcile import attribute_cache
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.resource_objects import ResourceObjects
 from heatlite.engine.resource import Resource
-
-OWN_TYPES = 'heatlite.engine.resources.'
+from heatlite.engine.types.contract_names import is_built_in
 
 
 class AttributeReader:
@@ -59,7 +58,7 @@ class AttributeReader:
             kind = self._objects.kind_of(row)
         except exception.StackValidationFailed:     # the type is gone: only the cached value is left
             return False
-        if kind.default_client_name is None and kind.__module__.startswith(OWN_TYPES):
+        if kind.default_client_name is None and is_built_in(kind):
             return False                    # uses no service; a plug-in may use one without a client of heatlite
         schema = kind.attributes_schema.get(attribute)
         return getattr(schema, 'cache_mode', None) == CACHE_NONE or attribute == SHOW_ATTR

@@ -1,6 +1,6 @@
 """Makes the credentials under which a stack acts after its request has ended (docs/spec/engine.rst, "Credentials").
 
-A trust is made only for stacks that will need one: those with a type that calls a service.
+A trust is made only for stacks that will need one: those with a type that may call a service.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ from heatlite.db.stack_sets import ACTING_BY_TOKEN
 from heatlite.engine import clients
 from heatlite.engine.durability.request_ids import Ids
 from heatlite.engine.reconcile.revisions import encoded
+from heatlite.engine.resource import Resource
+from heatlite.engine.types.contract_names import is_built_in
 from heatlite.engine.types.registry import TypeRegistry
 from heatlite.language.definition import StackDefinition
 
@@ -154,7 +156,7 @@ class Authority:
                     kind = self._registry.resolve(type_name, name, definition.environment)
                 except exception.HeatException:
                     return True                     # the use of the type reports the error
-                if kind.default_client_name is not None or kind.requires_deferred_auth:
+                if _may_call_a_service(kind):
                     return True
         return False
 
@@ -192,6 +194,15 @@ def context_of(stored: Credentials, **ids: Unpack[Ids]) -> RequestContext:
         username=stored.username, auth_url=stored.auth_url, region_name=stored.region_name,
         trustor_user_id=stored.trustor_user_id, trust_id=clear(stored.trust_id), auth_token=clear(stored.token),
         password=clear(stored.password), overwrite=False, **ids)
+
+
+def _may_call_a_service(kind: type[Resource]) -> bool:
+    """A plug-in may use the session of its context, or name a client in its calls only: so a type of a plug-in may call
+    one unless the plug-in states `requires_deferred_auth = False` itself."""
+    if kind.default_client_name is not None or kind.requires_deferred_auth:
+        return True
+    stating = next(each for each in kind.__mro__ if 'requires_deferred_auth' in vars(each))
+    return is_built_in(stating) and not is_built_in(kind)
 
 
 def _texts(definition: StackDefinition) -> Iterator[str]:

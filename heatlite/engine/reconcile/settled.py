@@ -12,13 +12,13 @@ from collections.abc import Callable, Mapping
 from heatlite.common import crypt
 from heatlite.db import settled_stacks, stacks
 from heatlite.db.connection import Database
-from heatlite.engine.reconcile.attribute_reader import OWN_TYPES
 from heatlite.engine.reconcile.leased_stack import LeasedStack
 from heatlite.engine.reconcile.request_keys import INPUTS, TOLERANCE, WAITING
 from heatlite.engine.reconcile.revisions import encoded
 from heatlite.engine.resource import Resource
 from heatlite.engine.resources.stack_resource import StackResource
 from heatlite.engine.rsrc_defn import ResourceDefinition
+from heatlite.engine.types.contract_names import is_built_in
 from heatlite.language.definition import StackDefinition
 from heatlite.language.influence import Influence
 from heatlite.language.resource_definition import Reference
@@ -128,7 +128,7 @@ def settled(leased: LeasedStack, status: Status | None, outputs: list[dict[str, 
 def has_known_inputs(resource_class: type[Resource]) -> bool:
     """Whether the nested stack of a type follows from its properties, environment and files alone. That is not known of
     types of plug-ins."""
-    return issubclass(resource_class, StackResource) and resource_class.__module__.startswith(OWN_TYPES)
+    return issubclass(resource_class, StackResource) and is_built_in(resource_class)
 
 
 def _is_stable(need: Reference, leased: LeasedStack, kind_of: KindOf, is_live: IsLive) -> bool:

@@ -45,7 +45,7 @@ def misspelt(resource_class: type[Resource]) -> Iterator[tuple[str, str]]:
 
     A name is no misspelling where the class has the right one beside it: then it is a helper of that.
     """
-    own = [owner for owner in resource_class.__mro__ if owner is not object and not _is_ours(owner)]
+    own = [owner for owner in resource_class.__mro__ if owner is not object and not is_built_in(owner)]
     known = {*NAMES, *(name for owner in resource_class.__mro__ if owner not in own for name in vars(owner))}
     defined = {name for owner in own for name in vars(owner)}
     for name in sorted(defined - known):
@@ -58,7 +58,7 @@ def uncalled_hooks(resource_class: type[Resource]) -> list[str]:
     """Return the methods of a plug-in's group of servers that Heat calls and the groups here do not."""
     if not hasattr(resource_class, 'member_definition'):
         return []
-    return sorted({name for owner in resource_class.__mro__ if not _is_ours(owner) for name in vars(owner)
+    return sorted({name for owner in resource_class.__mro__ if not is_built_in(owner) for name in vars(owner)
                    if name in GROUP_HOOKS})
 
 
@@ -81,5 +81,6 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return alike[found[0]] if found else None
 
 
-def _is_ours(owner: type) -> bool:
+def is_built_in(owner: type) -> bool:
+    """Whether a class is one of heatlite's own, not of a plug-in."""
     return owner.__module__.startswith('heatlite.') and not owner.__module__.startswith('heatlite.engine.plugins.')

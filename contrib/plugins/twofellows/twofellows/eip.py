@@ -12,6 +12,7 @@ class EIPAssociation(resource.Resource):
 
     PROPERTIES = (EIP_ID, INSTANCE_ID, ZONE) = ('eip_id', 'instance_id', 'zone')
     ATTRIBUTES = (ADDRESS,) = ('address',)
+    requires_deferred_auth = False          # QingCloud has a login of its own, so its stack needs no trust
 
     properties_schema = {
         EIP_ID: properties.Schema(properties.Schema.STRING, _('Id of the address.'), required=True),

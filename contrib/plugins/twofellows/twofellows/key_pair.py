@@ -17,6 +17,7 @@ class KeyPair(resource.Resource):
 
     PROPERTIES = (NAME, PUBLIC_KEY, ENCRYPT_METHOD, ZONE) = ('name', 'public_key', 'encrypt_method', 'zone')
     ATTRIBUTES = (KEY_PAIR_ID, PRIVATE_KEY) = ('key_pair_id', 'private_key')
+    requires_deferred_auth = False          # QingCloud has a login of its own, so its stack needs no trust
 
     properties_schema = {
         NAME: properties.Schema(properties.Schema.STRING, _('Name; need not be unique.'), update_allowed=True),
@@ -106,6 +107,7 @@ class KeyPairAttachment(resource.Resource):
     """A key pair on a server."""
 
     PROPERTIES = (KEY_PAIR_ID, INSTANCE_ID, ZONE) = ('key_pair_id', 'instance_id', 'zone')
+    requires_deferred_auth = False          # QingCloud has a login of its own, so its stack needs no trust
 
     properties_schema = {
         KEY_PAIR_ID: properties.Schema(properties.Schema.STRING, _('Id of the key pair.'), required=True),

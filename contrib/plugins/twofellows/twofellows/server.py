@@ -31,6 +31,7 @@ class Server(resource.Resource):
         'instance_id', 'name', 'status', 'private_ip', 'public_ip')
     SIZES = (INSTANCE_TYPE, CPU, MEMORY)
     KEY, PASSWORD = 'keypair', 'passwd'
+    requires_deferred_auth = False          # QingCloud has a login of its own, so its stack needs no trust
 
     properties_schema = {
         IMAGE_ID: properties.Schema(properties.Schema.STRING, _('Id of the image.'), required=True),
