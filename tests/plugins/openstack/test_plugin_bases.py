@@ -103,6 +103,54 @@ def test_a_network_type_of_a_vendor(cloud: Cloud):
     assert wrong.validate() == 'name not allowed in value_specs'
 
 
+def test_a_network_type_that_shows_its_object_by_itself(cloud: Cloud):
+    """As Nuage's and StarlingX's, which have no `entity`."""
+    from heat.engine import attributes, properties
+    from heat.engine.resources.openstack.neutron import neutron
+
+    class Group(neutron.NeutronResource):
+        properties_schema = {'name': properties.Schema(properties.Schema.STRING)}
+        attributes_schema = {name: attributes.Schema(name) for name in ('name', 'status')}
+        health = 'DOWN'
+
+        def handle_create(self):
+            props = self.prepare_properties(self.properties, self.physical_resource_name())
+            self.resource_id_set(self.neutron().create_address_scope({'address_scope': {**props, 'ip_version': 4}})[
+                'address_scope']['id'])
+
+        def _show_resource(self):
+            return {**self.neutron().show_address_scope(self.resource_id)['address_scope'], 'status': self.health}
+
+        def handle_delete(self):
+            self.neutron().delete_address_scope(self.resource_id)
+
+    registry.current().register('Vendor::Group', Group)
+    life = Life(cloud, 'Vendor::Group', {'name': 'group'})
+    assert life.fresh('CREATE', 'FAILED').needs_replace_failed()
+    made = life.create()
+    assert (life.attribute('name'), life.attribute('status')) == ('group', 'DOWN')
+    assert not made.needs_replace_failed()
+    made.health = 'ERROR'
+    assert made.needs_replace_failed()
+    life.delete()
+    assert life.fresh('CREATE', 'FAILED').needs_replace_failed() and life.attribute('name') is None
+
+
+def test_a_network_type_that_shows_nothing(cloud: Cloud):
+    from heat.engine import attributes
+    from heat.engine.resources.openstack.neutron import neutron
+
+    class Hidden(neutron.NeutronResource):
+        attributes_schema = {'name': attributes.Schema('name')}
+
+        def handle_create(self):
+            self.resource_id_set('hidden')
+
+    registry.current().register('Vendor::Hidden', Hidden)
+    life = Life(cloud, 'Vendor::Hidden')
+    assert life.create().needs_replace_failed() and life.attribute('name') is None
+
+
 def test_a_server_of_a_vendor(cloud: Cloud):
     from heat.engine.resources.openstack.nova import server
 

@@ -30,7 +30,9 @@ def refused_value_specs(properties: Properties) -> str | None:
 
 
 class NeutronResource(resource.Resource):
-    """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`."""
+    """Subclasses say `entity`: the service's word for the thing. It is shown by `show_<entity>`.
+
+    Those of plug-ins may override `_show_resource` instead."""
 
     default_client_name = 'neutron'
     validates_at_creation = True
@@ -93,12 +95,12 @@ class NeutronResource(resource.Resource):
         raise exception.ResourceUnknownStatus(resource_status=status, result=_('Resource is not built'))
 
     def needs_replace_failed(self) -> bool:
-        if not self.resource_id or not self.entity:
+        if not self.resource_id:
             return True
+        shown = None
         with self.client_plugin().ignore_not_found:
-            if self._show_resource().get('status') != 'ERROR':
-                return False
-        return True
+            shown = self._show_resource()
+        return shown is None or shown.get('status') == 'ERROR'
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -118,7 +120,8 @@ class NeutronResource(resource.Resource):
         return shown[self.res_info_key or self.entity]
 
     def _resolve_attribute(self, name: str) -> object:
-        return self._show_resource()[name] if self.resource_id and self.entity else None
+        shown = self._show_resource() if self.resource_id else None
+        return None if shown is None else shown[name]
 
     def get_resource_plural(self) -> str:
         """The collection, as in a path."""
