@@ -10,7 +10,8 @@ from heatlite.common.i18n import _
 from heatlite.engine.clients import library_errors
 from heatlite.engine.clients import os as shared
 from heatlite.engine.clients.os import collection, http, service
-from heatlite.engine.clients.os.neutron.client import KEYS, NetworkClient, path_of, plural_of
+from heatlite.engine.clients.os.neutron.client import NetworkClient
+from heatlite.engine.clients.os.neutron.paths import key_of, path_of, plural_of
 
 CLIENT_NAME = 'neutron'
 
@@ -85,7 +86,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
         if not name_or_id:                  # no name of things without one
             raise _no_match(thing, name_or_id)
         plural = plural_of(thing)
-        key = KEYS.get(plural, plural)
+        key = key_of(plural)
         lister = getattr(self.client(), f'list_{plural}')
         filtered = thing not in WHOLE_LIST
         for field in ('id', 'name'):
@@ -177,7 +178,7 @@ class NeutronClientPlugin(shared.ExtensionMixin, service.ServicePlugin[NetworkCl
     def resolve_ext_resource(self, resource: str, name_or_id: str) -> str:
         """Raises EntityNotFound, NoUniqueMatch."""
         plural = plural_of(resource)
-        entries = self.client().get(path_of(plural))[KEYS.get(plural, plural)] if name_or_id else []
+        entries = self.client().get(path_of(plural))[key_of(plural)] if name_or_id else []
         for field in ('id', 'name'):
             matching = [entry for entry in entries if entry.get(field) == name_or_id]
             if len(matching) > 1:

@@ -125,8 +125,8 @@ class NeutronResource(resource.Resource):
 
     def get_resource_plural(self) -> str:
         """The collection, as in a path."""
-        from heatlite.engine.clients.os.neutron import client
-        return client.path_of(client.plural_of(str(self.entity))).lstrip('/')
+        from heatlite.engine.clients.os.neutron import paths
+        return paths.path_of(paths.plural_of(str(self.entity))).lstrip('/')
 
     def set_tags(self, tags: list[str] | None) -> None:
         """The thing's tags become `tags`."""
@@ -141,11 +141,11 @@ class NeutronResource(resource.Resource):
     # --- after a crash ------------------------------------------------------------------------------------
 
     def list_named(self, name: str | None) -> list[Fields]:
-        from heatlite.engine.clients.os.neutron import client
-        plural = client.plural_of(str(self.entity))
+        from heatlite.engine.clients.os.neutron import paths
+        plural = paths.plural_of(str(self.entity))
         query = {} if name is None else {'name': name}
         found: list[Mapping[str, object]] = getattr(self.client(), f'list_{plural}')(**query)[
-            client.KEYS.get(plural, plural)]
+            paths.key_of(plural)]
         return found
 
     def _listed_by_name(self) -> list[Mapping[str, object]]:
