@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import json
 from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from datetime import datetime
@@ -132,6 +133,12 @@ class RequestContext(context.RequestContext):
         return self.project_id
 
     @property
+    def own_token(self) -> str | None:
+        """The token that the context was made with. heatlite reads this one: see `StoredContext`."""
+        found: str | None = self.__dict__.get('auth_token')
+        return found
+
+    @property
     def auth_plugin(self) -> object:
         return self.keystone_session.auth
 
@@ -170,7 +177,7 @@ class RequestContext(context.RequestContext):
                 'user_domain': self.user_domain_id, 'user_domain_name': self.user_domain_name,
                 'project_domain': self.project_domain_id, 'project_domain_name': self.project_domain_name,
                 'is_admin': self.is_admin, 'resource_uuid': self.resource_uuid, 'roles': self.roles,
-                'system_scope': self.system_scope, 'auth_token': '***' if self.auth_token else None}
+                'system_scope': self.system_scope, 'auth_token': '***' if self.own_token else None}
 
     def of_request(self, request_id: str, global_request_id: str | None = None,
                    trace: SpanContext | None = None) -> RequestContext:
@@ -192,6 +199,38 @@ class RequestContext(context.RequestContext):
         finally:
             bind(before, of_before)
             _masks.set(masks)
+
+
+class StoredContext(RequestContext):
+    """The stored credentials of a stack (engine only).
+
+    Without a stored token, plug-ins that read `auth_token` or `auth_token_info` get those of the session, which logs in
+    with the trust or the password. They are not sent or stored with the context."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        if self.own_token is None and (self.trust_id or self.password):
+            del self.auth_token, self.auth_token_info
+
+    def __getattr__(self, name: str) -> Any:
+        match name:
+            case 'auth_token':
+                return self.keystone_session.get_token()
+            case 'auth_token_info':
+                return self._token_info()
+        raise AttributeError(name)
+
+    def _token_info(self) -> object:
+        auth = self.keystone_session.auth
+        if auth is None or not self.auth_token:
+            return None
+        state: Any = auth.get_auth_state()
+        return json.loads(state)['body'] if state else None
+
+    def to_dict(self) -> dict[str, object]:
+        plain = copy.copy(self)
+        plain.auth_token, plain.auth_token_info = self.own_token, self.__dict__.get('auth_token_info')
+        return super(StoredContext, plain).to_dict()
 
 
 def bind(found: context.RequestContext | None, subject: Subject = UNKNOWN,

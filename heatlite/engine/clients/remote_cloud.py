@@ -77,10 +77,10 @@ def _read(login: str | bytes) -> Login:
 
 def _in_project(caller: contexts.RequestContext, project: str) -> Exchange:
     """The caller in another project, as far as the caller's token goes: a trust is for one project."""
-    if caller.trust_id and not caller.auth_token:
+    if caller.trust_id and not caller.own_token:
         raise exception.Error(_('The stack acts in project %s by the token of the request, which is over. An update '
                                 'tries again') % project)
-    token = caller.auth_token or caller.keystone_session.get_token() or ''
+    token = caller.own_token or caller.keystone_session.get_token() or ''
     return Exchange(netutils.keystone_v3(sessions.auth_url(caller)), token, project_id=project)
 
 

@@ -105,11 +105,11 @@ def forget() -> None:
 def auth_plugin(context: RequestContext) -> plugin.BaseAuthPlugin | None:
     """The first of: stored trust (when asked to prefer it), token, trust, password, clouds.yaml or OS_*."""
     prefers_trust = cfg.CONF.reauthentication_auth_method == 'trusts'
-    if context.trust_id and (prefers_trust or not context.auth_token):
+    if context.trust_id and (prefers_trust or not context.own_token):
         return trust_plugin(context.trust_id)
-    if context.auth_token:
+    if context.own_token:
         found = _plugin_of_token_info(context) if context.auth_token_info else generic.Token(
-            auth_url=auth_url(context), token=context.auth_token, project_id=context.project_id)
+            auth_url=auth_url(context), token=context.own_token, project_id=context.project_id)
         return TokenThenTrust(found, context.trust_id) if context.trust_id else found
     if context.password:
         return generic.Password(auth_url=auth_url(context), username=context.username, user_id=context.user_id,
@@ -163,7 +163,7 @@ class TokenThenTrust(plugin.BaseAuthPlugin):
 
 def _plugin_of_token_info(context: RequestContext) -> plugin.BaseAuthPlugin:
     from keystoneauth1.access import access
-    info = access.create(body=context.auth_token_info, auth_token=context.auth_token)
+    info = access.create(body=context.auth_token_info, auth_token=context.own_token)
     return access_plugin.AccessInfoPlugin(auth_ref=info, auth_url=auth_url(context))
 
 

@@ -18,7 +18,7 @@ from keystoneauth1 import exceptions as services
 from oslo_config import cfg
 
 from heatlite.common import allowance, crypt, exception
-from heatlite.common.context import RequestContext
+from heatlite.common.context import RequestContext, StoredContext
 from heatlite.common.i18n import _
 from heatlite.common.runtime import Runtime
 from heatlite.db.connection import Busy, Contention
@@ -60,7 +60,7 @@ class Authority:
             user_id=context.user_id, username=context.username, auth_url=context.auth_url,
             region_name=context.region_name, trust_id=None, trustor_user_id=None, password=None, token=None,
             method=None, created_at=now)
-        if not context.auth_token or not (needs_service or self._needs_a_service(definition)):
+        if not context.own_token or not (needs_service or self._needs_a_service(definition)):
             return unsecured
         has_password = cfg.CONF.deferred_auth_method == 'password'
         secured = self._with_password(context, unsecured) if has_password else self._with_trust(context, unsecured)
@@ -72,9 +72,9 @@ class Authority:
 
         Stacks in other projects and regions need it: Keystone exchanges no token of a trust, and makes no further trust
         for one."""
-        if not context.auth_token:
+        if not context.own_token:
             return stored
-        method, token = crypt.encrypt(context.auth_token)
+        method, token = crypt.encrypt(context.own_token)
 
         def again(secret: str | None) -> str | None:
             return None if secret is None else crypt.encrypt(crypt.decrypt(stored.method, secret))[1]
@@ -189,7 +189,7 @@ def context_of(stored: Credentials, **ids: Unpack[Ids]) -> RequestContext:
     def clear(secret: str | None) -> str | None:
         return crypt.decrypt(stored.method, secret) if secret else None
 
-    return RequestContext(
+    return StoredContext(
         project_id=stored.project_id, project_name=stored.project_name, user_id=stored.user_id,
         username=stored.username, auth_url=stored.auth_url, region_name=stored.region_name,
         trustor_user_id=stored.trustor_user_id, trust_id=clear(stored.trust_id), auth_token=clear(stored.token),

@@ -131,7 +131,7 @@ class Owners:
         is_own = self._authority.is_of(stored, context)
         can_act = stored is not None and bool(stored.trust_id or stored.password)
         if stored is not None and is_own:
-            if not context.auth_token:
+            if not context.own_token:
                 return None
             has_trust = bool(stored.trust_id) and not is_from_backup(row, stored)
             if has_trust or (stored.password and not context.password):

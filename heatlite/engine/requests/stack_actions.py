@@ -116,7 +116,7 @@ class StackActions:
         ones."""
         with self._database.reader() as tx:
             row = visible(tx, stack_id, context)
-            if not context.auth_token or row.owner_id is not None or not row.credentials_id or (
+            if not context.own_token or row.owner_id is not None or not row.credentials_id or (
                     row.restored_from is None and row.acts_by_token is False):
                 return None, None
             present = credentials.get(tx, row.credentials_id)

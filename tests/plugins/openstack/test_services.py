@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from keystoneauth1 import exceptions
 from oslo_config import cfg
 
-from heatlite.common import exception, log_throttle
+from heatlite.common import crypt, exception, log_throttle
 from heatlite.common.context import RequestContext
+from heatlite.db.credentials import Credentials
 from heatlite.engine import clients
 from heatlite.engine.clients import constraint_names, sessions
 from heatlite.engine.clients.os import http
 from heatlite.engine.durability import fence
 from heatlite.engine.durability.journal import LeaseLost
+from heatlite.engine.reconcile.authority import context_of
 from heatlite.engine.types import registry
 from tests.plugins.openstack.cloud import Cloud
 
@@ -243,6 +247,55 @@ def test_a_trust_acts_for_the_caller(cloud: Cloud, request, trustee):
         cloud.client('keystone').delete_trust(trusted.trust_id)
     with pytest.raises(NotFound):
         cloud.client('keystone').client.trusts.get(trusted.trust_id)
+
+
+@pytest.fixture
+def key():
+    cfg.CONF.set_override('auth_encryption_key', 'k' * 32)
+    yield
+    cfg.CONF.clear_override('auth_encryption_key')
+
+
+def stored(cloud: Cloud, trust_id: str, token: str | None = None) -> RequestContext:
+    """The context of a stack with a trust."""
+    def sealed(secret: str | None) -> str | None:
+        return None if secret is None else crypt.encrypt(secret)[1]
+
+    context = cloud.context
+    return context_of(Credentials(
+        id='c', project_id=context.project_id, project_name='demo', user_id=context.user_id, username=context.username,
+        auth_url=context.auth_url, region_name=context.region_name, trust_id=sealed(trust_id),
+        trustor_user_id=context.user_id, password=None, token=sealed(token), method=crypt.encrypt('')[0],
+        created_at=datetime(2030, 1, 1)))
+
+
+def test_a_plug_in_reads_the_token_of_a_trust(cloud: Cloud, trustee, key):
+    """As Heat's updates and deletes have that of the request: avi's types pass it on to a service of their own."""
+    trusted = cloud.client('keystone').create_trust_context()
+    context = stored(cloud, trusted.trust_id)
+    cloud.forget_requests()
+    copied = RequestContext.from_dict(context.to_dict(), overwrite=False)
+    assert context.own_token is None and copied.auth_token is None and copied.trust_id == context.trust_id
+    assert context.get_logging_values()['auth_token'] is None and not cloud.requests()
+    token = context.auth_token
+    assert token and token == context.keystone_session.get_token() == context.of_request('req-2').auth_token
+    assert context.auth_token_info['token']['project']['id'] == cloud.context.project_id
+    assert context.auth_token_info['token']['user']['name'] == cloud.context.username
+    by_token = RequestContext(auth_token=token, auth_url=cloud.context.auth_url, project_id=cloud.context.project_id,
+                              auth_token_info=context.auth_token_info, region_name='RegionOne', overwrite=False)
+    assert clients.of(by_token).client('neutron').list_networks(name='private')['networks']
+    assert context.own_token is None and context.to_dict()['auth_token'] is None
+    logins = [path for service, method, path, _status in cloud.requests() if method == 'POST']
+    assert logins == ['/v3/auth/tokens'], 'the session logs in once'
+    cloud.client('keystone').delete_trust(trusted.trust_id)
+
+
+def test_a_stored_token_comes_before_that_of_a_trust(cloud: Cloud, key):
+    context = stored(cloud, 'trust', token='of a request')
+    cloud.forget_requests()
+    assert context.auth_token == context.own_token == context.to_dict()['auth_token'] == 'of a request'
+    assert context.auth_token_info is None and not cloud.requests()
+    assert not hasattr(context, 'another')
 
 
 # --- names and ids ---------------------------------------------------------------------------------------------

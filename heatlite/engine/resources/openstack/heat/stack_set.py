@@ -139,7 +139,7 @@ class StackSet(members.MemberGroup):
     def _check_token(self, given: Sequence[tuple[str, Mapping[str, object]]]) -> None:
         """Asks for a token of one of the other projects. Raises StackValidationFailed if that of the request cannot be
         exchanged at all; a project in which the caller has no role is the failure of its member."""
-        if not getattr(self.stack, 'strict_validate', True) or (self.context.trust_id and not self.context.auth_token):
+        if not getattr(self.stack, 'strict_validate', True) or (self.context.trust_id and not self.context.own_token):
             return
         for name, member in given:
             project = member.get(self.PROJECT_ID)
