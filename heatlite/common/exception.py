@@ -269,16 +269,6 @@ class Forbidden(HeatException):
         super().__init__(action=action, **kwargs)
 
 
-class NotAuthorized(Forbidden):
-    pass
-
-
-class InvalidTenant(HeatException):
-    http_code = 403
-    cfn_code = INVALID_PARAMETER
-    msg_fmt = _('Searching Tenant %(target)s from Tenant %(actual)s forbidden.')
-
-
 class StackExists(HeatException):
     http_code = 409
     cfn_code = 'AlreadyExists'
@@ -543,11 +533,6 @@ class StackResourceLimitExceeded(RequestLimitExceeded):
         super().__init__(message)
 
 
-class DownloadLimitExceeded(HeatException):
-    http_code = 400
-    msg_fmt = _('Permissible download limit exceeded: %(message)s')
-
-
 class NotSupported(HeatException):
     http_code = 400
     cfn_code = INVALID_PARAMETER
@@ -605,11 +590,6 @@ class ProjectOutOfReach(Forbidden):
 class TokenNotExchangeable(ProjectOutOfReach):
     msg_fmt = _('Keystone gives no token for project %(project)s in exchange for that of the request, as for tokens of '
                 'trusts, application credentials and EC2 keys: name a credential instead of a project. %(said)s')
-
-
-class NotAuthenticated(HeatException):
-    http_code = 401
-    msg_fmt = _('You are not authenticated.')
 
 
 class ClientNotAvailable(HeatException):
@@ -684,11 +664,6 @@ class UpdateReplace(Exception):
         super().__init__(_('The Resource %s requires replacement.') % resource_name)
 
 
-class UpdateInProgress(Exception):
-    def __init__(self, resource_name: str = 'Unknown') -> None:
-        super().__init__(_('The resource %s is already being updated.') % resource_name)
-
-
 class NoActionRequired(Exception):
     """Raised by a signal handler that has nothing to do: no event is recorded."""
 
@@ -725,6 +700,37 @@ class ResourceActionRestricted(HeatException):
     msg_fmt = _('%(action)s is restricted for resource.')
 
 
+class InterfaceDetachFailed(HeatException):
+    msg_fmt = _('Failed to detach interface (%(port)s) from server (%(server)s)')
+
+
+# --- names that plug-ins of Heat import: heatlite raises none of them -----------------------------------------
+
+class NotAuthorized(Forbidden):
+    pass
+
+
+class InvalidTenant(HeatException):
+    http_code = 403
+    cfn_code = INVALID_PARAMETER
+    msg_fmt = _('Searching Tenant %(target)s from Tenant %(actual)s forbidden.')
+
+
+class DownloadLimitExceeded(HeatException):
+    http_code = 400
+    msg_fmt = _('Permissible download limit exceeded: %(message)s')
+
+
+class NotAuthenticated(HeatException):
+    http_code = 401
+    msg_fmt = _('You are not authenticated.')
+
+
+class UpdateInProgress(Exception):
+    def __init__(self, resource_name: str = 'Unknown') -> None:
+        super().__init__(_('The resource %s is already being updated.') % resource_name)
+
+
 class ConcurrentTransaction(HeatException):
     msg_fmt = _('Concurrent transaction for %(action)s')
 
@@ -743,10 +749,6 @@ class EventSendFailed(HeatException):
 
 class InterfaceAttachFailed(HeatException):
     msg_fmt = _('Failed to attach interface (%(port)s) to server (%(server)s)')
-
-
-class InterfaceDetachFailed(HeatException):
-    msg_fmt = _('Failed to detach interface (%(port)s) from server (%(server)s)')
 
 
 class UnableToAutoAllocateNetwork(HeatException):

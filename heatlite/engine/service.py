@@ -85,7 +85,7 @@ class EngineService:
             is_driven=self._drives, begin_sweep=self.controller.wake_signalled)
         alarm_settings = AlarmSettings.of(conf)
         self.shards = ShardController(
-            runtime, database, self.engine_id, alarm_settings,
+            runtime, database, alarm_settings,
             lambda url, body: urlfetch.post(url, body, alarm_settings.webhook_timeout), self._may_act, self._wake_owner)
         self.alarms = Alarms(runtime, database, alarm_settings, self.shards.tell, self._wake_owner)
         self.use_cases = RequestUseCases(conf, EngineParts(

@@ -38,13 +38,12 @@ class Work(Protocol):
 
 
 class ShardController:
-    def __init__(self, runtime: Runtime, database: Database, engine_id: str, settings: AlarmSettings, post: Post,
+    def __init__(self, runtime: Runtime, database: Database, settings: AlarmSettings, post: Post,
                  may_act: Callable[[Lease], None], wake: Callable[[str, str | None], None]) -> None:
         """`wake(stack_id, engine_id)`: wakes up the engine that owns a stack, which may be this one, or any (None)."""
         self.webhooks = Webhooks(runtime, database, post, may_act)
         self._runtime = runtime
         self._database = database
-        self._engine_id = engine_id
         self._settings = settings
         self._wake = wake
         self._running: dict[str, tuple[Lease, Thread, Flag]] = {}

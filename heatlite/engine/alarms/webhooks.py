@@ -44,7 +44,6 @@ class Webhooks:
         `may_act(lease)`: returns while the lease is certainly valid; raises LeaseLost.
         """
         self.post = post
-        self._runtime = runtime
         self._database = database
         self._may_act = may_act
         self._pool = Pool(runtime, AT_ONCE)

@@ -275,17 +275,6 @@ class Software:
 
     # --- metadata of servers ------------------------------------------------------------------------------
 
-    def metadata_software_deployments(self, context: RequestContext, server_id: str) -> list[ShownConfig]:
-        """Return the deployed configs of a server, sorted by name."""
-        with self._database.reader() as tx:
-            found = software_deployments.configs_of_server(
-                tx, None if context.is_admin else context.project_id, server_id)
-        return [shown_config(each) for each in found]
-
-    def push_metadata(self, context: RequestContext, server_id: str) -> None:
-        """Write the deployments into the metadata of the server's resource, whichever engine drives its stack."""
-        self._telling(context, lambda tx: server_id)
-
     def _telling(self, context: RequestContext, work: Callable[[Connection], str | None],
                  may_grow: bool = False) -> None:
         """Do `work` and, in the same transaction, write the deployments of the server whose id it returns into the
