@@ -233,7 +233,7 @@ def _driver(conf: ConfigOpts, url: str) -> Iterator[ConfigFinding]:
     from heatlite.db import connection
     option = _named(conf, 'database', 'connection')
     try:
-        connection.with_driver(url)
+        connection.check_driver(connection.parsed_url(url))
     except exception.HeatException as error:
         yield ConfigFinding(ERROR, f'{option}: {error}')
     except ImportError as error:

@@ -124,7 +124,7 @@ class Database:
     def __init__(self, url: str, now: Callable[[], float] | None = None,
                  sleep: Callable[[float], None] = time.sleep, seal: Callable[[str], str] | None = None,
                  seal_sources: bool = True, **options: object) -> None:
-        self.url = _normal(url)
+        self.url = parsed_url(url)
         self.dialect = self.url.get_backend_name()
         self._sleep = sleep
         self._given = now, seal, seal_sources, options
@@ -286,12 +286,9 @@ def url_of(conf: ConfigOpts) -> str:
     return url
 
 
-def with_driver(url: str) -> sa.URL:
-    """Returns the URL with the driver that is used for it. Raises Error for a kind that is not supported, ImportError
-    without the driver, ArgumentError for a wrong part of the URL. Connects to nothing."""
-    made = _normal(url)
-    made.get_dialect().import_dbapi()
-    return made
+def check_driver(url: sa.URL) -> None:
+    """Raise ImportError without the driver of a URL, ArgumentError for a wrong part of it. Connects to nothing."""
+    url.get_dialect().import_dbapi()
 
 
 def check_url(conf: ConfigOpts) -> None:
@@ -300,7 +297,8 @@ def check_url(conf: ConfigOpts) -> None:
     url = url_of(conf)
     option = f'{settings.place(conf, "database", "connection")}[database] connection'
     try:
-        made = with_driver(url)
+        made = parsed_url(url)
+        check_driver(made)
     except (ImportError, exc.ArgumentError, exception.HeatException) as error:
         raise exception.Error(f'{option}: {error}') from None
     if made.get_backend_name() == 'sqlite' and made.database in (None, '', ':memory:'):
@@ -309,7 +307,7 @@ def check_url(conf: ConfigOpts) -> None:
 
 # --- how each kind is reached ------------------------------------------------------------------------------
 
-def _normal(url: str) -> sa.URL:
+def parsed_url(url: str) -> sa.URL:
     """The URL with the drivers this service uses, and with all of Unicode on MySQL. Raises Error."""
     try:
         made = sa.make_url(url)

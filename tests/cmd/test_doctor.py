@@ -22,7 +22,7 @@ from heatlite.cmd.doctor import broker, checks, configuration, database, doctor_
 from heatlite.cmd.doctor.site import Site, with_timeouts
 from heatlite.common import config, crypt, options, release
 from heatlite.db import stacks, sync
-from heatlite.db.connection import Database
+from heatlite.db.connection import Database, parsed_url
 from tests.cmd import doctor_faults
 from tests.cmd.doctor_faults import FAULTS, KEY
 from tests.db.rows import stack
@@ -328,7 +328,7 @@ def test_numbers_that_do_not_suffice():
     ('postgresql://u:p@/heat?host=a:1&host=b:2', [('a', 1), ('b', 2)]),
     ('postgresql://u:p@/heat?host=/var/run/postgresql', [])])
 def test_hosts_of_a_database(url, hosts):
-    assert database.hosts(database._normal(url)) == hosts
+    assert database.hosts(parsed_url(url)) == hosts
 
 
 def test_a_database_gets_time_outs():

@@ -17,7 +17,7 @@ from heatlite.cmd.doctor.site import Site
 from heatlite.common import crypt, exception, key_manager
 from heatlite.common.i18n import _
 from heatlite.db import sealing, sync, tables
-from heatlite.db.connection import CLOCKS, _normal
+from heatlite.db.connection import CLOCKS, parsed_url
 
 if TYPE_CHECKING:
     from heatlite.db.connection import Database
@@ -63,7 +63,7 @@ def hosts(url: sa.URL) -> list[tuple[str, int]]:
 
 
 def reachable(site: Site) -> Iterator[DoctorFinding]:
-    for host, port in hosts(_normal(site.conf.database.connection)):
+    for host, port in hosts(parsed_url(site.conf.database.connection)):
         problem = site.connect(host, port)
         if problem:
             yield DoctorFinding(_('The database server of [database] connection accepts connections.'), problem,

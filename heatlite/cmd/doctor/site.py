@@ -90,8 +90,8 @@ class Site:
 
 def with_timeouts(url: str, seconds: float) -> str:
     """The URL of a database with time-outs for connecting and, on MySQL, for each answer. Raises Error."""
-    from heatlite.db.connection import _normal
-    made = _normal(url)
+    from heatlite.db.connection import parsed_url
+    made = parsed_url(url)
     whole = str(max(round(seconds), 1))
     given: dict[str, str] = {
         'mysql': dict.fromkeys(('connect_timeout', 'read_timeout', 'write_timeout'), whole),

@@ -303,7 +303,7 @@ class Software:
         for row, value in pushed:
             try:
                 # By its row: while a server is replaced, its name belongs to two.
-                self._resource_of(row.stack_id, row.name, row.id)._push_metadata(value)
+                self._resource_of(row.stack_id, row.name, row.id).push_metadata(value)
             except Exception as error:
                 LOG.warning('The deployments of server %s could not be sent to it: %s', row.physical_id, error)
 

@@ -93,7 +93,7 @@ class StackSets:
                 environments.PARAMETERS: dict(mapping(member['parameters'])),
                 environments.REGISTRY: dict(message.registry)}}
             if member.get('stack_id'):
-                found = heat.http.put(f"{heat.stacks._resource(str(member['stack_id']))}/preview", json=body).json()
+                found = heat.http.put(f"{heat.stacks.path_of(str(member['stack_id']))}/preview", json=body).json()
                 return {'changes': {key: len(found['resource_changes'].get(key) or ()) for key in CHANGES}}
             body['stack_name'] = f"{message.stack_name}-{member['name']}"
             found = heat.http.post('/stacks/preview', json=body).json()
@@ -109,7 +109,7 @@ class StackSets:
         def ask(heat: OrchestrationClient, member: Member) -> Answer:
             if not member.get('stack_id'):
                 return {'reason': _('the member has no stack')}
-            path = f"{heat.stacks._resource(str(member['stack_id']))}/drift"
+            path = f"{heat.stacks.path_of(str(member['stack_id']))}/drift"
             found = (heat.http.post(path) if message.look else heat.http.get(path)).json()['drift']
             if found is None:
                 return {'reason': _('the stack was not compared with the cloud yet')}

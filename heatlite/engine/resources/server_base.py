@@ -185,9 +185,9 @@ class BaseServer(stack_user.StackUser):
         collect[collector] = block
         collect['collectors'] = [*self.first_collectors, collector, 'local']
         self.metadata_set(meta)
-        self._push_metadata(meta)
+        self.push_metadata(meta)
 
-    def _push_metadata(self, metadata: Mapping[str, object]) -> None:
+    def push_metadata(self, metadata: Mapping[str, object]) -> None:
         """For transports where the server does not ask us: an object, or a message, with the new metadata."""
         noted = self._temp_object()
         for container, name in (noted, *self._former_objects()) if noted is not None else ():
@@ -208,7 +208,7 @@ class BaseServer(stack_user.StackUser):
         wanted = new_metadata if new_metadata is not None else self.t.metadata()
         self.metadata_set(wanted, merge_metadata=merge_metadata)
         if self.user_data_software_config():
-            self._push_metadata(self.metadata_get())
+            self.push_metadata(self.metadata_get())
 
     def _show_resource(self) -> object:
         if not self.resource_id:

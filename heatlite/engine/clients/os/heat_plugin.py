@@ -26,15 +26,15 @@ class RemoteStacks(collection.Creating):
         return self._entity(self.http.post(self.path, json=fields))
 
     def update(self, stack_id: collection.EntityOrId, **fields: object) -> None:     # type: ignore[override] # as heatclient names it
-        self.http.request(self._resource(stack_id), 'PATCH' if fields.pop('existing', False) else 'PUT', json=fields)
+        self.http.request(self.path_of(stack_id), 'PATCH' if fields.pop('existing', False) else 'PUT', json=fields)
 
     def delete(self, stack_id: collection.EntityOrId) -> None:
-        self.http.delete(self._resource(stack_id))
+        self.http.delete(self.path_of(stack_id))
 
     def validate(self, **fields: object) -> object:
         return self.http.post('/validate', json=fields).json()
 
-    def _resource(self, stack_id: collection.EntityOrId) -> str:
+    def path_of(self, stack_id: collection.EntityOrId) -> str:
         """`/stacks/<name>/<id>`: writing takes no redirect."""
         if '/' in str(stack_id):
             return self._url(stack_id)
@@ -42,24 +42,24 @@ class RemoteStacks(collection.Creating):
         return f'{self.path}/{found.stack_name}/{found.id}'
 
     def snapshot(self, stack_id: collection.EntityOrId, name: str | None = None) -> collection.Fields:
-        answer = self.http.post(f'{self._resource(stack_id)}/snapshots', json={'name': name} if name else {})
+        answer = self.http.post(f'{self.path_of(stack_id)}/snapshots', json={'name': name} if name else {})
         return dict(answer.json())
 
     def snapshot_show(self, stack_id: collection.EntityOrId, snapshot_id: str) -> dict[str, object]:
-        return dict(self.http.get(f'{self._resource(stack_id)}/snapshots/{snapshot_id}').json())
+        return dict(self.http.get(f'{self.path_of(stack_id)}/snapshots/{snapshot_id}').json())
 
     def snapshot_delete(self, stack_id: collection.EntityOrId, snapshot_id: str) -> None:
-        self.http.delete(f'{self._resource(stack_id)}/snapshots/{snapshot_id}')
+        self.http.delete(f'{self.path_of(stack_id)}/snapshots/{snapshot_id}')
 
     def restore(self, stack_id: collection.EntityOrId, snapshot_id: str) -> None:
-        self.http.post(f'{self._resource(stack_id)}/snapshots/{snapshot_id}/restore')
+        self.http.post(f'{self.path_of(stack_id)}/snapshots/{snapshot_id}/restore')
 
 
 class RemoteActions(collection.Collection):
     client: OrchestrationClient
 
     def _act(self, stack_id: collection.EntityOrId, name: str) -> None:
-        self.http.post(f'{self.client.stacks._resource(stack_id)}/actions', json={name: None})
+        self.http.post(f'{self.client.stacks.path_of(stack_id)}/actions', json={name: None})
 
     def suspend(self, stack_id: collection.EntityOrId) -> None:
         self._act(stack_id, 'suspend')

@@ -376,7 +376,7 @@ class Server(suspending.Suspending, server_base.BaseServer, SchedulerHintsMixin,
         if tmpl_diff.metadata_changed():
             self.metadata_set(json_snippet.metadata(), merge_metadata=server_base.merge_metadata)
             if self.user_data_software_config():
-                self._push_metadata(self.metadata_get())
+                self.push_metadata(self.metadata_get())
         steps = server_changes.from_difference(self, json_snippet, prop_diff)
         plugin, servers = self.client_plugin(), self.client().servers
         if self.METADATA in prop_diff:
