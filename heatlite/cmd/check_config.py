@@ -8,6 +8,7 @@ import importlib.util
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -94,8 +95,6 @@ def _named(conf: ConfigOpts, group: str, name: str) -> str:
 
 def register_libraries(conf: ConfigOpts) -> None:
     """Registers the options of all libraries that the programs use, and of logins at Keystone."""
-    from importlib import metadata
-
     from keystoneauth1 import loading
     for point in metadata.entry_points(group='oslo.config.opts'):
         if point.name in LIBRARIES:

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,8 +110,6 @@ def _orphans(database: Database, stack_ids: Sequence[str],
              since: datetime | None) -> tuple[list[Orphan], dict[str, str]]:
     """The orphans of a project, and why lists could not be read. Logs in as the first of the stacks that can: the trust
     of a stack that was deleted after the backup is gone."""
-    from functools import partial
-
     from keystoneauth1 import exceptions as services
 
     from heatlite.db import resources, stacks

@@ -38,7 +38,7 @@ def register(conf: cfg.ConfigOpts) -> None:
 def set_defaults() -> None:
     """Sets our defaults of libraries' options in the libraries: for oslo-config-generator (entry point
     `oslo.config.opts.defaults`)."""
-    from heatlite.common import messaging
+    from heatlite.common import messaging  # for the generator of samples only
     _set_database_defaults()
     messaging.set_defaults()
 
@@ -91,7 +91,7 @@ def load(arguments: Sequence[str], program: str, conf: cfg.ConfigOpts | None = N
     """
     from oslo_log import log
 
-    from heatlite.common import logs
+    from heatlite.common import logs  # loads oslo.log, as above
     os.umask(0o077)                         # logs and databases may hold secrets: only our user may read them
     conf = cfg.CONF if conf is None else conf
     reads_files = default_files is None or bool(default_files)      # that the command line does not name

@@ -13,6 +13,7 @@ import logging
 import re
 import traceback
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from oslo_context import context as contexts
@@ -206,7 +207,6 @@ def _summary(record: logging.LogRecord) -> str:
 
 
 def _isotime(record: logging.LogRecord) -> str:
-    from datetime import datetime
     return datetime.fromtimestamp(record.created).astimezone().isoformat()
 
 

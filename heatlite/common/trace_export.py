@@ -89,7 +89,6 @@ class Exporter:
     @classmethod
     def of(cls, conf: cfg.ConfigOpts, service: str) -> Exporter:
         """The exporter as the options of [traces] say. Raises Error for a wrong header."""
-        from heatlite.common import release
         options = conf.traces
         sent = {}
         for each in options.headers:

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 from urllib import request
 
+from oslo_config import cfg
+
+from heatlite.engine.clients import sessions
 from heatlite.testing.examples import Examples, ExamplesError
 
 Thing: TypeAlias = object
@@ -166,7 +169,6 @@ class Simulated:
 
 
 def _forget_tokens() -> None:
-    from heatlite.engine.clients import sessions
     sessions.forget()
 
 
@@ -188,9 +190,6 @@ def of(examples: Examples) -> Iterator[Cloud]:
 @contextmanager
 def simulated() -> Iterator[Simulated]:
     """In a process of its own, with this one logged in to it as its administrator."""
-    from oslo_config import cfg
-
-    from heatlite.engine.clients import sessions
     command = [sys.executable, '-m', 'cloudsim', '--port', '0', '--password', PASSWORD]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         before = dict(os.environ)

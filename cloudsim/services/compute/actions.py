@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cloudsim.messages import BadRequest, Call, Conflict, Forbidden, Reply
 from cloudsim.service import Route
+from cloudsim.services.compute import interfaces
 from cloudsim.services.compute.servers import Servers, embedded
 from cloudsim.store import Thing
 
@@ -192,7 +193,6 @@ def remove_security_group(servers: Servers, call: Call, server: Thing, said: Any
 
 def regroup(servers: Servers, server: Thing) -> None:
     """Gives all its ports the groups it now has."""
-    from cloudsim.services.compute import interfaces
     ports = servers.cloud.table('network.ports')
     for port in interfaces.ports_of(servers, server):
         ports.change(port, security_groups=interfaces.group_ids(servers, server))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -257,7 +258,6 @@ class Servers(DetailedCollection):
         if said is None:
             return super().candidates(call, parent)
         # A name in a query is a pattern here, unlike elsewhere.
-        import re
         try:
             pattern = re.compile(said)
         except re.error:

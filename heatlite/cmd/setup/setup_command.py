@@ -8,6 +8,7 @@ import os
 import secrets
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
@@ -176,8 +177,6 @@ def _endpoints(conf: ConfigOpts) -> dict[str, dict[str, str]]:
 
 def _with_passwords(conf: ConfigOpts, wanted: identity.WantedIdentity, keystone: Keystone) -> identity.WantedIdentity:
     """From the environment, the configuration, the terminal; else generated for a user that is to be made."""
-    from dataclasses import replace
-
     from keystoneauth1 import loading
     loading.register_auth_conf_options(conf, 'keystone_authtoken')
     if conf.keystone_authtoken.auth_type == 'password':

@@ -167,7 +167,7 @@ def of(request: RequestContext) -> OpenStackClients:
 
 def without_client(request: RequestContext) -> DefaultClientPlugin:
     """The plug-in of resources without a client: no error is a conflict, or means that something is gone."""
-    from heatlite.engine.clients import default_client_plugin
+    from heatlite.engine.clients import default_client_plugin  # it imports this package
     return default_client_plugin.DefaultClientPlugin(request)
 
 

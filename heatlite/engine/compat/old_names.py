@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Protocol
 
 from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine.compat import rpc_names
 from heatlite.language.environment import Environment
 
@@ -88,7 +89,6 @@ MADE: dict[str, tuple[str | None, dict[str, object]]] = {
 
 
 def _translated(text: str) -> str:
-    from heatlite.common.i18n import _
     return _(text)
 
 

@@ -17,6 +17,7 @@ from heatlite.common.i18n import _
 from heatlite.common.identifier import HeatIdentifier
 from heatlite.common.runtime import Runtime
 from heatlite.db.stacks import StoredStack
+from heatlite.engine import function
 from heatlite.engine.compat.stack_template import StackTemplate
 from heatlite.engine.dependencies import Dependencies
 from heatlite.engine.notify.notifications import Scaling
@@ -404,7 +405,6 @@ class Stack(Mapping[str, Resource]):
         return snippet
 
     def resolve_runtime_data(self, snippet: object) -> object:
-        from heatlite.engine import function
         return function.resolve(snippet)
 
     def get_availability_zones(self) -> list[str]:

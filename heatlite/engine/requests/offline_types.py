@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from heatlite.common import exception
+from heatlite.common.context import RequestContext
 from heatlite.common.i18n import _
 from heatlite.engine.resources import packed_types
 from heatlite.language import custom_constraints
@@ -73,8 +74,8 @@ class OfflineTypes(packed_types.PackedTypes):
         return self._facts[name]
 
     def _refused(self, name: str, definition: DefinedResource) -> Iterable[exception.HeatException]:
-        from heatlite.engine.resource import Resource
-        from heatlite.engine.types import registry
+        from heatlite.engine.resource import Resource  # loaded for types that check themselves
+        from heatlite.engine.types import registry  # loaded for types that check themselves
         try:
             kind = registry.current().resolve(name, '')
             if kind.validate is Resource.validate or getattr(kind, 'accepts_anything', False):
@@ -105,8 +106,8 @@ class OfflineTypes(packed_types.PackedTypes):
         return self._kinds[resource_class]
 
     def _draft(self, definition: StackDefinition) -> Any:
-        from heatlite.engine.types import registry
-        from heatlite.engine.types.draft import DraftStack
+        from heatlite.engine.types import registry  # loaded for types that check themselves
+        from heatlite.engine.types.draft import DraftStack  # loads the stack as plug-ins see it
         if id(definition) not in self._drafts:
             draft = DraftStack(definition, _offline_context(), registry.current())
             self._drafts[id(definition)] = definition, draft
@@ -116,8 +117,6 @@ class OfflineTypes(packed_types.PackedTypes):
 def _offline_context() -> Any:
     """Return a context without access to services. Its `asked` becomes true if a type tries to call one, also by a
     context for another cloud that is made from it."""
-    from heatlite.common.context import RequestContext
-
     class OfflineContext(RequestContext):
         asked = False
 

@@ -111,7 +111,7 @@ def _default(schema: Schema) -> object:
 
 def template_of(resource_class: type[Resource], resource_type: str, template_type: str) -> dict[str, object]:
     """Return a template with one resource of the type."""
-    from heatlite.engine import properties
+    from heatlite.engine import properties  # it imports this module
     parameters, readers = parameters_and_properties(properties.schemata(resource_class.properties_schema),
                                                     template_type)
     name = resource_class.__name__

@@ -308,7 +308,7 @@ class TypeRegistry:
                 return self._class_of(found)
             if not found.by_operator:
                 raise exception.EntityNotFound(entity='Resource Type', name=type_name)
-            from heatlite.engine.resources import template_resource
+            from heatlite.engine.resources import template_resource  # types import this module
             return template_resource.shown(found)
         except exception.StackValidationFailed:
             raise exception.EntityNotFound(entity='Resource Type', name=type_name)
@@ -364,7 +364,7 @@ def _find_constraint(name: str) -> type[CustomCheck] | CustomCheck | _Pure | Non
 
 def template_class(found_type: language_registry.FoundType) -> type[Resource]:
     """Return the class of resources whose type is a template. Each instance finds its template by its stack."""
-    from heatlite.engine.resources.template_resource import TemplateResource
+    from heatlite.engine.resources.template_resource import TemplateResource  # types import this module
     return TemplateResource
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 def warm_up(limits: Limits) -> None:
     """Load the yaql package and make its parser and its library: that takes 0.3 seconds, in which the first expression
     would block all threads, and 5 MiB."""
-    from heatlite.language.functions import query_bounds
+    from heatlite.language.functions import query_bounds  # loads yaql
     query_bounds.evaluate(query_bounds.parsed('$.data', limits.yaql_iterators, limits.yaql_memory), {'data': None},
                           limits.yaql_calls)
 
@@ -49,7 +49,7 @@ class Yaql(Call):
     def _parsed(self, expression: str) -> Statement:
         from yaql.language import exceptions
 
-        from heatlite.language.functions import query_bounds
+        from heatlite.language.functions import query_bounds  # loads yaql
         limits = self.home.limits
         try:
             return query_bounds.parsed(expression, limits.yaql_iterators, limits.yaql_memory)
@@ -60,6 +60,6 @@ class Yaql(Call):
         expression, data = args['expression'], args.get('data', {})
         if not isinstance(expression, str):
             raise TypeError(_('The "expression" argument to %s must contain a string.') % self.name)
-        from heatlite.language.functions import query_bounds
+        from heatlite.language.functions import query_bounds  # loads yaql
         return query_bounds.evaluate(self._parsed(expression), {'data': data}, self.home.limits.yaql_calls)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import logging
 from collections.abc import Callable, Iterator, Mapping
 from typing import Literal
@@ -253,7 +254,6 @@ class NovaClientPlugin(MicroversionMixin[ComputeClient], service.ServicePlugin[C
     @staticmethod
     def meta_serialize(metadata: Mapping[str, object]) -> dict[str, str]:
         """Values that are no text become JSON; Nova takes text only."""
-        import json
         return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in metadata.items()}
 
     def meta_update(self, server: EntityOrId, metadata: Mapping[str, object]) -> None:

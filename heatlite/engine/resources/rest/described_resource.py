@@ -23,7 +23,7 @@ from heatlite.engine.dependencies import Edges
 from heatlite.engine.properties import Properties, Values
 from heatlite.engine.resources import existing
 from heatlite.engine.resources.packed import RuleFacts
-from heatlite.engine.resources.rest import existing_objects, hooks, names, plans, rules, service, waits
+from heatlite.engine.resources.rest import edges, existing_objects, hooks, names, plans, rules, service, waits
 from heatlite.engine.resources.rest.calls import CallTemplate, DescribedCall, first_that_applies, templates
 from heatlite.engine.resources.rest.description import TypeDescription
 from heatlite.engine.resources.rest.templating import TemplatingScope, fill, pick
@@ -527,5 +527,4 @@ class DescribedResource(resource.Resource):
         return names.translation_rules(self, properties)
 
     def add_dependencies(self, deps: Edges) -> None:
-        from heatlite.engine.resources.rest import edges
         edges.add(self, deps)

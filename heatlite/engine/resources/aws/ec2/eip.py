@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients.os import http
 from heatlite.engine.clients.os.collection import Fields
 from heatlite.engine.properties import Properties, PropertyDiff, Values
 from heatlite.engine.resources import catalogue
@@ -36,7 +37,6 @@ class ElasticIp(resource.Resource):
         try:
             made = neutron.create_floatingip({'floatingip': body})['floatingip']
         except Exception as error:
-            from heatlite.engine.clients.os import http
             found = self._by_mark() if http.reply_was_lost(error) else None
             if found is None:
                 raise

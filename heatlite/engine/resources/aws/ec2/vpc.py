@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heatlite.common import exception
+from heatlite.common.i18n import _
 from heatlite.engine import resource
 from heatlite.engine.resources import catalogue, existing
 from heatlite.engine.resources.openstack.neutron.neutron import NeutronResource
@@ -67,8 +69,6 @@ def router_for_vpc(client: NetworkClient, network_id: str) -> Fields | None:
 
 def external_network_id(client: NetworkClient) -> str:
     """Of the only external network. Raises Error when there is none, or more than one."""
-    from heatlite.common import exception
-    from heatlite.common.i18n import _
     found = client.list_networks(**{'router:external': True})['networks']
     if len(found) != 1:
         raise exception.Error(_('Expected 1 external network, found %d') % len(found))

@@ -11,6 +11,7 @@ from typing import TypedDict
 
 from oslo_log import log
 
+from heatlite.common import runtime
 from heatlite.common.context import RequestContext
 from heatlite.engine import constraints, resource
 from heatlite.engine.properties import Properties
@@ -126,7 +127,6 @@ class TestConstraintDelay(constraints.BaseCustomConstraint):
     __test__ = False
 
     def validate_with_client(self, client: object, value: object) -> None:
-        from heatlite.common import runtime
         if value:
             runtime.current().sleep(min(float(str(value)), MOST_SECONDS))
 

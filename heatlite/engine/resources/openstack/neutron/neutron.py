@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heatlite.common import exception
 from heatlite.common.i18n import _
 from heatlite.engine import resource
+from heatlite.engine.clients.os.neutron import paths
 from heatlite.engine.resources import existing
 
 if TYPE_CHECKING:
@@ -125,7 +126,6 @@ class NeutronResource(resource.Resource):
 
     def get_resource_plural(self) -> str:
         """The collection, as in a path."""
-        from heatlite.engine.clients.os.neutron import paths
         return paths.path_of(paths.plural_of(str(self.entity))).lstrip('/')
 
     def set_tags(self, tags: list[str] | None) -> None:
@@ -141,7 +141,6 @@ class NeutronResource(resource.Resource):
     # --- after a crash ------------------------------------------------------------------------------------
 
     def list_named(self, name: str | None) -> list[Fields]:
-        from heatlite.engine.clients.os.neutron import paths
         plural = paths.plural_of(str(self.entity))
         query = {} if name is None else {'name': name}
         found: list[Mapping[str, object]] = getattr(self.client(), f'list_{plural}')(**query)[
